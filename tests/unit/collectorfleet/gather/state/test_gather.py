@@ -258,3 +258,40 @@ def test_a_rollout_is_gone_with_the_last_who_uses_it_and_waits_for_no_garbage_co
         assert lives() is None
     finally:
         gc.enable()
+
+
+def test_a_gather_is_throttled_only_while_the_bound_holds_back_idle_collectors_or_finished_shares() -> None:
+    gather = gather_of(replace(SYNC, bound=0))
+    assert not gather.throttled
+    assert list(gather.submissions(0.0)) == []
+    assert gather.throttled  # c0 is idle, because the consumer may still publish
+    gather.asked = True
+    assert len(list(gather.submissions(0.0))) == 1
+    assert not gather.throttled
+
+
+def test_answers_of_a_resumed_run_are_no_older_than_the_weights_that_it_began_with() -> None:
+    gather = Gather(replace(ASYNC, random_frames=30))
+    gather.restored(frames=20, version=7)
+    assert (gather.version, gather.frames_handed_out) == (7, 20)
+    gather.begun = gather.asked = True
+    one = ready(gather, "c0", version=0)
+    assert [request.random for _, request in gather.submissions(0.0)] == [True, False]
+    gather.answered(one, Answer(one.id, one.in_flight[0], "data", FRAMES, 0, 1.0), 0.0)
+    assert gather.choose()
+    assert not gather.choose()
+    assert [share.version for share in gather.hand_out(gather.chosen or []).shares] == [7]
+    assert (gather.frames_handed_out, gather.asked, gather.chosen) == (30, False, None)
+
+
+def test_a_run_ends_with_the_frames_that_were_asked_for() -> None:
+    gather = gather_of(replace(SYNC, total_frames=2 * FRAMES))
+    for _ in range(2):
+        assert not gather.finished
+        gather.asked = True
+        assert len(list(gather.submissions(0.0))) == 1
+        answer(gather, "c0")
+        gather.hand_out(gather.due() or [])
+    assert gather.finished
+    gather.asked = True
+    assert list(gather.submissions(0.0)) == []

@@ -80,3 +80,25 @@ def test_what_is_set_for_all_leaves_nobody_with_a_value_of_its_own() -> None:
     assert state.for_all == {"level": 5}
     assert state.for_groups == {"far": {"wind": 2}}
     assert state.for_collectors == {}
+
+
+def test_the_version_of_a_collector_is_the_newest_change_that_concerns_it() -> None:
+    state = FleetParameters()
+    assert state.version_of("c0", "far") == 0
+    state.set_for_all({"level": 1})
+    state.set_for_group("far", {"level": 2})
+    state.set_by_collector({"c0": {"level": 3}})
+    found = [state.version_of(*of) for of in (("c0", "far"), ("c1", "far"), ("c2", "near"), ("c2", None))]
+    assert found == [3, 2, 1, 1]
+    state.set_for_all({"wind": 4})
+    assert state.version_of("c0", "far") == state.version_of("c2", None) == 4
+
+
+def test_a_copy_shares_nothing_with_the_parameters_that_it_was_made_of() -> None:
+    state = FleetParameters()
+    state.set_for_all({"levels": [1]})
+    copy = state.copy()
+    copy.for_all["levels"].append(2)
+    copy.set_for_all({"wind": 1})
+    assert (state.version, state.for_all) == (1, {"levels": [1]})
+    assert (copy.version, copy.for_all) == (2, {"levels": [1], "wind": 1})
