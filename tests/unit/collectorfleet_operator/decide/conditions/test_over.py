@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from tests.unit.collectorfleet_operator.world import DRIVER, NOON, later, running, told
+from typing import Any
+
+import pytest
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, later, running, told
 
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.error_status import invalid
 
 
@@ -80,3 +84,37 @@ def test_infrastructure_that_keeps_failing_is_told_with_the_limit() -> None:
     message = told(world.look(), "Stalled")[2]
     assert message.startswith("the driver failed 7 times (backoffLimit is 6), the last time: container driver was")
     assert "killed at its memory limit of 2Gi" in message
+
+
+DELETED = "the RayCluster is deleted because the fleet completed"
+KEPT = "the fleet completed; the RayCluster is kept because spec.whenFinished is Keep"
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [({}, DELETED), ({"spec.whenFinished": "Delete"}, DELETED), ({"spec.whenFinished": "Keep"}, KEPT)],
+)
+def test_a_raycluster_is_deleted_or_kept_as_the_spec_says(changes: dict[str, Any], text: str) -> None:
+    world = running(changes)
+    world.end_driver(0)
+    world.end_job("Complete")
+    assert told(world.look(), "RayClusterReady") == ("False", "Completed", text)
+
+
+def test_a_raycluster_that_somebody_deleted_is_not_kept() -> None:
+    world = running({"spec.whenFinished": "Keep"})
+    world.end_driver(0)
+    world.end_job("Complete")
+    world.collect(world.get(RAYCLUSTER, KEY))
+    assert told(world.look(), "RayClusterReady")[2] == DELETED
+
+
+def test_each_condition_of_a_run_that_is_over_has_the_reason_of_its_end() -> None:
+    world = running()
+    world.end_driver(0)
+    world.end_job("Complete")
+    status = world.look()
+    for type_ in ("DriverRunning", "CollectorsAvailable", "WeightsFresh", "Suspended"):
+        assert told(status, type_)[:2] == ("False", "Completed")
+    assert told(status, "CollectorsAvailable")[2] == "the fleet completed; its collectors are gone"
+    assert told(status, "Suspended")[2] == "the fleet completed"
