@@ -14,12 +14,18 @@ from typing import Final
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.times import parse_time
 from collectorfleet_api.v1alpha1 import ConditionType
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.objects import Object
 
 GOES_ON_FOR: Final = timedelta(seconds=10)
 # The kubelet repeats what it cannot do at most this far apart.
 STILL_TRUE_FOR: Final = timedelta(minutes=3)
+# KubeRay doubles the pause between its tries, up to 1,000 s.
+_LONGEST_PAUSE: Final = timedelta(minutes=20)
+# A pod with this priority class is refused by the API server.
+_NO_PRIORITY_CLASS: Final = "no PriorityClass with name"
 # What is warned of may be told before what comes of it.
 _BEFOREHAND: Final = timedelta(seconds=10)
 # KubeRay says so where its cache is behind what it made itself a moment ago.
@@ -60,7 +66,7 @@ def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
     found = [(last, event) for event in events if (last := _last(event)) is not None and _holds(event, last, now)]
     found.sort(key=lambda one: one[0], reverse=True)
     return [
-        Warned(event["involvedObject"]["uid"], event.get("reason") or "Warning", event.get("message") or "", last)
+        Warned(event["involvedObject"]["uid"], event.get("reason") or "Warning", _message(event), last)
         for last, event in found
     ]
 
@@ -74,6 +80,19 @@ def newest_about(seen: Situation, uids: Collection[str], type_: ConditionType) -
     if since is None:
         return None
     return next((one for one in seen.warnings if one.object_uid in uids and one.at >= since), None)
+
+
+def newest_about_pods_of(seen: Situation, child: PodOwner, pods: Collection[Pod], type_: ConditionType) -> Warned | None:
+    """Return the newest warning about one of these pods that is not ready, or about the child that makes them.
+
+    A warning about the child counts until the child makes a pod.
+    """
+    unready = {pod.uid for pod in pods if not pod.is_ready}
+    made_last = max((pod.created for pod in pods), default=_EVER)
+    of_pods, of_child = newest_about(seen, unready, type_), newest_about(seen, (child.uid,), type_)
+    if of_child is None or of_child.at < made_last:
+        return of_pods
+    return of_child if of_pods is None or of_pods.at < of_child.at else of_pods
 
 
 def warnings_count_from(*, is_true: bool, turned_at: datetime | None) -> datetime | None:
@@ -94,11 +113,26 @@ def warnings_seen(warnings: Iterable[Warned], since: Iterable[datetime | None]) 
 
 
 def _holds(event: Object, last: datetime, now: datetime) -> bool:
-    if now - last > STILL_TRUE_FOR:
+    kind, lasted = event["involvedObject"].get("kind"), last - (parse_time(event.get("firstTimestamp")) or last)
+    if now - last > _true_for(kind, lasted):
         return False
-    first = parse_time(event.get("firstTimestamp")) or last
-    is_of_every_start = event["involvedObject"].get("kind") == "Pod" or _MADE_ALREADY in (event.get("message") or "")
-    return not is_of_every_start or last - first >= GOES_ON_FOR
+    is_of_every_start = kind == "Pod" or _MADE_ALREADY in (event.get("message") or "")
+    return not is_of_every_start or lasted >= GOES_ON_FOR
+
+
+def _true_for(kind: str | None, lasted: timedelta) -> timedelta:
+    """Return how long a warning holds after it was last said."""
+    if kind == "Pod":
+        return STILL_TRUE_FOR
+    # With doubled pauses, the next try is about as far away as the first one.
+    return min(max(STILL_TRUE_FOR, 2 * lasted), _LONGEST_PAUSE)
+
+
+def _message(event: Object) -> str:
+    message = event.get("message") or ""
+    if _NO_PRIORITY_CLASS in message:
+        return f"{message}; correct priorityClassName in the fleet's spec, or create the PriorityClass"
+    return message
 
 
 def _mapping(value: object) -> Object:

@@ -16,7 +16,7 @@ from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
 from collectorfleet_operator.decide.pods import common_problem, count_ready, newest, not_terminating
 from collectorfleet_operator.decide.situation import Situation, Warned
-from collectorfleet_operator.decide.warnings import newest_about
+from collectorfleet_operator.decide.warnings import newest_about_pods_of
 
 _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
 
@@ -85,5 +85,4 @@ def _problem(seen: Situation, job: PodOwner, workers: list[Pod]) -> PodProblem |
     if found is not None:
         is_unschedulable = found.reason == UNSCHEDULABLE
         return PodProblem(Reason.COLLECTOR_UNSCHEDULABLE if is_unschedulable else found.reason, found.message)
-    late = {pod.uid for pod in workers if not pod.is_ready} | {job.uid}
-    return newest_about(seen, late, _TYPE)
+    return newest_about_pods_of(seen, job, workers, _TYPE)

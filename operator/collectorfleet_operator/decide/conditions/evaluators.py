@@ -18,7 +18,7 @@ from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
 from collectorfleet_operator.decide.pods import common_problem, count_ready, not_terminating
 from collectorfleet_operator.decide.situation import Situation
-from collectorfleet_operator.decide.warnings import newest_about
+from collectorfleet_operator.decide.warnings import newest_about_pods_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
 
@@ -58,6 +58,5 @@ def _problem(seen: Situation, cluster: PodOwner, found: list[Pod]) -> Finding | 
         is_unschedulable = common.reason == UNSCHEDULABLE
         reason = Reason.EVALUATOR_UNSCHEDULABLE if is_unschedulable else common.reason
         return hindered(_TYPE, reason, common.message)
-    unready = {pod.uid for pod in found if not pod.is_ready} | {cluster.uid}
-    warned = newest_about(seen, unready, _TYPE)
+    warned = newest_about_pods_of(seen, cluster, found, _TYPE)
     return None if warned is None else hindered(_TYPE, warned.reason, warned.message)

@@ -20,7 +20,7 @@ from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
 from collectorfleet_operator.decide.pods import common_problem, count_ready, not_terminating
 from collectorfleet_operator.decide.situation import Situation, Warned
-from collectorfleet_operator.decide.warnings import newest_about
+from collectorfleet_operator.decide.warnings import newest_about_pods_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
 # The kubelet's words about a Secret that is there: KubeRay makes one with a token in it, or takes what has its name.
@@ -123,8 +123,7 @@ def _problem(
     ):
         if found is not None:
             return PodProblem(unschedulable if found.reason == UNSCHEDULABLE else found.reason, found.message)
-    late = {pod.uid for pod in (*heads, *workers) if not pod.is_ready} | {cluster.uid}
-    return newest_about(seen, late, _TYPE)
+    return newest_about_pods_of(seen, cluster, (*heads, *workers), _TYPE)
 
 
 def _of_workers(seen: Situation, workers: Sequence[Pod], groups: Sequence[str]) -> list[PodProblem | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from tests.unit.collectorfleet_operator.world import NOON, later, running, told
 
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
@@ -43,6 +44,24 @@ def test_a_warning_about_a_job_counts_at_once() -> None:
 
 def test_an_old_warning_does_not_count() -> None:
     assert found(warning(ago=600)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "lasted", "ago", "counts"),
+    [
+        pytest.param("RayCluster", 330, 500, True, id="KubeRay waits longer after each try"),
+        pytest.param("RayCluster", 330, 700, False, id="KubeRay has made the pods since"),
+        pytest.param("RayCluster", 30, 200, False, id="it lasted for a moment"),
+        pytest.param("RayCluster", 9000, 1100, True, id="KubeRay's longest pause"),
+        pytest.param("RayCluster", 9000, 1300, False, id="longer than any pause"),
+        pytest.param("Job", 3000, 330, True, id="a client of the API server drops most events about one object"),
+        pytest.param("Pod", 3000, 330, False, id="the kubelet"),
+    ],
+)
+def test_a_warning_counts_until_its_next_repetition_is_overdue(
+    kind: str, lasted: float, ago: float, counts: bool
+) -> None:
+    assert bool(found(warning(kind, lasted=lasted, ago=ago))) is counts
 
 
 def test_a_warning_in_the_newer_form_of_events_has_its_time() -> None:

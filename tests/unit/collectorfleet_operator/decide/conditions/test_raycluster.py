@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, running, started, told
+from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, later, running, started, told
 
 from collectorfleet_api.v1alpha1 import ConditionStatus, Reason
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.situation import Refused
-from collectorfleet_operator.objects import name_of
+from collectorfleet_operator.decide.situation import Refused, Warned
+from collectorfleet_operator.decide.warnings import fields_of_event, relevant
+from collectorfleet_operator.objects import name_of, uid_of
 
 
 def test_the_head_comes_before_the_workers() -> None:
@@ -161,3 +162,37 @@ def test_a_secret_of_the_fleets_name_without_a_token_is_a_name_that_is_taken() -
     # What is missing while everything starts is made a second later.
     world.hold_up("head", "CreateContainerConfigError", 'secret "cheetah" not found')
     assert told(world.look(), "Stalled")[0] == "False"
+
+
+def test_a_refused_pod_is_told_until_kuberay_makes_a_pod_again() -> None:
+    world = started()
+    world.run_pods("head")
+    pods = world.pods("worker")
+    world.collect(*pods)
+    world.look()
+    text = 'pods "cheetah-collectors-worker-" is forbidden: exceeded quota: gpus'
+    warned = Warned(uid_of(world.get(RAYCLUSTER)), "FailedToCreateWorkerPod", text, later(60))
+    world.seconds = 600
+    seen = world.look(world.now, warnings=[warned])
+    assert told(seen, "RayClusterReady") == ("False", "FailedToCreateWorkerPod", text)
+    world.make_pods()
+    seen = world.look(world.now, warnings=[warned])
+    assert told(seen, "RayClusterReady") == ("False", "WorkersStarting", "0 of 4 worker pods are ready")
+
+
+@pytest.mark.parametrize("type_", ["RayClusterReady", "DriverRunning"])
+def test_a_priority_class_that_does_not_exist_is_told_with_its_field(type_: str) -> None:
+    world = World()
+    world.carry_out()
+    world.look()
+    refusal = 'pods "cheetah-" is forbidden: no PriorityClass with name hihg was found'
+    child = world.get(RAYCLUSTER) if type_ == "RayClusterReady" else world.get(JOB, DRIVER)
+    event = {
+        "involvedObject": {"kind": child["kind"], "uid": uid_of(child)},
+        "reason": "FailedCreate",
+        "message": f"Error creating: {refusal}",
+        "lastTimestamp": "2026-07-01T12:00:00Z",
+    }
+    seen = world.look(warnings=relevant([fields_of_event(event)], world.now))
+    text = f"Error creating: {refusal}; correct priorityClassName in the fleet's spec, or create the PriorityClass"
+    assert told(seen, type_) == ("False", "FailedCreate", text)
