@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.client import Object
+from tests.cluster.client import Object, condition
 from tests.cluster.control_plane import ControlPlane
 from tests.integration.played import Pods, manifest
+from tests.wait import eventually
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
 
@@ -39,6 +40,19 @@ def test_pods_have_the_priority_and_the_tolerations_of_their_fleet_or_their_temp
     assert [placed(pod, SPOT) for pod in (head, driver)] == [(-10, True)] * 2
     assert placed(worker, GPU) == (1000, True)
     assert placed(worker, SPOT) == (1000, False)
+
+
+def test_a_priority_class_that_does_not_exist_is_told_in_the_status(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.apply(manifest(replicas=1, priorityClassName="test-fleet-hihg"), namespace)
+
+    def messages() -> list[str]:
+        found = control_plane.get("collectorfleet/fleet", namespace)
+        return [(condition(found, type_) or {}).get("message", "") for type_ in ("RayClusterReady", "DriverRunning")]
+
+    text = "no PriorityClass with name test-fleet-hihg was found; correct priorityClassName in the fleet's spec, "
+    eventually(messages, until=lambda found: all(text in one for one in found), within=60, what="the missing class")
 
 
 def placed(pod: Object, toleration: Object) -> tuple[int, bool]:
