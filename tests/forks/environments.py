@@ -17,9 +17,11 @@ from tests.forks import server
 # Where programs are forked, and until which process ends: for them and for what they start.
 ENV_SOCKET = "COLLECTORFLEET_TESTS_FORKS"
 ENV_OWNER = "COLLECTORFLEET_TESTS_FORKS_OWNER"
-# What nearly every program imports, and what reads no variable that tests set.
-PLAIN = ("tensordict", "gymnasium", "collectorfleet_api.v1alpha1")
-READING = ("torchrl.collectors", "torchrl.envs", "ray._private.log_monitor")
+# What nearly every program imports, and what reads no variable that tests set. WSGI keeps all variables for CGI alone.
+PLAIN = ("tensordict", "gymnasium", "mujoco", "requests", "wsgiref.simple_server", "collectorfleet_api.v1alpha1")
+# What imports Ray or TorchRL: in each process of a fleet, and in the driver of a run.
+OF_COLLECTORS = ("torchrl.collectors", "torchrl.envs", "collectorfleet.transport.ray.actor")
+READING = (*OF_COLLECTORS, "ray._private.log_monitor", "collectorfleet.run.session", "collectorfleet.cli.run")
 # Variables that differ between programs, and that none of the modules reads while it is imported.
 IGNORED = frozenset(
     {

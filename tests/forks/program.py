@@ -52,10 +52,12 @@ class Program(subprocess.Popen[Any]):
     """``python WORDS`` by its module (-m) or file, with all options of Popen that a program of ours is given.
 
     It is no child of this process: whoever forks says how it ended. What is overridden are Popen's own seams between
-    what it promises and the operating system.
+    what it promises and the operating system. A program that starts processes of ``multiprocessing`` is told so by
+    ``forkserver``, and they are forks, too.
     """
 
-    def __init__(self, words: Sequence[Any], **options: Any) -> None:
+    def __init__(self, words: Sequence[Any], *, forkserver: bool = False, **options: Any) -> None:
+        self._forkserver = forkserver
         super().__init__([sys.executable, *map(str, words)], **options)
 
     def _execute_child(self, args: Sequence[str], *given: Any) -> None:
@@ -73,6 +75,7 @@ class Program(subprocess.Popen[Any]):
             files,
             session=session,
             pid=os.getpid(),
+            forkserver=self._forkserver,
         )
         assert connection is not None
         self._connection, self._answers = connection, connection.makefile("rb")

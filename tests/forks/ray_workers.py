@@ -26,7 +26,6 @@ from typing import Any
 
 CONSTANTS, NODE, SERVICES = "ray._private.ray_constants", "ray._private.node", "ray._private.services"
 FOR_RAYS_SET_UP = ("--serialized-runtime-env-context=", "--language=")
-PRELOADED = ("torchrl.collectors", "torchrl.envs")
 HERE = os.path.dirname(os.path.abspath(__file__))
 SERVICE = os.path.join(HERE, "ray_services.py")
 NO_DASHBOARD_AGENT = os.path.join(HERE, "no_dashboard_agent.py")
@@ -120,7 +119,7 @@ def main(words: list[str]) -> None:
     at = f"{temp}/forks-{raylet}-{_option(words, 'session-name')}"
     if environments.is_first(at):
         forks, owner = os.environ[environments.ENV_SOCKET], int(os.environ[environments.ENV_OWNER])
-        made = [server.__file__, at, raylet, *PRELOADED]
+        made = [server.__file__, at, raylet, *environments.OF_COLLECTORS]
         server.ask(forks, made, os.environ, folder, [0, 1, 2], session=True, pid=owner)
     server.ask(at, argv, env, folder, [0, 1, 2], session=False, pid=int(raylet))
 

@@ -24,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 ROOT = os.path.abspath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
+# The product beside these tests, and not one that is installed.
+OWN = (ROOT, os.path.join(ROOT, "crds"), os.path.join(ROOT, "collector_image"))
 MOST_BYTES = 2**20
 LOOK_SECONDS = 1.0
 
@@ -38,17 +40,20 @@ def ask(
     session: bool,
     pid: int,
     tied: bool = False,
+    forkserver: bool = False,
 ) -> socket.socket | None:
     """Have ``python WORDS`` forked, with these standard files, in a session or else a process group of its own.
 
     The connection says its pid and, once it has ended, its status as ``wait`` has it, each on a line. A ``tied``
-    program is killed when the connection is closed. None where process ``pid``, with which the server ends, has ended
+    program is killed when the connection is closed. One with a ``forkserver`` has that of multiprocessing in reserve
+    (:mod:`.forkserver`). None where process ``pid``, with which the server ends, has ended
     before the server listened.
     """
     connection = _connect(path, pid)
     if connection is None:
         return None
-    message = {"words": list(words), "env": dict(env), "folder": folder, "session": session, "tied": tied}
+    message = {"words": list(words), "env": dict(env), "folder": folder}
+    message |= {"session": session, "tied": tied, "forkserver": forkserver}
     socket.send_fds(connection, [json.dumps(message).encode()], list(files))
     connection.sendall(b"\n")
     return connection
@@ -196,11 +201,16 @@ def _become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     of_server = {ROOT, *_import_path()}
+    others = sys.path[len(OWN) :]
     os.environ.clear()
     os.environ.update(asked["env"])
     os.chdir(asked["folder"])
     _start_anew()
-    sys.path[:] = [*_import_path(), *(folder for folder in sys.path if folder not in of_server)]
+    sys.path[:] = [*_import_path(), *(folder for folder in others if folder not in of_server)]
+    if asked["forkserver"]:
+        from tests.forks import forkserver
+
+        forkserver.reserve()
     first, *rest = asked["words"]
     if first == "-m":
         sys.argv = rest
@@ -236,5 +246,5 @@ def _is_alive(pid: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.path[0] = ROOT
+    sys.path[:1] = OWN
     main(*sys.argv[1:])

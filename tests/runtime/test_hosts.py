@@ -40,7 +40,7 @@ class Hosts:
         where = ["--driver-file", str(self.driver), "--token-file", str(self.token), "--rank", str(rank)]
         words = ["-m", "collectorfleet.cli", "collect", *where, *arguments]
         with (self.folder / f"{len(self.running)}.log").open("wb") as log:
-            started = Program(words, stderr=log, **options)
+            started = Program(words, forkserver=True, stderr=log, **options)
         self.running.append(started)
         return started
 

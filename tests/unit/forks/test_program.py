@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from ray._raylet import (
     DASHBOARD_AGENT_LISTEN_PORT_NAME,
@@ -137,3 +138,47 @@ def test_what_stands_in_for_the_dashboards_agent_has_no_ports_and_ends_with_its_
         assert agent.alive
         started.kill()
     eventually(lambda: not agent.alive, within=30, what="the stand-in ended")
+
+
+FORKS = """
+import multiprocessing, os, sys
+import psutil
+
+def says(pipe):
+    pipe.send([__name__, os.environ["WHO"], os.getcwd(), os.getppid(), "torch" in sys.modules])
+
+if __name__ == "__main__":
+    os.environ["WHO"] = "me"
+    context = multiprocessing.get_context("forkserver")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=says, args=(theirs,))
+    process.start()
+    *said, parent, torch = ours.recv()
+    process.join()
+    print(said, process.exitcode, psutil.Process(parent).ppid() == os.getpid())
+    print(torch, parent)
+"""
+
+
+def test_processes_of_a_program_are_forks_of_a_child_that_has_torch_and_ends_with_it(tmp_path: Path) -> None:
+    (tmp_path / "forks.py").write_text(FORKS)
+    words, options = [tmp_path / "forks.py"], {"cwd": tmp_path, "text": True}
+    plain = subprocess.run([sys.executable, *words], capture_output=True, check=True, **options).stdout.splitlines()
+    forked = run(words, timeout=60, forkserver=True, cwd=tmp_path).stdout.splitlines()
+    assert forked[0] == plain[0]
+    assert [line.split()[0] for line in (plain[1], forked[1])] == ["False", "True"]
+    eventually(lambda: not psutil.pid_exists(int(forked[1].split()[1])), within=30, what="the end of the forkserver")
+
+
+def test_a_forkserver_that_a_program_does_not_use_ends_with_it_and_by_no_interruption(tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text("import time\nprint('begun', flush=True)\ntime.sleep(600)\n")
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with Program([tmp_path / "waits.py"], forkserver=True, start_new_session=True, **options) as waits:
+        assert waits.stdout
+        waits.stdout.readline()
+        [reserved] = psutil.Process(waits.pid).children()
+        reserved.send_signal(signal.SIGINT)
+        assert reserved.is_running()
+        waits.kill()
+        assert waits.communicate(timeout=30) == ("", "")
+    eventually(lambda: not reserved.is_running(), within=30, what="the end of the forkserver")

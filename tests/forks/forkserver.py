@@ -1,0 +1,62 @@
+"""A forkserver of ``multiprocessing`` as a fork that a program has in reserve, made before the program runs.
+
+A program that starts processes by ``multiprocessing.forkserver`` starts another Python for it, which imports torch anew:
+5 s of CPU. That Python has to be a child of the program, which no process but the program itself can make. So the
+program makes it while it is nothing but a fork of the server, and the child waits until it is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from collections.abc import Sequence
+from multiprocessing import util
+from typing import Any
+
+BEGINS = "from multiprocessing.forkserver import main; main("
+MOST_BYTES = 2**20
+
+
+def reserve() -> None:
+    """Have a child that becomes this process' first forkserver, or ends with this process."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if not pid:
+        ours.close()
+        try:
+            _wait(theirs)
+        finally:
+            os._exit(0)
+    theirs.close()
+    spawn = util.spawnv_passfds
+
+    def begin(path: Any, args: Sequence[Any], passed: Sequence[int]) -> int:
+        if not args[-1].startswith(BEGINS):
+            return spawn(path, args, passed)
+        util.spawnv_passfds = spawn
+        with ours:
+            told = {"code": args[-1], "passed": list(passed), "folder": os.getcwd(), "env": dict(os.environ)}
+            socket.send_fds(ours, [json.dumps(told).encode()], [0, 1, 2, *passed])
+        return pid
+
+    util.spawnv_passfds = begin
+
+
+def _wait(connection: socket.socket) -> None:
+    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    message, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 5)
+    connection.close()
+    if not message:
+        return
+    signal.signal(signal.SIGINT, interrupted)
+    told = json.loads(message)
+    for standard, file in enumerate(files[:3]):
+        os.dup2(file, standard)
+        os.close(file)
+    os.environ.clear()
+    os.environ.update(told["env"])
+    os.chdir(told["folder"])
+    code = told["code"].replace("main({}, {}, ".format(*told["passed"]), "main({}, {}, ".format(*files[3:]))
+    exec(code, {})
