@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 import torch
 from tests import envs
+from tests.cluster.binaries import ROOT
+from tests.forks import program
 from tests.runtime.batches import VERSION, Make, learn
 from tests.wait import eventually
 
@@ -132,7 +133,13 @@ _PROCESSES_OF_ITS_OWN = "collector_class='sync', num_workers_per_collector=2,"
 @pytest.mark.parametrize(
     ("carrier", "options", "how"),
     [
-        pytest.param("torch_distributed", "", "returns", id="process group-returns"),
+        pytest.param(
+            "torch_distributed",
+            "",
+            "returns",
+            id="process group-returns",
+            marks=pytest.mark.variant_of("tests/runtime/test_programs.py::test_a_script_without_a_guard_runs_once"),
+        ),
         pytest.param("torch_distributed", "", "raises", id="process group-raises", marks=VARIANT),
         pytest.param("torch_distributed", "", "is killed", id="process group-is killed"),
         pytest.param(
@@ -147,7 +154,7 @@ _PROCESSES_OF_ITS_OWN = "collector_class='sync', num_workers_per_collector=2,"
     ],
 )
 def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(
-    how: str, options: str, carrier: str
+    how: str, options: str, carrier: str, tmp_path: Path
 ) -> None:
     ends, code = ENDS[how]
     script = f"""
@@ -165,9 +172,9 @@ def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(
             print(*[one.pid for one in psutil.Process().children(recursive=True)], flush=True)
             {ends}
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120, check=False
-    )
+    (tmp_path / "program.py").write_text(textwrap.dedent(script))
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/crds:{ROOT}/collector_image"}
+    done = program.run([tmp_path / "program.py"], timeout=120, forkserver=True, env=env)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     pids = [int(pid) for pid in done.stdout.split()]
     assert len(pids) >= 2 + bool(options) * 4
