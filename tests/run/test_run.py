@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -120,18 +121,27 @@ def test_an_error_of_the_users_code_is_one_sentence_with_its_own_words(
     assert "Traceback" in Path(log).read_text()
 
 
-def test_ctrl_c_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(tmp_path: Path, short_tmp: Path) -> None:
+@pytest.mark.parametrize(
+    ("send", "number", "cause"),
+    [
+        # As a terminal does it: every process of the group gets the signal.
+        pytest.param(os.killpg, signal.SIGINT, "Ctrl-C", id="Ctrl-C"),
+        pytest.param(os.kill, signal.SIGTERM, "SIGTERM", id="SIGTERM"),
+    ],
+)
+def test_a_signal_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(
+    send: Callable[[int, int], None], number: int, cause: str, tmp_path: Path, short_tmp: Path
+) -> None:
     file = write(tmp_path, fleets.code(), fleets.fleet(mode="Async", replicas=2))
     process = start(file, "-o", "json", TMPDIR=str(short_tmp))
     assert process.stderr
     for line in process.stderr:
         if " frames 2" in line:
             break
-    # As a terminal does it: every process of the group gets the signal.
-    os.killpg(process.pid, signal.SIGINT)
+    send(process.pid, number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert "stopped: Ctrl-C" in err
+    assert process.returncode == 128 + number, err
+    assert f"stopped: {cause}" in err
     assert "error" not in err
     status = json.loads(out)
     assert status["progress"]["batches"] > 0

@@ -21,8 +21,7 @@ from tests.wait import eventually
 from collectorfleet.cli.main import main
 
 SWEEP = ROOT / "examples/sweep/sweep.py"
-WITH_RAY = ROOT / "examples/cartpole.yaml"
-# Starts in half the time.
+# Starts in half the time of the other example. What a signal leaves of a Ray is in tests/run/test_run.py.
 WITHOUT_RAY = ROOT / "examples/cartpole_job.yaml"
 # Reached by the first batch, and by none.
 EASY, NEVER = "--goal=15", "--goal=1e9"
@@ -36,10 +35,10 @@ class Sweeps:
         self.runs = folder / "cartpole-sweep"
         self._mark = f"sweep-{uuid.uuid4()}"
 
-    def start(self, *options: str, fleet: Path = WITHOUT_RAY) -> subprocess.Popen[str]:
+    def start(self, *options: str) -> subprocess.Popen[str]:
         import_path = os.pathsep.join([f"{ROOT}/crds", f"{ROOT}/collector_image", os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(
-            [sys.executable, SWEEP, "--local", "--fleet", fleet, "--folder", self.folder, *options],
+            [sys.executable, SWEEP, "--local", "--fleet", WITHOUT_RAY, "--folder", self.folder, *options],
             env={**os.environ, "PYTHONPATH": import_path, "OF_SWEEP": self._mark},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -72,7 +71,7 @@ class Sweeps:
 
 
 def none_is_left(sweeps: Sweeps) -> None:
-    """Processes of a Ray that was ended while it started end by themselves, a moment after the sweep."""
+    """Collectors of a run that was ended end by themselves, a moment after the sweep."""
     eventually(sweeps.processes, until=lambda left: not left, within=60, what="no process of the sweep")
 
 
@@ -89,8 +88,8 @@ def test_a_sweep_that_is_killed_and_then_interrupted_continues_with_the_same_tri
     sweeps: Sweeps, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     log = sweeps.runs / "trial-0.log"
-    for fleet, number, code in ((WITH_RAY, signal.SIGKILL, -signal.SIGKILL), (WITHOUT_RAY, signal.SIGINT, 130)):
-        with sweeps.start("--trials=2", NEVER, fleet=fleet) as started:
+    for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+        with sweeps.start("--trials=2", NEVER) as started:
             eventually(lambda: sweeps.trains(0), within=200, what="a run that trains")
             recorded = sweeps.processes()
             started.send_signal(number)
