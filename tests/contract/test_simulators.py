@@ -14,6 +14,14 @@ from tests.wait import eventually
 
 from collectorfleet.messages import Answer, CollectorId, Raised
 
+# Processes of RPC start and end as those of a process group do (collectorfleet/transport/processes).
+RPC = pytest.param(
+    "rpc",
+    marks=pytest.mark.variant_of(
+        "tests/contract/test_simulators.py::test_each_collector_has_a_simulator_of_its_own_which_ends_with_it"
+    ),
+)
+pytestmark = pytest.mark.parametrize("harness", ["in_process", "ray", "process_group", RPC], indirect=True)
 CONFIG = replace(PLAIN, create_env=simulated.make)
 
 
