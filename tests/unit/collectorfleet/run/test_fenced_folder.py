@@ -12,8 +12,9 @@ from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.example_count import examples
 from tests.unit.collectorfleet.run.interleaving import Killed, Paused, content, no_chance_and_no_disk
 from tests.unit.collectorfleet.run.taken_folder import taken
 
@@ -184,6 +185,7 @@ class Driver(Paused):
                 self._published.append(frames)
 
 
+@settings(max_examples=examples(40))
 @given(st.lists(st.integers(0, 2), max_size=200), st.integers(0, 9))
 def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(order: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as name, no_chance_and_no_disk(seed):

@@ -27,7 +27,7 @@ def test_text_stays_text(word: str) -> None:
     assert read.content == {"args": [word], word or "empty": 1}
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 @given(st.dictionaries(TEXT, JSON, min_size=1))
 def test_what_is_written_is_read_as_it_was(value: dict[str, Any]) -> None:
     (read,) = read_documents(to_yaml(value))

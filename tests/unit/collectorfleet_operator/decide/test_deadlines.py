@@ -75,7 +75,7 @@ def lived(steps: list[tuple[Any, ...]]) -> World:
 
 
 @given(STEPS)
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 def test_nothing_is_decided_differently_before_a_fleet_is_looked_at_again(steps: list[tuple[Any, ...]]) -> None:
     world = lived(steps)
     before, first, until = world.look(world.now), world.plan(), world.until_told()

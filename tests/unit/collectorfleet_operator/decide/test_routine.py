@@ -101,7 +101,7 @@ def decided(world: World) -> tuple[Any, ...]:
     return done, asked, status, fleet["spec"]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(reports, reports)
 def test_reports_that_differ_in_nothing_that_matters_decide_the_same(
     one: dict[str, Any], other: dict[str, Any]

@@ -118,7 +118,7 @@ class Driver(Paused):
             self.written.append(steps)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 @given(st.lists(st.integers(0, 2), max_size=200), st.integers(0, 9))
 def test_wherever_drivers_are_paused_what_the_last_one_resumed_stays_and_the_next_one_resumes_its_learners(
     order: list[int], seed: int
