@@ -37,11 +37,12 @@ run: $(READY) ## Train the example (or FLEET=file) on this machine, without Kube
 validate: $(READY) ## Check the manifests of the examples offline
 	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
-# Two beside each other, one for each of two cores, and the longest first; the next begins where one has ended.
+# Two beside each other, one for each of two cores, and the longest first; the next begins where one has ended. Five
+# instead of four keep both cores busy for longer, and begin pytest once more, which computes for 9 s.
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
 ifeq ($(PYTEST),)
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-e2e test-processes test-integration test-contract
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-e2e test-processes test-integration test-unit test-contract
 else
 	$(PY) -m pytest $(PYTEST)
 endif
@@ -56,8 +57,8 @@ test-examples: $(READY) ## Run tests of properties with ten times the examples o
 	$(PY) -m pytest tests/integration/test_crd_agrees.py --odd-manifests=2000 $(PYTEST)
 
 .PHONY: test-processes
-test-processes: $(READY) ## Run those of them that need no Kubernetes, but for those of transports
-	$(PY) -m pytest tests/unit tests/runtime tests/run $(PYTEST)
+test-processes: $(READY) ## Run those of the data plane and of `collectorfleet run`, on a local Ray
+	$(PY) -m pytest tests/runtime tests/run $(PYTEST)
 
 .PHONY: test-contract
 test-contract: $(READY) ## Run those of what every transport has to do, whatever it carries messages by
