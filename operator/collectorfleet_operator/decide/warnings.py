@@ -82,7 +82,9 @@ def newest_about(seen: Situation, uids: Collection[str], type_: ConditionType) -
     return next((one for one in seen.warnings if one.object_uid in uids and one.at >= since), None)
 
 
-def newest_about_pods_of(seen: Situation, child: PodOwner, pods: Collection[Pod], type_: ConditionType) -> Warned | None:
+def newest_about_pods_of(
+    seen: Situation, child: PodOwner, pods: Collection[Pod], type_: ConditionType
+) -> Warned | None:
     """Return the newest warning about one of these pods that is not ready, or about the child that makes them.
 
     A warning about the child counts until the child makes a pod.
