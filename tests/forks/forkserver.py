@@ -1,8 +1,8 @@
 """A forkserver of ``multiprocessing`` as a fork that a program has in reserve, made before the program runs.
 
 A program that starts processes by ``multiprocessing.forkserver`` starts another Python, which imports torch for 5 s.
-That Python has to be a child of the program, which only the program itself can make. So the program makes the child while it
-is nothing but a fork of the server, and the child waits until it is needed.
+That Python has to be a child of the program, which only the program itself can make. So the program makes the child
+while it is nothing but a fork of the server, and the child waits until it is needed.
 """
 
 from __future__ import annotations
