@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from tests.unit.collectorfleet_operator.children.fleets import driver, env, fleet
 
 from collectorfleet_api import names
-from collectorfleet_operator.children.driver_job import driver_job, started_with
+from collectorfleet_operator.children.driver_job import (
+    GENERATION_ANNOTATION,
+    driver_job,
+    restarts_before,
+    run_began_at,
+    started_again,
+    started_with,
+)
 
 
 def test_the_driver_is_tried_again_unless_the_user_has_to_change_something() -> None:
@@ -133,3 +141,27 @@ def test_the_driver_has_the_spec_that_it_was_made_from_as_a_file() -> None:
 def test_no_template_of_a_user_replaces_that_spec() -> None:
     mine = {"metadata": {"annotations": {names.SPEC_ANNOTATION: "{}"}}}
     assert json.loads(driver({"spec.driver.template": mine})["metadata"]["annotations"][names.SPEC_ANNOTATION])
+
+
+def test_a_driver_that_starts_again_keeps_its_generation_its_begin_and_its_restarts() -> None:
+    first = driver_job(fleet())
+    first["metadata"] |= {"creationTimestamp": "2026-07-01T12:00:00Z"}
+    first["metadata"]["annotations"][GENERATION_ANNOTATION] = "2"
+    assert restarts_before(first) == 0
+    assert run_began_at(first) == datetime(2026, 7, 1, 12, tzinfo=UTC)
+    second = started_again(fleet(), {**first, "status": {"startTime": "2026-07-01T12:00:05Z"}}, 1)
+    second["metadata"] |= {"creationTimestamp": "2026-07-01T13:00:00Z"}
+    third = started_again(fleet(), second, 3)
+    for job, restarts in ((second, 1), (third, 3)):
+        assert job["metadata"]["annotations"][GENERATION_ANNOTATION] == "2"
+        assert restarts_before(job) == restarts
+        assert run_began_at(job) == datetime(2026, 7, 1, 12, 0, 5, tzinfo=UTC)
+
+
+def test_a_driver_that_starts_again_before_its_job_began_counts_from_the_creation() -> None:
+    first = driver_job(fleet())
+    first["metadata"] |= {"creationTimestamp": "2026-07-01T12:00:00Z"}
+    del first["metadata"]["annotations"][GENERATION_ANNOTATION]
+    again = started_again(fleet(), first, 1)
+    assert run_began_at(again) == datetime(2026, 7, 1, 12, tzinfo=UTC)
+    assert again["metadata"]["annotations"][GENERATION_ANNOTATION] == "3"

@@ -255,3 +255,10 @@ def test_a_template_has_its_own_priority_and_tolerations_instead() -> None:
     assert "priorityClassName" not in none
     assert SPOT not in none["tolerations"]
     assert worker(cluster({**OF_ALL, **own}))["spec"]["priorityClassName"] == "batch"
+
+
+def test_a_container_sees_no_gpu_that_only_its_sidecar_asks_for() -> None:
+    sidecar = {"name": "sidecar", "image": "lab:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    template = driver({"spec.driver.template": {"spec": {"containers": [{"name": "driver"}, sidecar]}}})
+    assert [one["name"] for one in template["spec"]["containers"]] == ["driver", "sidecar"]
+    assert env(template)["NVIDIA_VISIBLE_DEVICES"] == "void"
