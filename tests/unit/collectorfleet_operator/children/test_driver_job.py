@@ -13,10 +13,12 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import (
     GENERATION_ANNOTATION,
     driver_job,
+    has_taken_up_workers,
     restarts_before,
     run_began_at,
     started_again,
     started_with,
+    with_workers_of,
 )
 
 
@@ -165,3 +167,19 @@ def test_a_driver_that_starts_again_before_its_job_began_counts_from_the_creatio
     again = started_again(fleet(), first, 1)
     assert run_began_at(again) == datetime(2026, 7, 1, 12, tzinfo=UTC)
     assert again["metadata"]["annotations"][GENERATION_ANNOTATION] == "3"
+
+
+def test_a_driver_whose_worker_pods_changed_keeps_its_pods_and_what_else_is_on_its_job() -> None:
+    before = driver_job(fleet())
+    before["metadata"] |= {"uid": "job-1", "resourceVersion": "7"}
+    before["metadata"]["annotations"]["somebody/else"] = "x"
+    assert not has_taken_up_workers(before)
+    template = {"spec": {"nodeSelector": {"disk": "fast"}}}
+    changed = with_workers_of(before, fleet({"spec.workers.template": template}))
+    annotations = changed["metadata"]["annotations"]
+    assert has_taken_up_workers(changed)
+    assert changed["spec"] == before["spec"]
+    assert annotations["somebody/else"] == "x"
+    assert not {"uid", "resourceVersion"} & changed["metadata"].keys()
+    differing = {key for key, value in before["metadata"]["annotations"].items() if annotations[key] != value}
+    assert differing == {"collectorfleet.dev/hash-group-collectors"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from collectorfleet_operator.children.merge import merge
@@ -48,3 +50,8 @@ from collectorfleet_operator.objects import Object
 )
 def test_merges_as_kubectl_does(base: Object, over: Object, merged: Object) -> None:
     assert merge(base, over) == merged
+
+
+@pytest.mark.parametrize("odd", [[{"value": "1"}], ["x"], [{"name": ["x"]}], [{"name": "B"}, {"value": "1"}]], ids=str)
+def test_a_list_with_an_item_that_has_no_name_is_left_to_the_api_server(odd: list[Any]) -> None:
+    assert merge({"env": [{"name": "A", "value": "2"}]}, {"env": odd}) == {"env": odd}
