@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +37,27 @@ def missing(gigabytes: int) -> str | None:
     return packages.reason(packages.IMAGE_BUILDS)
 
 
-def build(dockerfile: Path, name: str, context: Path = ROOT, *, timestamp: int | None = None) -> None:
+def build(
+    dockerfile: Path,
+    name: str,
+    context: Path = ROOT,
+    *,
+    timestamp: int | None = None,
+    arguments: Mapping[str, str] | None = None,
+) -> None:
     """Build an image on the base of the tests. Minutes; needs root and network.
 
     With a ``timestamp``, in seconds since 1970, all files and the image have this time, and every layer is built anew.
+    ``arguments`` are those of the Dockerfile.
     """
     packages.install(packages.IMAGE_BUILDS)
     _make_base()
     with tempfile.TemporaryDirectory(prefix="collectorfleet-build-") as scratch:
         volumes = [f"--volume={volume}" for volume in _pip_volumes(Path(scratch))]
         layers = ("--layers",) if timestamp is None else ("--no-cache", f"--timestamp={timestamp}")
-        words = ("build", *layers, f"--build-arg=BASE={BASE}", *volumes, f"--file={dockerfile}", f"--tag={name}")
-        _buildah(*words, str(context))
+        given = {"BASE": BASE, **(arguments or {})}
+        words = ("build", *layers, *(f"--build-arg={key}={value}" for key, value in given.items()), *volumes)
+        _buildah(*words, f"--file={dockerfile}", f"--tag={name}", str(context))
 
 
 def write_archive(name: str, archive: Path) -> None:
