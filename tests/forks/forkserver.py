@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import socket
+import sys
 from collections.abc import Sequence
 from multiprocessing import util
 from typing import Any
@@ -25,14 +26,11 @@ def reserve() -> None:
     pid = os.fork()
     if not pid:
         ours.close()
-        try:
-            _wait(theirs)
-        finally:
-            os._exit(0)
+        os._exit(_exit_code(theirs))
     theirs.close()
     spawn = util.spawnv_passfds
 
-    def begin(path: Any, args: Sequence[Any], passed: Sequence[int]) -> int:
+    def begin(path: Any, args: Sequence[Any], passed: Sequence[Any]) -> int:
         if not args[-1].startswith(BEGINS):
             return spawn(path, args, passed)
         util.spawnv_passfds = spawn
@@ -41,7 +39,18 @@ def reserve() -> None:
             socket.send_fds(ours, [json.dumps(told).encode()], [0, 1, 2, *passed])
         return pid
 
-    util.spawnv_passfds = begin
+    util.spawnv_passfds = begin  # type: ignore[assignment]
+
+
+def _exit_code(connection: socket.socket) -> int:
+    try:
+        _wait(connection)
+    except SystemExit:  # as a forkserver ends
+        return 0
+    except BaseException:  # noqa: BLE001 (Python prints them all)
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
 
 
 def _wait(connection: socket.socket) -> None:

@@ -52,8 +52,8 @@ def ask(
     connection = _connect(path, pid)
     if connection is None:
         return None
-    message = {"words": list(words), "env": dict(env), "folder": folder}
-    message |= {"session": session, "tied": tied, "forkserver": forkserver}
+    program = {"words": list(words), "env": dict(env), "folder": folder}
+    message = {**program, "session": session, "tied": tied, "forkserver": forkserver}
     socket.send_fds(connection, [json.dumps(message).encode()], list(files))
     connection.sendall(b"\n")
     return connection
