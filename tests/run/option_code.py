@@ -15,6 +15,9 @@ from tests.envs import Counting
 from torch import nn
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
+# As a variable of ours, so that programs which differ in it alone are forks of one server (tests/forks/environments.py).
+ENV_HOOKS = "COLLECTORFLEET_TESTS_HOOKS"
+
 
 class WorldModel(nn.Module):
     def __init__(self) -> None:
@@ -54,7 +57,7 @@ def after(batch: TensorDictBase) -> None:
 
 
 def _note(line: str) -> None:
-    with Path(os.environ["HOOKS"]).open("a") as file:
+    with Path(os.environ[ENV_HOOKS]).open("a") as file:
         file.write(f"{line}\n")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.cluster.binaries import ROOT
 from tests.manifests import ABSENT, manifest
-from tests.run.option_code import make_plain_buffer
+from tests.run.option_code import ENV_HOOKS, make_plain_buffer
 from tests.run.run_process import run, write
 
 CODE = "tests.run.option_code"
@@ -23,7 +23,7 @@ SMALL = {
 def status(folder: Path, changes: dict[str, Any]) -> dict[str, Any]:
     """The final status of a run of the small fleet with ``changes``."""
     file = write(folder, manifest(SMALL | changes))
-    done = run(file, "-o", "json", PYTHONPATH=PYTHONPATH, HOOKS=str(folder / "hooks"))
+    done = run(file, "-o", "json", PYTHONPATH=PYTHONPATH, **{ENV_HOOKS: str(folder / "hooks")})
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
