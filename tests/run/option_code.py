@@ -15,7 +15,7 @@ from tests.envs import Counting
 from torch import nn
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
-# As a variable of ours, so that programs which differ in it alone are forks of one server (tests/forks/environments.py).
+# A variable of ours: programs that differ in it alone are forks of one server (tests/forks/environments.py).
 ENV_HOOKS = "COLLECTORFLEET_TESTS_HOOKS"
 
 
