@@ -49,10 +49,11 @@ def stalled(outcome: Outcome) -> Condition:
     match outcome:
         case Failed():
             return condition(ConditionType.STALLED, True, outcome.reason, outcome.message)
-        case Pending() | Running() | Suspended() | Completed():
-            return condition(
-                ConditionType.STALLED, False, Reason.PROGRESSING, "the fleet waits for no action of the user"
-            )
+        case Pending() | Running():
+            text = "the fleet has not failed, and no deadline has passed; Ready says what the fleet waits for"
+            return condition(ConditionType.STALLED, False, Reason.PROGRESSING, text)
+        case Suspended() | Completed():
+            return condition(ConditionType.STALLED, False, Reason.PROGRESSING, "the fleet has not failed")
         case _:
             assert_never(outcome)
 

@@ -60,9 +60,10 @@ def _left(seen: Situation) -> str:
     if found:
         named = ", ".join(pod.name for pod in found[:_MOST_NAMES])
         more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
-        return f"{len(found)} pod{'s' * (len(found) != 1)} ({named}{more}) are"
+        return f"1 pod ({named}) is" if len(found) == 1 else f"{len(found)} pods ({named}{more}) are"
     children = [child for child in (seen.job, *seen.clusters) if child is not None and seen.is_ours(child)]
-    return " and ".join(f"{child.kind} {child.name}" for child in children) + " are" if children else ""
+    verb = "is" if len(children) == 1 else "are"
+    return " and ".join(f"{child.kind} {child.name}" for child in children) + f" {verb}" if children else ""
 
 
 def _what_resuming_does(seen: Situation) -> str:

@@ -60,7 +60,7 @@ def test_a_single_pod_that_is_left_is_one_pod() -> None:
     world = suspended()
     first, *others = [*world.pods("driver"), *world.pods("head"), *world.pods("worker")]
     world.collect(*others)
-    assert told(world.look(), "Suspended")[2].startswith(f"1 pod ({name_of(first)}) ")
+    assert told(world.look(), "Suspended")[2] == f"1 pod ({name_of(first)}) is being deleted"
 
 
 def test_children_that_are_left_are_named_if_no_pod_is() -> None:
@@ -77,7 +77,7 @@ def test_children_that_are_left_are_named_if_no_pod_is() -> None:
     text = "Job cheetah-driver and RayCluster cheetah are being deleted"
     assert told(world.look(), "Suspended") == ("False", "Suspending", text)
     world.collect(world.get(JOB, DRIVER))
-    assert told(world.look(), "Suspended")[2].startswith("RayCluster cheetah ")
+    assert told(world.look(), "Suspended")[2] == "RayCluster cheetah is being deleted"
 
 
 def test_children_of_another_fleet_of_this_name_do_not_hold_up_a_suspended_one() -> None:
