@@ -12,14 +12,16 @@ from tests.unit.collectorfleet_operator.children.fleets import driver, env, flee
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import (
     GENERATION_ANNOTATION,
+    began_text,
     driver_job,
-    has_taken_up_workers,
+    has_changed_workers,
     restarts_before,
     run_began_at,
     started_again,
     started_with,
     with_workers_of,
 )
+from collectorfleet_operator.objects import Object, annotation
 
 
 def test_the_driver_is_tried_again_unless_the_user_has_to_change_something() -> None:
@@ -145,15 +147,20 @@ def test_no_template_of_a_user_replaces_that_spec() -> None:
     assert json.loads(driver({"spec.driver.template": mine})["metadata"]["annotations"][names.SPEC_ANNOTATION])
 
 
+def next_start(job: Object, restarts: int) -> Object:
+    """The Job that follows, made from what the operator reads of the one before."""
+    return started_again(fleet(), annotation(job, GENERATION_ANNOTATION), restarts, began_text(job))
+
+
 def test_a_driver_that_starts_again_keeps_its_generation_its_begin_and_its_restarts() -> None:
     first = driver_job(fleet())
     first["metadata"] |= {"creationTimestamp": "2026-07-01T12:00:00Z"}
     first["metadata"]["annotations"][GENERATION_ANNOTATION] = "2"
     assert restarts_before(first) == 0
     assert run_began_at(first) == datetime(2026, 7, 1, 12, tzinfo=UTC)
-    second = started_again(fleet(), {**first, "status": {"startTime": "2026-07-01T12:00:05Z"}}, 1)
+    second = next_start({**first, "status": {"startTime": "2026-07-01T12:00:05Z"}}, 1)
     second["metadata"] |= {"creationTimestamp": "2026-07-01T13:00:00Z"}
-    third = started_again(fleet(), second, 3)
+    third = next_start(second, 3)
     for job, restarts in ((second, 1), (third, 3)):
         assert job["metadata"]["annotations"][GENERATION_ANNOTATION] == "2"
         assert restarts_before(job) == restarts
@@ -164,7 +171,7 @@ def test_a_driver_that_starts_again_before_its_job_began_counts_from_the_creatio
     first = driver_job(fleet())
     first["metadata"] |= {"creationTimestamp": "2026-07-01T12:00:00Z"}
     del first["metadata"]["annotations"][GENERATION_ANNOTATION]
-    again = started_again(fleet(), first, 1)
+    again = next_start(first, 1)
     assert run_began_at(again) == datetime(2026, 7, 1, 12, tzinfo=UTC)
     assert again["metadata"]["annotations"][GENERATION_ANNOTATION] == "3"
 
@@ -173,11 +180,11 @@ def test_a_driver_whose_worker_pods_changed_keeps_its_pods_and_what_else_is_on_i
     before = driver_job(fleet())
     before["metadata"] |= {"uid": "job-1", "resourceVersion": "7"}
     before["metadata"]["annotations"]["somebody/else"] = "x"
-    assert not has_taken_up_workers(before)
+    assert not has_changed_workers(before)
     template = {"spec": {"nodeSelector": {"disk": "fast"}}}
     changed = with_workers_of(before, fleet({"spec.workers.template": template}))
     annotations = changed["metadata"]["annotations"]
-    assert has_taken_up_workers(changed)
+    assert has_changed_workers(changed)
     assert changed["spec"] == before["spec"]
     assert annotations["somebody/else"] == "x"
     assert not {"uid", "resourceVersion"} & changed["metadata"].keys()
