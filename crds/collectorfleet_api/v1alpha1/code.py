@@ -121,11 +121,17 @@ class Code(Model):
     )
     git: Git | None = Field(
         default=None,
-        description="Package tree of a git repository, put into the pods as that of `archive` is, and in its place.",
+        description=(
+            "Package tree of a git repository. The pods unpack and import it in the same way as an `archive`. "
+            "In place of `archive`."
+        ),
     )
     artifact: Artifact | None = Field(
         default=None,
-        description="Package tree of a registry, put into the pods as that of `archive` is, and in its place.",
+        description=(
+            "Package tree of a registry. The pods unpack and import it in the same way as an `archive`. In "
+            "place of `archive`."
+        ),
     )
     path: SubPath | None = Field(
         default=None,

@@ -40,8 +40,8 @@ class Stragglers(Model):
     first_shares: Positive | None = Field(
         default=None,
         description=(
-            "A batch has this many shares, whichever come first, and is fewer than `collectors.replicas`; late shares "
-            "join the next batch. Needs `maxStaleness` of 1 or more."
+            "Number of shares in a batch: the first to arrive. Less than `collectors.replicas`. Late shares join "
+            "the next batch. Needs `maxStaleness` of 1 or more."
         ),
     )
     preemptive_threshold: float | None = Field(
@@ -59,8 +59,8 @@ class Collection(Model):
     mode: Mode = Field(
         default=Mode.SYNC,
         description=(
-            "Sync: a batch is made of shares of all collectors. Async: each collector's batch is handed out as it "
-            "comes."
+            "Sync: a batch is made of shares of all collectors. Async: each collector's batch is handed out when it"
+            " arrives."
         ),
     )
     frames_per_batch: Positive | None = Field(
@@ -79,8 +79,8 @@ class Collection(Model):
         description=(
             "How many weight versions behind the current one the oldest frame of a batch may be when it is handed "
             "out. Sync: default 0, strictly on-policy; 1 collects exactly one batch ahead. Async: absent means "
-            "unbounded with two requests in flight per collector; 0 is refused. With `trajsPerBatch` or class Async it "
-            "bounds how far ahead is asked: trajectories that span updates have older frames."
+            "unbounded with two requests in flight per collector; 0 is refused. With `trajsPerBatch` or class Async"
+            " it bounds only how far collectors look ahead: trajectories that span updates have older frames."
         ),
     )
     exact_staleness: bool = Field(
@@ -121,16 +121,16 @@ class Collection(Model):
     rollout: Rollout = Field(
         default=Rollout.AUTO,
         description=(
-            "What steps the environments. Auto: a loop of the fleet's own where its frames are those of TorchRL's "
-            "collector, entry by entry, else TorchRL's; `status.collectors` says which, and why. It is several times "
-            "as fast with Gymnasium's environments; others step themselves in it. Fast: an error where it would be "
-            "TorchRL's. TorchRL: always that."
+            "Which loop steps the environments. Auto: the fast loop if its frames equal the frames of TorchRL's "
+            "collector in every entry, else TorchRL's loop. `status.collectors` has the loop and the reason. The "
+            "fast loop is several times as fast with Gymnasium's environments. Other environments step themselves "
+            "in the fast loop. Fast: an error if the fast loop cannot be used. TorchRL: TorchRL's loop."
         ),
     )
     compact_observations: bool = Field(
         default=False,
         description=(
-            "An observation that equals the `next` of the step before travels once. Batches are the same. Large "
+            "Send an observation once if it equals the `next` of the previous step. Batches are the same. Large "
             "observations take about half of the network and of the object store, and some time to compare."
         ),
     )
@@ -148,8 +148,8 @@ class Collection(Model):
     postproc: Factory | None = Field(
         default=None,
         description=(
-            "Builds, once in the driver, a function from a collected batch to the batch that is handed out, such as "
-            "`torchrl.data.postprocs:MultiStep`."
+            "Builds a function from a collected batch to the batch that is handed out. The driver calls the factory"
+            " once. An example is `torchrl.data.postprocs:MultiStep`."
         ),
     )
     copied: bool = Field(

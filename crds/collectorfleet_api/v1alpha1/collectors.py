@@ -71,8 +71,8 @@ class Collectors(Model):
         default_factory=Resources,
         description=(
             "Resources of one collector with all of its processes. A worker pod requests the resources of its "
-            "collectors. For Ray it requests 200m CPU, 768Mi, and 256Mi for each collector on top. Memory is also the"
-            " limit. Torch uses as many threads as there are CPUs, rounded up."
+            "collectors. For Ray it also requests 200m CPU, 768Mi of memory, and 256Mi for each collector. Memory "
+            "is also the limit. Torch uses as many threads as there are CPUs, rounded up."
         ),
     )
     collector_class: CollectorClass = Field(
@@ -105,20 +105,22 @@ class Collectors(Model):
     )
     kwargs: Preserved = Field(
         default_factory=dict,
-        description="Further keyword arguments of TorchRL's collector; what has a field of its own is refused.",
+        description=(
+            "Further keyword arguments of TorchRL's collector. An argument that has a field of its own is refused."
+        ),
     )
     request_timeout_seconds: Seconds = Field(
         default=60,
         description=(
-            "How long one request may take before its collector counts as hung and is replaced; longer where past "
-            "requests took long."
+            "How long one request may take before its collector counts as hung and is replaced. The time is longer "
+            "if past requests took long."
         ),
     )
     first_request_timeout_seconds: Seconds = Field(
         default=300,
         description=(
-            "The same for the first request of a collector, which may compile. The time also covers building "
-            "environment and policy, and loading the first weights."
+            "How long the first request of a collector may take. This request may compile. The time also covers "
+            "building environment and policy, and loading the first weights."
         ),
     )
     available_timeout_seconds: Seconds = Field(
@@ -135,17 +137,18 @@ class Collectors(Model):
     failure_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds, once in the driver, the object whose `decide(loss)` says what happens to a lost collector, or to"
-            " a collector whose environment raised. Absent: the collector is restarted with exponential backoff, up "
-            "to 10 times until it has worked for ten minutes. After the loss of its node it is restarted at once."
+            "Builds the object whose `decide(loss)` says what happens to a lost collector, or to a collector whose "
+            "environment raised. The driver calls the factory once. Absent: the collector is restarted with "
+            "exponential backoff, up to 10 times until it has worked for ten minutes. After the loss of its node it"
+            " is restarted at once."
         ),
     )
     scaling_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds, once in the driver, the object whose `leaving(collectors, count)` names the collectors that end "
-            "when the fleet shrinks. Absent: collectors end so that whole pods become empty. With launcher Job the "
-            "collectors of the highest indexes end, and no policy is allowed."
+            "Builds the object whose `leaving(collectors, count)` names the collectors that end when the fleet "
+            "shrinks. The driver calls the factory once. Absent: collectors end so that whole pods become empty. "
+            "With launcher Job the collectors of the highest indexes end, and no policy is allowed."
         ),
     )
     groups: list[Group] = Field(

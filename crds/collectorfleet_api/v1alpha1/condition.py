@@ -23,4 +23,6 @@ class Condition(Model):
     reason: str = Field(min_length=1, max_length=1024, description="One PascalCase word for machines.")
     message: str = Field(default="", max_length=32768, description="One sentence for people, with the numbers.")
     last_transition_time: Time | None = Field(default=None, description="When the status last changed.")
-    observed_generation: int | None = Field(default=None, description="Generation of the spec this was computed from.")
+    observed_generation: int | None = Field(
+        default=None, description=("Generation of the spec that this condition describes.")
+    )

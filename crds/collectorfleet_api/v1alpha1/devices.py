@@ -13,7 +13,7 @@ class Devices(Model):
 
     device: Device | None = Field(
         default=None,
-        description="Device of environment, policy and batches, where none of the others says otherwise.",
+        description="Device of environment, policy and batches, unless another field here sets it.",
     )
     storing_device: Device | None = Field(default=None, description="Device on which a collector keeps its frames.")
     env_device: Device | None = Field(default=None, description="Device of the environment.")

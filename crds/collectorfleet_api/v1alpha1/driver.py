@@ -43,9 +43,9 @@ class Driver(Model):
     script: ScriptPath | None = Field(
         default=None,
         description=(
-            "Python program that is run in the driver instead of a training function, found in the code and then in "
-            "the image. The FleetCollector that it makes has this fleet's collectors. Environment, policy and "
-            "collection are what it says, and absent here."
+            "Python program that is run in the driver instead of a training function, found in the code and then in"
+            " the image. The FleetCollector of the program uses this fleet's collectors. The program sets "
+            "environment, policy and collection, and the spec leaves them out."
         ),
     )
     args: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(
@@ -54,8 +54,8 @@ class Driver(Model):
     curriculum: Curriculum | None = Field(
         default=None,
         description=(
-            "What sets parameters of the collectors' environments while the fleet trains. Needs `evaluation`. Absent: "
-            "only the training function does."
+            "Function that sets parameters of the collectors' environments while the fleet trains. Needs "
+            "`evaluation`. Absent: only the training function sets them."
         ),
     )
     resources: DriverResources = Field(
@@ -71,8 +71,9 @@ class Driver(Model):
     liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
         default=None,
         description=(
-            "A driver that hangs is replaced if its Lease was not renewed for so long. Its pod is "
-            "deleted. A driver that has to be killed then is one of the `backoffLimit` tries. Absent: it is kept."
+            "Seconds without a renewal of its Lease after which a hung driver is replaced. The operator deletes its"
+            " pod. A driver that then has to be killed counts towards `backoffLimit`. Absent: a hung driver is "
+            "kept."
         ),
     )
     log: Log | None = Field(

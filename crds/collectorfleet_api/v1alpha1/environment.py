@@ -35,9 +35,9 @@ class EnvironmentParameters(Model):
     through: ParametersThrough = Field(
         default=ParametersThrough.AUTO,
         description=(
-            "SetParameters: the method `set_parameters(**parameters)` of the environment. Attributes: its attributes "
-            "of these names. ResetOptions: Gymnasium's `reset(options=...)`. Auto: the method where there is one, else "
-            "the attributes."
+            "SetParameters: the method `set_parameters(**parameters)` of the environment. Attributes: its "
+            "attributes of these names. ResetOptions: Gymnasium's `reset(options=...)`. Auto: the method if the "
+            "environment has one, else the attributes."
         ),
     )
 
@@ -45,8 +45,8 @@ class EnvironmentParameters(Model):
 class Environment(Factory):
     factory: ImportPath = Field(
         description=(
-            "Import path `package.module:function` of the callable that builds it. If it has a parameter "
-            "`collector_index`, it is given the collector's index: 3 for `c3`."
+            "Import path `package.module:function` of the callable that builds the environment. If the callable has"
+            " a parameter `collector_index`, it gets the collector's index: 3 for `c3`."
         )
     )
     per_collector: Positive = Field(
@@ -59,8 +59,8 @@ class Environment(Factory):
     process: Process | None = Field(
         default=None,
         description=(
-            "A simulator that each collector starts in its own container before it builds the environment, and ends "
-            "with itself. It uses the resources of the collector. Absent: none."
+            "A simulator that each collector starts in its own container before it builds the environment. The "
+            "simulator ends with the collector. It uses the resources of the collector. Absent: none."
         ),
     )
     parameters: EnvironmentParameters | None = Field(

@@ -60,8 +60,8 @@ class EvaluationVideo(Model):
     every_evaluations: Positive = Field(
         default=5,
         description=(
-            "The first evaluation is recorded, and each so many evaluations later. An evaluation that begins once the "
-            "run has ended is recorded as well."
+            "The first evaluation is recorded, and then one in this many. An evaluation that begins once the run "
+            "has ended is recorded as well."
         ),
     )
     pixel_key: str | None = Field(
@@ -84,9 +84,9 @@ class Evaluation(Model):
     resources: EvaluationResources = Field(
         default_factory=EvaluationResources,
         description=(
-            "What one evaluator needs. Without a GPU, an evaluator has a pod of its own. An evaluator pod requests CPU "
-            "and memory of Ray on top. With `launcher: Job`, evaluators are processes of the driver pod, which "
-            "requests their CPU and memory too."
+            "What one evaluator needs. Without a GPU, an evaluator has a pod of its own. An evaluator pod also "
+            "requests CPU and memory for Ray. With `launcher: Job`, evaluators are processes of the driver pod, "
+            "which requests their CPU and memory too."
         ),
     )
     environment: GroupEnvironment = Field(
@@ -107,10 +107,10 @@ class Evaluation(Model):
         ),
     )
     every_seconds: Seconds | None = Field(
-        default=None, description="An evaluation is due so many seconds after the one before was due."
+        default=None, description="An evaluation is due this many seconds after the previous evaluation was due."
     )
     every_frames: Positive | None = Field(
-        default=None, description="An evaluation is due whenever so many more frames were handed out."
+        default=None, description="An evaluation is due each time this many more frames were handed out."
     )
     episodes: Annotated[int, Field(ge=1, le=MOST_EPISODES)] = Field(
         default=10, description="Episodes of one evaluation. Each is played to its end and counted."

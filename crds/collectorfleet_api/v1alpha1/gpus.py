@@ -34,8 +34,8 @@ class WorkersGpu(Model):
     resource: ExtendedResource | None = Field(
         default=None,
         description=(
-            "The extended resource that worker pods ask for, such as nvidia.com/mig-1g.10gb or nvidia.com/gpu.shared. "
-            "Default: nvidia.com/gpu; required with MIG."
+            "The extended resource that worker pods request, such as nvidia.com/mig-1g.10gb or "
+            "nvidia.com/gpu.shared. Default: nvidia.com/gpu; required with MIG."
         ),
     )
     claim_template: ObjectName | None = Field(

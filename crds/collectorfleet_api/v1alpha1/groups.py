@@ -33,20 +33,22 @@ _Part = TypeVar("_Part", bound=Model)
 class GroupEnvironment(Model):
     factory: ImportPath | None = Field(
         default=None,
-        description="Import path of the callable that builds it. Absent: that of `spec.environment`.",
+        description=(
+            "Import path of the callable that builds the environment. Absent: the factory of `spec.environment`."
+        ),
     )
     kwargs: Preserved = Field(
         default_factory=dict,
         description=(
-            "Keyword arguments of the factory. Over those of `spec.environment`, key by key; with a `factory` of the "
-            "group they are all that it gets."
+            "Keyword arguments of the factory. They override the arguments of `spec.environment`, key by key. If "
+            "`factory` is set here, it gets only these arguments."
         ),
     )
     process: Process | None = Field(
         default=None,
         description=(
-            "The simulator beside the environment. Absent: that of `spec.environment`, or none with a `factory` of "
-            "its own."
+            "The simulator beside the environment. Absent: the simulator of `spec.environment`, or none if "
+            "`factory` is set here."
         ),
     )
 
@@ -57,7 +59,7 @@ class GroupResources(Model):
     cpu: Cpu | None = Field(default=None, description="CPU of one collector.")
     memory: Memory | None = Field(default=None, description="Memory of one collector.")
     gpu: Annotated[float, Field(ge=0, le=64)] | None = Field(
-        default=None, description="GPUs of one collector, as `collectors.resources.gpu` has them."
+        default=None, description="GPUs of one collector, as in `collectors.resources.gpu`."
     )
     custom: CustomAmounts | None = Field(
         default=None, description="Custom resources of Ray that one collector requests, all of them; {} is none."
@@ -68,7 +70,11 @@ class GroupWorkers(Model):
     """The pods of a group."""
 
     gpu: WorkersGpu | None = Field(
-        default=None, description="How pods of the group get GPUs, all of it. Absent: as `spec.workers.gpu` says."
+        default=None,
+        description=(
+            "How pods of the group get GPUs, in place of the whole of `spec.workers.gpu`. Absent: as in "
+            "`spec.workers.gpu`."
+        ),
     )
     collectors_per_pod: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="Collectors in one pod of the group. Absent: as `spec.workers` says."
@@ -102,8 +108,8 @@ class Group(Model):
     environment: GroupEnvironment = Field(
         default_factory=GroupEnvironment,
         description=(
-            "The environment of the group's collectors. Its frames have the entries of the other groups', and in mode "
-            "Sync their shapes and dtypes."
+            "The environment of the group's collectors. Its frames have the same entries as the frames of other "
+            "groups, and in mode Sync the same shapes and dtypes."
         ),
     )
     resources: GroupResources = Field(

@@ -28,7 +28,9 @@ class ShardPlacement(StrEnum):
 class LearnerResources(Model):
     """Of one actor; CPU and memory are Kubernetes quantities."""
 
-    cpu: Cpu = Field(default=1, description="CPU of one actor; Ray counts it rounded up, and torch its threads.")
+    cpu: Cpu = Field(
+        default=1, description=("CPU of one actor. Ray counts it rounded up, and torch uses as many threads.")
+    )
     memory: Memory = Field(default="2Gi", description="Memory of one actor.")
 
 
@@ -36,8 +38,9 @@ class LearnerReplay(Model):
     factory: ImportPath | None = Field(
         default=None,
         description=(
-            "Import path of the class of a shard's replay actor, with `extend`, `sample`, `size` and `forget`, each "
-            "with the policy's id first. Absent: the last `capacity` frames of each policy, sampled uniformly."
+            "Import path of the class of a shard's replay actor. It has the methods `extend`, `sample`, `size` and "
+            "`forget`. Their first argument is the policy's id. Absent: the last `capacity` frames of each policy, "
+            "sampled uniformly."
         ),
     )
     kwargs: Preserved = Field(
@@ -56,8 +59,8 @@ class LearnerPolicy(Model):
     module: AttributePath | None = Field(
         default=None,
         description=(
-            "Where in the fleet's policy the module is that acts for it, by attributes, such as `module.red`. Absent: "
-            "the attribute of the policy's id."
+            "Path of attributes from the fleet's policy to the module that acts for this policy, such as "
+            "`module.red`. Absent: the attribute of the policy's id."
         ),
     )
     factory: ImportPath | None = Field(
@@ -65,7 +68,10 @@ class LearnerPolicy(Model):
     )
     kwargs: Preserved = Field(
         default_factory=dict,
-        description="Keyword arguments of its class, over those of `spec.learners`, key by key in mappings too.",
+        description=(
+            "Keyword arguments of its class. They override the arguments of `spec.learners`, key by key, also "
+            "in nested mappings."
+        ),
     )
 
     @property
@@ -108,15 +114,15 @@ class Learners(Factory):
         ge=0,
         le=1024,
         description=(
-            "GPUs of all policies together, whole ones or a share below 1. Each policy has as much as one in the "
-            "fullest shard can have."
+            "GPUs of all policies together, whole ones or a share below 1. Each policy gets the share that a policy"
+            " in the fullest shard can have."
         ),
     )
     shards: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
         default=None,
         description=(
-            "Shards, each a replay actor and policies beside it, whole in one pod. Absent: one for each GPU, or for "
-            "each place without any, and never more than places."
+            "Number of shards. A shard is a replay actor and its policies in one pod. Absent: one for each GPU, or "
+            "for each place if there are no GPUs, and at most as many as places."
         ),
     )
     placement: ShardPlacement = Field(
@@ -129,17 +135,17 @@ class Learners(Factory):
     resources: LearnerResources = Field(
         default_factory=LearnerResources,
         description=(
-            "Resources of one policy's actor without its GPU. A learner pod requests the resources of its actors and "
-            "replay actors. For Ray it requests 200m CPU, 768Mi, and 256Mi for each actor on top. Memory is also the "
-            "limit."
+            "Resources of one policy's actor without its GPU. A learner pod requests the resources of its actors "
+            "and replay actors. For Ray it also requests 200m CPU, 768Mi of memory, and 256Mi for each actor. "
+            "Memory is also the limit."
         ),
     )
     replay: LearnerReplay = Field(default_factory=LearnerReplay, description="The replay actor of each shard.")
     batch_size: Positive = Field(
         default=256,
         description=(
-            "Frames that each policy learns from after each batch, drawn from its own, where there is no "
-            "`driver.train` to do it."
+            "Frames that each policy learns from after each batch, sampled from the policy's own frames. Used "
+            "without `driver.train`."
         ),
     )
     template: PodTemplate = Field(

@@ -14,15 +14,15 @@ class Log(Model):
         min_length=1,
         max_length=4096,
         description=(
-            "Folder for TensorBoard, in which the fleet has one of its own name: a path of the driver pod, where "
-            "`driver.template` mounts a volume."
+            "Folder in the driver pod for TensorBoard. The fleet writes into a subfolder of its own name. Mount a "
+            "volume there through `driver.template`."
         ),
     )
     logger: Factory | None = Field(
         default=None,
         description=(
-            "Builds, in the driver, a `torchrl.record.loggers.Logger`: for Weights & Biases, MLflow, or one of yours. "
-            "A class will do."
+            "Builds a `torchrl.record.loggers.Logger` in the driver, for Weights & Biases, MLflow, or your own. The"
+            " factory may be a class."
         ),
     )
     every_seconds: Positive = Field(

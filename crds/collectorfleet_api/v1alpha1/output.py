@@ -45,5 +45,5 @@ class Output(Model):
     )
     replay_buffer: Factory | None = Field(
         default=None,
-        description="Builds, once in the driver, the buffer of format ReplayBuffer, which needs it.",
+        description="Builds the buffer of format ReplayBuffer, once in the driver. Required with this format.",
     )

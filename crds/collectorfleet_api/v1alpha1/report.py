@@ -16,7 +16,8 @@ from collectorfleet_api.v1alpha1.types import BY_NAME, Preserved
 class Publishes(Model):
     attempted: Count = Field(default=0, description="Versions published.")
     succeeded: Count = Field(
-        default=0, description="Versions that every available collector acknowledged, or a newer one."
+        default=0,
+        description=("Versions for which every available collector acknowledged this version or a newer one."),
     )
     partial: Count = Field(default=0, description="Versions that some collector failed to apply.")
     failed: Count = Field(default=0, description="Versions that no collector could apply.")
@@ -32,7 +33,7 @@ class PublishLag(Model):
 class Staleness(Model):
     """Staleness of the last 100 batches handed out, in versions."""
 
-    bound: int | None = Field(default=None, description="The bound in force; absent is unbounded.")
+    bound: int | None = Field(default=None, description="The bound in force. Absent: there is no bound.")
     min: int | None = Field(default=None, description="Least staleness.")
     mean: Measured | None = Field(default=None, description="Mean staleness.")
     max: int | None = Field(default=None, description="Largest staleness.")
@@ -58,7 +59,9 @@ class WeightsStatus(Model):
     digest: str | None = Field(default=None, description="Digest of the published tensors.")
     bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
     last_publish_time: Time | None = Field(default=None, description="When the newest version was published.")
-    last_publish_seconds: Measured | None = Field(default=None, description="Seconds that digest and put took.")
+    last_publish_seconds: Measured | None = Field(
+        default=None, description=("Seconds that it took to compute the digest and to store the version.")
+    )
     transport: str | None = Field(default=None, description="How weights travel.")
     publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
     publish_lag: PublishLag | None = Field(default=None, description="How far collectors are behind.")
@@ -81,12 +84,15 @@ class CollectorCounts(Model):
     desired: Count = Field(description="Collectors requested.")
     available: Count = Field(description="Collectors that run acknowledged weights.")
     restarts: Count = Field(default=0, description="Collectors started again after a loss.")
-    summary: str = Field(description="available/desired, for the column.")
+    summary: str = Field(description="available/desired, for a column of `kubectl get`.")
     groups: list[GroupCounts] = Field(
         default_factory=list, description="The same for each of `spec.collectors.groups`.", json_schema_extra=BY_NAME
     )
     groups_summary: str | None = Field(
-        default=None, description="available/desired of each group, for the wide column. Absent: there are no groups."
+        default=None,
+        description=(
+            "available/desired of each group, for a column of `kubectl get -o wide`. Absent: there are no groups."
+        ),
     )
 
 
@@ -99,7 +105,10 @@ Metrics = Annotated[
 
 class EpisodesStatus(Model):
     ended: Count = Field(default=0, description="Episodes that ended in frames that this driver collected.")
-    averaged: Count = Field(default=0, description="How many of the newest the numbers beside are of, at most 100.")
+    averaged: Count = Field(
+        default=0,
+        description=("How many of the newest episodes the means, `returnMin` and `returnMax` cover, at most 100."),
+    )
     return_mean: Measured | None = Field(
         default=None, description='Mean of their returns: the sums of `("next", "reward")`, as the collectors see it.'
     )
@@ -120,18 +129,21 @@ class Progress(Model):
     )
     frames_lost: Count = Field(
         default=0,
-        description="Frames handed out by drivers that were lost since their last checkpoint; in no other number here.",
+        description=(
+            "Frames that lost drivers handed out after their last checkpoint. No other number here counts them."
+        ),
     )
     replay_buffer_frames_lost: Count = Field(
         default=0,
         description=(
-            "Frames of `framesDelivered` that were written before the driver was started again, into a replay buffer "
-            "that ended with the driver before: it began empty."
+            "Part of `framesDelivered` that a replay buffer lost. The buffer ended with the previous driver, and "
+            "the buffer of this driver began empty."
         ),
     )
-    total_frames: int | None = Field(default=None, description="Frames requested; absent is endless.")
+    total_frames: int | None = Field(default=None, description="Frames requested. Absent: the run has no such end.")
     summary: str | None = Field(
-        default=None, description="Percent of `totalFrames`, and the time left at this rate, for the column."
+        default=None,
+        description=("Percent of `totalFrames`, and the time left at this rate, for a column of `kubectl get`."),
     )
     batches: Count = Field(default=0, description="Batches handed out.")
     entries_pickled: Count = Field(
@@ -174,7 +186,7 @@ class PolicyStaleness(Model):
 
 
 class LearnerPolicyStatus(Model):
-    id: str = Field(description="Its id, of `spec.learners.policies`.")
+    id: str = Field(description="Id of the policy, from `spec.learners.policies`.")
     shard: Count = Field(description="The shard that it learns in, from 0.")
     published: int | None = Field(
         default=None,
@@ -186,17 +198,18 @@ class LearnerPolicyStatus(Model):
     publish_lag: Count | None = Field(
         default=None, description="Number of versions by which the slowest collector is behind."
     )
-    frames: Count = Field(description="Frames in its buffer that say their version.")
+    frames: Count = Field(description="Frames in the policy's buffer that have a version.")
     staleness: PolicyStaleness | None = Field(
         default=None, description=("Staleness of these frames, in versions of the policy. Absent: there are no frames.")
     )
     steps: Count | None = Field(
-        default=None, description="Calls of its learner's `learn`, those before its last checkpoint included."
+        default=None,
+        description=("Calls of `learn` of the policy's learner, including calls before its last checkpoint."),
     )
 
 
 class LearnersStatus(Model):
-    shards: Count = Field(description="Shards, each whole in one pod.")
+    shards: Count = Field(description="Number of shards. Each shard is in one pod.")
     places: Count = Field(description="Places for policies, of all shards.")
     used: Count = Field(description="Places that have a policy.")
     gpu_per_policy: float | None = Field(
@@ -204,7 +217,7 @@ class LearnersStatus(Model):
     )
     policies: list[LearnerPolicyStatus] = Field(
         default_factory=list,
-        description="Each policy, as it was where the newest batch ended.",
+        description="State of each policy at the end of the newest batch.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"]},
     )
 
@@ -228,7 +241,7 @@ class EvaluationStatus(Model):
     """The newest finished evaluation, and counts of all of them."""
 
     version: int | None = Field(
-        default=None, description="Version of the weights that the newest evaluation played, from its first step on."
+        default=None, description="Version of the weights that the newest evaluation played in all of its steps."
     )
     frames: int | None = Field(default=None, description="Frames handed out when that version was published.")
     time: Time | None = Field(default=None, description="When the newest evaluation ended.")
@@ -263,7 +276,9 @@ class EvaluationStatus(Model):
     last_failure: str | None = Field(
         default=None, description="Why an evaluation failed or an evaluator was lost, the newest cause."
     )
-    summary: str | None = Field(default=None, description="Mean return and standard error, for the column.")
+    summary: str | None = Field(
+        default=None, description=("Mean return and standard error, for a column of `kubectl get`.")
+    )
     video: VideoStatus | None = Field(
         default=None, description="Videos of episodes. Absent: the spec has no `evaluation.video`."
     )
@@ -288,7 +303,7 @@ class EnvironmentParametersStatus(Model):
         json_schema_extra=BY_NAME,
     )
     applied: Count = Field(
-        default=0, description="Available collectors all of whose environments have their newest parameters."
+        default=0, description="Available collectors whose environments all have the newest parameters."
     )
 
 
@@ -308,7 +323,7 @@ class CollectorState(StrEnum):
 
 class CollectorStatus(Model):
     name: str = Field(description="Name of the collector: c0, c1, ...")
-    group: str | None = Field(default=None, description="Its group, of `spec.collectors.groups`.")
+    group: str | None = Field(default=None, description="Group of the collector, from `spec.collectors.groups`.")
     state: CollectorState = Field(
         description="Starting, Joining (no acknowledged weights yet), Ready, Retired or Failed."
     )
@@ -322,10 +337,10 @@ class CollectorStatus(Model):
         ),
     )
     applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
-    batches: Count = Field(default=0, description="Requests it answered.")
-    frames: Count = Field(default=0, description="Frames it produced.")
+    batches: Count = Field(default=0, description="Requests that the collector answered.")
+    frames: Count = Field(default=0, description="Frames that the collector produced.")
     restarts: Count = Field(default=0, description="How often it was started again.")
-    last_error: str | None = Field(default=None, description="The newest error, in its own words.")
+    last_error: str | None = Field(default=None, description="The newest error, as it was raised.")
 
 
 class DriverReport(Model):
@@ -362,5 +377,5 @@ class DriverReport(Model):
     drained_pods: list[str] = Field(
         default_factory=list,
         max_length=1000,
-        description="Worker pods that held collectors and hold none any more.",
+        description="Worker pods whose collectors have all ended.",
     )

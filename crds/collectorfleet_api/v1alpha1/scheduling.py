@@ -33,5 +33,8 @@ class Toleration(Model):
     effect: TaintEffect | None = Field(default=None, description="Effect of the taint. Absent: every effect.")
     toleration_seconds: int | None = Field(
         default=None,
-        description="How long a pod stays on a node with a NoExecute taint. Absent: without an end. 0: not at all.",
+        description=(
+            "How long a pod stays on a node with a NoExecute taint. Absent: the pod stays. 0: the pod is "
+            "evicted at once."
+        ),
     )

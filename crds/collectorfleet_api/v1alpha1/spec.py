@@ -111,8 +111,9 @@ class CollectorFleetSpec(Model):
     launcher: Launcher = Field(
         default=Launcher.RAY_CLUSTER,
         description=(
-            "What holds the collectors. RayCluster: the worker pods of a Ray cluster. Job: those of an Indexed Job, "
-            "without Ray, in a process group with the driver; needs `collection.transport: TorchDistributed`."
+            "The kind of pods that run the collectors. RayCluster: the worker pods of a Ray cluster. Job: the "
+            "worker pods of an Indexed Job, without Ray, in a process group with the driver; needs "
+            "`collection.transport: TorchDistributed`."
         ),
     )
     collection: Collection = Field(default_factory=Collection, description="How batches are gathered.")
@@ -146,7 +147,7 @@ class CollectorFleetSpec(Model):
     output: Output | None = Field(
         default=None, description=("Destination of the batches of a fleet without `driver.train`.")
     )
-    ray: Ray = Field(default_factory=Ray, description="The Ray cluster underneath.")
+    ray: Ray = Field(default_factory=Ray, description="The Ray cluster that runs the collectors.")
     network_policy: NetworkPolicy | None = Field(
         default=None,
         description=(
@@ -173,34 +174,41 @@ class CollectorFleetSpec(Model):
     )
     when_finished: WhenFinished = Field(
         default=WhenFinished.DELETE,
-        description="Whether the RayCluster of a fleet that completed or failed is deleted, or kept to look into.",
+        description="Whether the RayCluster of a fleet that completed or failed is deleted, or kept for inspection.",
     )
     ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description=(
-            "So long after the end the driver's Job is deleted, with its pods and logs, and what `whenFinished` kept; "
-            "the fleet and its status stay. Absent: they stay as long as the fleet."
+            "Seconds after the end of the run until the operator deletes the driver's Job, with its pods and logs, "
+            "and what `whenFinished` kept. The CollectorFleet and its status stay. Absent: all of these stay as "
+            "long as the CollectorFleet."
         ),
     )
     active_deadline_seconds: Positive | None = Field(
         default=None,
-        description="A driver that is not done so long after its Job started is ended, and the fleet has failed.",
+        description=(
+            "Seconds from the start of the driver's Job. A driver that still runs after this time is ended, and"
+            " the fleet fails."
+        ),
     )
     startup_deadline_seconds: Positive | None = Field(
         default=None,
-        description="A driver whose first batch is not there so long after its Job was made is ended the same way.",
+        description=(
+            "Seconds from the creation of the driver's Job. A driver that has delivered no batch after this "
+            "time is ended, and the fleet fails."
+        ),
     )
     idle_timeout_seconds: Positive | None = Field(
         default=None,
         description=(
-            "A fleet whose driver takes no batch for so long is suspended, as by `suspend`. Any change of the spec "
-            "resumes it."
+            "Seconds. A fleet whose driver takes no batch for this time is suspended, as by `suspend`. Any change "
+            "of the spec resumes it."
         ),
     )
     backoff_limit: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=6,
         description=(
-            "How often a driver that was lost is started again before the fleet has failed. Pods that are evicted or "
+            "How often a driver that was lost is started again before the fleet fails. Pods that are evicted or "
             "preempted do not count."
         ),
     )

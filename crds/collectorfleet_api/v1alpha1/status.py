@@ -84,14 +84,16 @@ class CodeStatus(Model):
 class Orders(Model):
     """What the operator asks of a driver, which reads it in the answers to its own status writes."""
 
-    driver: str = Field(description="Pod of the driver that is asked; no other follows.")
-    stop_at_batch: bool = Field(default=False, description="End where the batch ends, with a checkpoint.")
+    driver: str = Field(description="The driver pod that these orders are for. Other driver pods ignore them.")
+    stop_at_batch: bool = Field(
+        default=False, description=("True: the driver ends after the current batch, with a checkpoint.")
+    )
     drain_pods: list[str] = Field(
         default_factory=list,
         max_length=1000,
-        description="Worker pods to leave at the end of what runs on them, because they are replaced.",
+        description="Worker pods that the operator replaces. The driver drains their collectors.",
     )
-    since: Time = Field(description="When that was asked first.")
+    since: Time = Field(description="When the operator first gave this order.")
 
 
 class OperatorStatus(Model):
@@ -115,15 +117,20 @@ class OperatorStatus(Model):
             " pod has several, it matches no pod: an autoscaler on pod metrics would count pods as collectors."
         ),
     )
-    ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
+    ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster of the fleet.")
     collectors_job: CollectorsJobStatus | None = Field(
         default=None, description="The Job that holds the collectors, with `launcher: Job`."
     )
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
     code: CodeStatus | None = Field(
-        default=None, description="The tree that the pods run. Absent: `code` names none, or it is not unpacked yet."
+        default=None,
+        description=(
+            "The package tree that the pods run. Absent: `spec.code` names no tree, or the tree is not unpacked yet."
+        ),
     )
-    orders: Orders | None = Field(default=None, description="What the driver is asked to do. Absent: nothing.")
+    orders: Orders | None = Field(
+        default=None, description=("Orders of the operator to the driver. Absent: there are none.")
+    )
 
     def condition(self, type_: ConditionType) -> Condition | None:
         """The condition of that type, if there is one."""

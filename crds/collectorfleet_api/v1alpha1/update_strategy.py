@@ -18,7 +18,9 @@ class UpdateStrategyType(StrEnum):
 class RollingUpdate(Model):
     max_unavailable: NumberOrPercentage = Field(
         default=1,
-        description="How many worker pods of a group may be away at a time: a number, or a percentage such as 25%.",
+        description=(
+            "How many worker pods of a group may be unavailable at a time: a number, or a percentage such as 25%."
+        ),
     )
 
 

@@ -49,7 +49,7 @@ def test_a_fleet_without_problems_is_read() -> None:
         pytest.param(
             {"spec.policy": {}},
             "spec.policy.factory: missing, and required: "
-            "Import path `package.module:function` of the callable that builds it.",
+            "Import path `package.module:function` of the callable that builds the object.",
             id="missing",
         ),
         *(
