@@ -190,7 +190,7 @@ def test_an_environment_that_takes_no_parameters_ends_the_run_by_its_name(fleet:
         ({"by_collector": {"c7": {"level": 1}}}, "there is no collector c7; those of this fleet are c0, c1"),
         ({"parameters": {"": 1}}, "the name '' is not a string of characters"),
         ({"parameters": {"level": torch.tensor(1.0)}}, r"level is Tensor tensor\(1.\), which status and checkpoints"),
-        ({"parameters": {"level": float("nan")}}, "level is float nan, which status and checkpoints cannot have"),
+        ({"parameters": {"level": float("nan")}}, "level is float nan, which status and checkpoints cannot store"),
         ({"parameters": {"level": (1, 2)}}, r"level is tuple \(1, 2\), .*it would come back as \[1, 2\]"),
         ({"parameters": {"level": {1: 2}}}, r"level is dict \{1: 2\}, .*it would come back as \{'1': 2\}"),
         ({"by_collector": {}}, r"by_collector is \{\}; pass parameters by the name of a collector"),

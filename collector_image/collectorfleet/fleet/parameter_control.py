@@ -180,7 +180,7 @@ def _checked_value(name: str, value: Any) -> Any:
     if why:
         raise InvalidOption(
             f"set_environment_parameters: {name} is {type(value).__name__} {value!r:.100}, which status and "
-            f"checkpoints cannot have ({why}); pass numbers, strings, bools, None, or lists and dicts of these"
+            f"checkpoints cannot store ({why}); pass numbers, strings, bools, None, or lists and dicts of these"
         )
     return read
 

@@ -196,7 +196,7 @@ def _why_no_workload(seen: Situation) -> str:
         return f"WorkloadPriorityClass {name} does not exist"
     if in_use(seen):
         return "pods of an earlier run are being deleted"
-    return "its Workload is not made yet"
+    return "its Workload has not been created yet"
 
 
 def _why_pending(found: Workload) -> str:

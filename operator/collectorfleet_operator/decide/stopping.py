@@ -134,7 +134,7 @@ def why_held(seen: Situation) -> str:
         if not resumes(spec):
             return f"{whose} has no driver.checkpoint"
     if kept_at(runs) != kept_at(stored):
-        return "driver.checkpoint names another place in the changed spec"
+        return "the changed spec has another claim or folder (driver.checkpoint, output.path)"
     failure = seen.report.checkpoint.failure if seen.report and seen.report.checkpoint else None
     return f"the newest checkpoint could not be written ({failure})" if failure else ""
 

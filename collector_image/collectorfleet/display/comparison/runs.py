@@ -69,7 +69,7 @@ def check(run: Run) -> None:
         count = len(run.timeline.series[damaged])
         raise InvalidOption(f"{run.name}: its timeline is damaged: {damaged} has {count} values at {len(times)} times")
     if any(after < before for before, after in pairwise(times)):
-        raise InvalidOption(f"{run.name}: its timeline is damaged: its times do not grow")
+        raise InvalidOption(f"{run.name}: its timeline is damaged: its times do not increase")
     if curve(run, Source.TRAINING, Axis.TIME) is None and curve(run, Source.EVALUATION, Axis.TIME) is None:
         raise InvalidOption(f"{run.name}: it has no returns yet: no episode has ended in {run.frames:,.0f} frames")
 

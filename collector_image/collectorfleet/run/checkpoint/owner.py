@@ -34,8 +34,8 @@ def owner_of(folder: Path, fleet: str, run: str) -> Owner:
         return _read(file, fleet)
     if is_used:
         raise InvalidOption(
-            f"checkpoints in {folder}: the folder is not empty and holds no fleet's checkpoints; "
-            "name another, or an empty one"
+            f"checkpoints in {folder}: the folder is not empty and has no checkpoints of a fleet; "
+            "name another folder, or an empty one"
         )
     return Owner(run, starts=0)
 

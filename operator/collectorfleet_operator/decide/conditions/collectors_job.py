@@ -34,7 +34,7 @@ def _as_seen(seen: Situation) -> Finding:
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
     if seen.cluster is None:
-        return waiting(_TYPE, Reason.PENDING, "the collectors' Job is not made yet")
+        return waiting(_TYPE, Reason.PENDING, "the collectors' Job has not been created yet")
     suspended = why_suspended(seen.cluster)
     if suspended:
         return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)

@@ -50,7 +50,7 @@ def _why_no_job(seen: Situation) -> str:
     left = seen.leftovers(seen.driver_pods, None)
     if left:
         return f"driver pod {left[0].name} of an earlier run is being deleted"
-    return f"the driver's Job is made together with the {seen.cluster_in_words}"
+    return f"the driver's Job is created together with the {seen.cluster_in_words}"
 
 
 def _driver(seen: Situation, job: Job) -> Finding:

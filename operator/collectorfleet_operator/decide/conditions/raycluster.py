@@ -46,7 +46,7 @@ def _as_seen(seen: Situation) -> Finding:
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
     if seen.cluster is None:
-        return waiting(_TYPE, Reason.PENDING, "the RayCluster is not made yet")
+        return waiting(_TYPE, Reason.PENDING, "the RayCluster has not been created yet")
     suspended = why_suspended(seen.cluster)
     if suspended:
         return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
@@ -85,7 +85,7 @@ def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
     if found is not None:
         return hindered(_TYPE, found.reason, found.message)
     if not heads:
-        return waiting(_TYPE, Reason.HEAD_PENDING, f"KubeRay has not made the head pod yet{late}")
+        return waiting(_TYPE, Reason.HEAD_PENDING, f"KubeRay has not created the head pod yet{late}")
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {heads[0].name} is not ready yet")
     text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{describe_terminating(seen.workers)}"

@@ -23,7 +23,7 @@ def checked(world: World, *checks: dict[str, Any]) -> None:
 def test_a_fleet_whose_workload_is_not_made_says_so() -> None:
     world = World()
     label(world)
-    assert why(world) == "its Workload is not made yet"
+    assert why(world) == "its Workload has not been created yet"
 
 
 def test_a_fleet_that_follows_one_of_its_name_waits_for_the_pods_of_that() -> None:

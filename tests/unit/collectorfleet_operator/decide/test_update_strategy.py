@@ -148,8 +148,8 @@ def test_a_rolled_driver_is_asked_to_end_only_where_the_next_one_can_go_on() -> 
     for runs, stored, why in (
         (ROLLING, ROLLING, "the spec that runs has no driver.checkpoint"),
         (ROLLED, ROLLING, "the changed spec has no driver.checkpoint"),
-        (ROLLED, {**ROLLED, **elsewhere}, "driver.checkpoint names another place in the changed spec"),
-        ({**ROLLING, **OUTPUT}, {**ROLLING, **OUTPUT, "spec.output": {"path": "/other"}}, "names another place"),
+        (ROLLED, {**ROLLED, **elsewhere}, "another claim or folder (driver.checkpoint, output.path)"),
+        ({**ROLLING, **OUTPUT}, {**ROLLING, **OUTPUT, "spec.output": {"path": "/other"}}, "another claim or folder"),
     ):
         world = running(runs)
         world.edit({**stored, **change})

@@ -56,7 +56,7 @@ def test_of_points_with_the_same_frames_the_newest_counts() -> None:
         ),
         pytest.param(
             Timeline(fleet="f", began=BEGAN, times=[BEGAN + 1, BEGAN], series={"return": [1.0, 2.0]}),
-            "runs/3: its timeline is damaged: its times do not grow",
+            "runs/3: its timeline is damaged: its times do not increase",
             id="out of order",
         ),
     ],

@@ -33,7 +33,7 @@ def test_the_folder_of_another_fleet_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_of_other_things_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(InvalidOption, match="the folder is not empty and holds no fleet's checkpoints"):
+    with pytest.raises(InvalidOption, match="the folder is not empty and has no checkpoints of a fleet"):
         register_driver(tmp_path, "cheetah", "run-1")
     assert [one.name for one in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -34,7 +34,7 @@ def run(world: World, pod: Object) -> None:
 
 
 def test_a_job_that_is_not_made_yet_is_pending() -> None:
-    assert told(World(WITHOUT_RAY).look(), TYPE) == ("False", "Pending", "the collectors' Job is not made yet")
+    assert told(World(WITHOUT_RAY).look(), TYPE) == ("False", "Pending", "the collectors' Job has not been created yet")
 
 
 def test_its_pods_are_counted_until_the_last_is_ready() -> None:

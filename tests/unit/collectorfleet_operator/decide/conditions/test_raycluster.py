@@ -28,10 +28,10 @@ def test_the_head_comes_before_the_workers() -> None:
 def test_whether_kuberay_runs_is_asked_only_after_it_had_time_to_make_pods() -> None:
     world = World()
     world.carry_out()
-    assert told(world.look(), "RayClusterReady")[1:] == ("HeadPending", "KubeRay has not made the head pod yet")
+    assert told(world.look(), "RayClusterReady")[1:] == ("HeadPending", "KubeRay has not created the head pod yet")
     assert world.plan().again_after == timedelta(seconds=15)
     world.seconds = 15
-    text = "KubeRay has not made the head pod yet; check that the KubeRay operator runs"
+    text = "KubeRay has not created the head pod yet; check that the KubeRay operator runs"
     assert told(world.look(world.now), "RayClusterReady")[1:] == ("HeadPending", text)
 
 
