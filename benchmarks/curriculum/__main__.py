@@ -68,9 +68,12 @@ def main() -> None:
     if args.write:
         introduction = (
             "# A curriculum, measured\n\n"
-            "PPO of `examples/lock.yaml`, which has no reward to begin with, with a\n"
-            "[curriculum](environment-parameters.md) or without. Without one, collectors play all positions from the\n"
-            "first frame on. A run ends once an evaluation opens all positions, or after 200,000 frames.\n\n"
+            "This benchmark trains `examples/lock.yaml` by PPO, with and without a "
+            "[curriculum](environment-parameters.md).\n"
+            "The lock is too long to open by chance, so there is no reward at first. "
+            "Without a curriculum, collectors play all\n"
+            "positions from the first frame on. "
+            "A run ends once an evaluation opens all positions, or after 200,000 frames.\n\n"
             f"    python -m benchmarks.curriculum --seeds {args.seeds} --write {args.write}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")

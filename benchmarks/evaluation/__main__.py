@@ -72,9 +72,9 @@ def main() -> None:
             "# What evaluation costs\n\n"
             f"PPO of `examples/evaluation.yaml`: {COLLECTORS} collectors of {ENVIRONMENTS} environments, "
             f"batches of {FRAMES} frames. Collectors, driver and evaluator\n"
-            "share the cores of one machine; the evaluator has the lowest priority. It plays "
-            f"{EPISODES} episodes with every {EVERY_VERSIONS}th version.\n"
-            f"The environment that sleeps waits 4 ms in each step.\n\n{command}"
+            "share the cores of one machine; the evaluator has the lowest priority. The evaluator plays "
+            f"{EPISODES} episodes with every {EVERY_VERSIONS}th\n"
+            f"version. The environment that sleeps waits 4 ms in each step.\n\n{command}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")
 

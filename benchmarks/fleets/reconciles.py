@@ -41,8 +41,8 @@ PODS_OF_EACH: Final = 100
 
 INTRODUCTION = f"""# Reconciles: what one costs
 
-The CPU time of one reconcile in the process of the operator. All fleets are Ready, and nothing has changed since the
-reconcile before.
+This benchmark measures the CPU time of one reconcile in the process of the operator. All fleets are Ready, and nothing
+has changed since the previous reconcile.
 
     python -m benchmarks.fleets.reconciles --write docs/reconciles.md
 

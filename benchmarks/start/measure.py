@@ -46,7 +46,7 @@ from `kubectl apply` until a step is complete:
 
 * *python*, *ray*, *imports*: the driver's Python runs, has joined Ray, and has imported TorchRL. The driver of a fleet
   imports while Ray still starts.
-* *constructed*, *first_batch*: the collector is constructed, and has handed out the first batch."""
+* *constructed*, *first_batch*: the FleetCollector is constructed, and has handed out the first batch."""
 
 
 def kubectl(*args: str, stdin: str | None = None, check: bool = True) -> str:
