@@ -119,20 +119,23 @@ def collectors_name(fleet: str) -> str:
 
 
 def driver_address(fleet: str, namespace: str) -> str:
-    """Where hosts of collectors find the driver, by its headless Service, in whatever domain the cluster has."""
+    """Address of the driver for hosts of collectors: its headless Service.
+
+    It does not depend on the cluster's domain.
+    """
     return f"{driver_name(fleet)}.{namespace}.svc:{HOSTS_PORT}"
 
 
 def timeline_name(fleet: str) -> str:
-    """Name of the ConfigMap with how the fleet's run went."""
+    """Name of the ConfigMap with the timeline of the fleet's run."""
     return f"{fleet}-timeline"
 
 
 def network_policy_name(fleet: str) -> str:
-    """Name of the NetworkPolicy, where the fleet asks for one."""
+    """Name of the NetworkPolicy, if the fleet requests one."""
     return fleet
 
 
 def head_address(fleet: str, namespace: str) -> str:
-    """Where the head's GCS listens, by KubeRay's naming of the head service, in whatever domain the cluster has."""
+    """Address of the head's GCS, by KubeRay's name of the head service. It does not depend on the cluster's domain."""
     return f"{fleet}-head-svc.{namespace}.svc:{RAY_PORT}"

@@ -21,9 +21,10 @@ from collectorfleet_api.packing.refusal import Refusal
 
 @dataclass(frozen=True)
 class LearnerGroup:
-    """What is asked for: places for ``max_policies`` policies on ``gpus`` GPUs together, a share below 1 or whole ones.
+    """A request for places of ``max_policies`` policies on ``gpus`` GPUs together: a share below 1, or whole GPUs.
 
-    ``shards`` overrides their number: one for each GPU, and for each policy without any, never more than policies.
+    ``shards`` overrides the number of shards. The default is one for each GPU, or one for each policy without GPUs, and
+    at most one for each policy.
     """
 
     max_policies: int
@@ -43,7 +44,7 @@ class PodSize:
 
 @dataclass(frozen=True)
 class ShardPacking:
-    """A shard for each entry of ``slots``, which are its places for policies."""
+    """A packing with one shard for each entry of ``slots``. An entry is the number of places for policies."""
 
     slots: tuple[int, ...]
     gpu_units: int  # of one policy, in ten-thousandths of a GPU
@@ -51,17 +52,20 @@ class ShardPacking:
 
     @property
     def gpu_per_policy(self) -> float:
-        """One policy's share, in GPUs."""
+        """The share of one policy, in GPUs."""
         return self.gpu_units / UNITS_PER_GPU
 
     @property
     def surplus_gpu(self) -> float:
-        """GPUs (and parts of GPUs) that were asked for and that no policy uses."""
+        """Requested GPUs, and parts of GPUs, that no policy uses."""
         return self.surplus_units / UNITS_PER_GPU
 
 
 def pack_shards(group: LearnerGroup, pods: Sequence[PodSize]) -> ShardPacking | Refusal:
-    """Split policies into shards that ``pods`` hold, in whatever order they are placed; else the numbers."""
+    """Split policies into shards that fit ``pods`` in every order of placement.
+
+    Return a Refusal with the numbers if the policies do not fit.
+    """
     units = gpu_units(group.gpus, "gpus")
     if isinstance(units, Refusal):
         return units

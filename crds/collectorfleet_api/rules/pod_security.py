@@ -23,7 +23,8 @@ def not_restricted(template: dict[str, Any], path: str, container: str, *, has_t
 
     Args:
         container: the pod's own container. The operator restricts it, unless the template says otherwise.
-        has_tree: whether the operator adds the init container that puts the code there, and restricts it, too.
+        has_tree: whether the operator adds the init container that unpacks the code. The operator restricts this
+            container too.
     """
     ours = {("containers", container)} | ({("initContainers", names.CODE_CONTAINER)} if has_tree else set())
     spec, path = template.get("spec") or {}, f"{path}.spec"

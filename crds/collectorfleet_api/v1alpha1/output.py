@@ -16,7 +16,7 @@ class OutputFormat(StrEnum):
 
 
 class ReplayBuffer(Factory):
-    """``spec.replayBuffer``: where collectors write to, and the training function samples from."""
+    """``spec.replayBuffer``: the buffer that collectors write to and that the training function samples from."""
 
     checkpoint: bool = Field(
         default=False,

@@ -78,9 +78,9 @@ def driver_job(fleet: CollectorFleet) -> Object:
 
 
 def started_again(fleet: CollectorFleet, generation: str | None, restarts: int, began: str) -> Object:
-    """Return the driver's Job of the spec that runs once more, after so many restarts in all.
+    """Return a driver's Job that runs its spec again, with this total number of restarts.
 
-    ``generation`` is that of the spec which runs, and ``began`` is when the run began, both as the Job before has them.
+    ``generation`` of the running spec, and ``began``, the time at which the run began, are those of the previous Job.
     """
     job = driver_job(fleet)
     job["metadata"]["annotations"] |= {
@@ -97,7 +97,7 @@ def restarts_before(job: Object) -> int:
 
 
 def run_began_at(job: Object) -> datetime:
-    """Return when the first Job began that runs this start of the fleet."""
+    """Return when the first Job of this start of the fleet began."""
     return parse_time(annotation(job, _BEGAN)) or started_at(job) or created_at(job)
 
 
@@ -151,7 +151,7 @@ def _template(fleet: CollectorFleet) -> Object:
 
 
 def started_with(job: Object) -> Object | None:
-    """The spec that a stored Job of ours carries; None if it carries none."""
+    """Return the spec in a stored driver Job, or None if the Job has none."""
     found = annotation(job["spec"]["template"], names.SPEC_ANNOTATION)
     spec: Object | None = json.loads(found) if found else None
     template = annotation(job, _WORKERS)
@@ -173,7 +173,7 @@ def has_changed_workers(job: Object) -> bool:
 
 
 def with_workers_of(job: Object, fleet: CollectorFleet) -> Object:
-    """A stored Job with the templates of ``fleet`` for worker pods, of which its own pods see nothing."""
+    """Return a stored Job with the worker pod templates of ``fleet``. The Job's own pods do not use these templates."""
     of_groups, evaluation = templates_of_groups(fleet.spec), fleet.spec.evaluation
     changed = {
         _WORKERS: json.dumps(fleet.spec.workers.template),

@@ -22,9 +22,9 @@ from collectorfleet_operator.objects import Object
 
 
 def evaluator_groups(fleet: CollectorFleet) -> list[Object]:
-    """Return the item of ``workerGroupSpecs``, where the fleet has evaluators.
+    """Return the items of ``workerGroupSpecs`` for evaluators, if the fleet has evaluators.
 
-    Raises ValueError where no pod can hold an evaluator: such a spec has problems, and is never built.
+    Raises ValueError if no pod is large enough for an evaluator. Validation reports such a spec before.
     """
     evaluation, packing = fleet.spec.evaluation, fleet.spec.evaluator_pods
     if evaluation is None or packing is None:

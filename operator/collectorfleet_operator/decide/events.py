@@ -70,7 +70,7 @@ _WAITING_OR_CARRIED_OUT: Final = (
 
 @dataclass(frozen=True)
 class Change:
-    """Something that happened to a fleet. ``identity`` is the same whenever the same thing is told."""
+    """A change of a fleet. Reports of the same change have the same ``identity``."""
 
     type: str
     reason: str
@@ -79,7 +79,7 @@ class Change:
 
 
 def condition_changes(before: list[Condition], after: OperatorStatus) -> list[Change]:
-    """What there is to tell about the way from one set of conditions to the next."""
+    """Return the changes between two sets of conditions."""
     old = {condition.type: condition for condition in before}
     changes = [change for new in after.conditions for change in _changes(old.get(new.type), new)]
     # Several conditions may say the same.
@@ -87,17 +87,17 @@ def condition_changes(before: list[Condition], after: OperatorStatus) -> list[Ch
 
 
 def made(why: str, uid: str) -> Change:
-    """A child was made."""
+    """Return the change for a created child."""
     return Change(NORMAL, Reason.CREATED, why, f"made {uid}")
 
 
 def deleted(why: str, uid: str) -> Change:
-    """A child was deleted, which a person may wonder about."""
+    """Return the change for a deleted child."""
     return Change(NORMAL, Reason.DELETED, why, f"deleted {uid}")
 
 
 def ignored(pod: Pod) -> Change:
-    """A pod has the label of a fleet, and no controller made it."""
+    """Return the change for a pod that has the label of a fleet but no controller."""
     text = f"pod {pod.name} has label {names.FLEET_LABEL} and no controller: it is ignored; remove the label"
     return Change(WARNING, Reason.POD_IGNORED, text, f"ignored {pod.uid}")
 

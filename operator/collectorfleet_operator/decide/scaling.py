@@ -22,9 +22,9 @@ _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
 
 
 def sized(seen: Situation, stored: PodOwner | None, desired: Object) -> Object:
-    """``desired`` with as many worker pods as ``stored`` can go to by now, and the names of those that go.
+    """Return ``desired`` with the number of worker pods that ``stored`` can change to now.
 
-    Of a Job the highest indexes go, which the driver has left first.
+    It also names the pods to delete. In a Job these have the highest indexes, and the driver has drained them.
     """
     present = {} if stored is None else stored.sizes
     return resized(
@@ -37,7 +37,7 @@ def sized(seen: Situation, stored: PodOwner | None, desired: Object) -> Object:
 
 
 def limited(desired: Object, most: Mapping[str, int]) -> Object:
-    """``desired`` with no more pods in a group than there is quota for."""
+    """Return ``desired`` with at most as many pods in each group as the quota allows."""
     sizes = {name: GroupSize(min(size.pods, most.get(workers_of(name), 0))) for name, size in sizes_of(desired).items()}
     return resized(desired, sizes)
 

@@ -76,10 +76,10 @@ class Warned:
 class Situation:
     """A fleet, its children and its pods.
 
-    A child is there if an object of its kind and name is, whoever owns it. ``pods`` are those that a controller made;
-    ``ignored_pods`` have the fleet's label and no controller, so nothing of the fleet made them. ``problems`` are what
-    is wrong with the stored spec, in sentences. ``running`` is the fleet as its driver runs it, with the spec of its
-    Job. It is None without a Job, or if this release cannot read the Job's copy.
+    A child exists if an object of its kind and name exists, whoever owns it. ``pods`` have a controller.
+    ``ignored_pods`` have the fleet's label but no controller, so they are not the fleet's. ``problems`` has the
+    problems of the stored spec, in sentences. ``running`` is the fleet as its driver runs it, with the spec of its Job.
+    It is None without a Job, or if this release cannot read the Job's copy.
     """
 
     fleet: CollectorFleet
@@ -120,34 +120,34 @@ class Situation:
 
     @cached_property
     def clusters(self) -> list[PodOwner]:
-        """What holds collectors, or held them before the launcher was another one."""
+        """The objects that run collectors, including the object of a previous launcher."""
         return [one for one in (self.raycluster, self.collectors_job) if one is not None]
 
     @cached_property
     def cluster(self) -> PodOwner | None:
-        """What holds the collectors of this launcher: a RayCluster, or a Job."""
+        """The object that runs the collectors of this launcher: a RayCluster or a Job."""
         return self.raycluster if self.present.spec.has_ray else self.collectors_job
 
     @property
     def cluster_in_words(self) -> str:
-        """What holds the collectors of this launcher, whether it is there or not."""
+        """The kind of object that runs the collectors of this launcher, also if the object does not exist."""
         return "RayCluster" if self.present.spec.has_ray else "collectors' Job"
 
     @cached_property
     def usable_workload(self) -> Workload | None:
-        """The Workload if it is ours and nobody deletes it."""
+        """The Workload if the fleet owns it and it is not being deleted."""
         found = self.workload
         is_ours = found is not None and found.controller == self.fleet.metadata.uid
         return found if found is not None and is_ours and not found.is_terminating else None
 
     @property
     def can_be_made(self) -> bool:
-        """Whether this Kubernetes has what the launcher needs."""
+        """Whether this cluster has the kinds that the launcher needs."""
         return self.kuberay_installed or not self.present.spec.has_ray
 
     @cached_property
     def present(self) -> CollectorFleet:
-        """What there is to be tended: the fleet as its driver runs it, else as it is stored."""
+        """The fleet with the spec that its driver runs, or else with the stored spec."""
         return self.running or self.fleet
 
     @cached_property
@@ -175,7 +175,7 @@ class Situation:
 
     @cached_property
     def cluster_pods(self) -> list[Pod]:
-        """Those of head, workers and evaluators, of this RayCluster or Job and of earlier ones."""
+        """The pods of head, workers and evaluators, from this RayCluster or Job and from earlier ones."""
         return [*self._of_role(PodRole.HEAD), *self._of_role(*_OF_GROUPS)]
 
     @property
@@ -189,12 +189,12 @@ class Situation:
 
     @cached_property
     def driver_phase(self) -> str | None:
-        """The phase of the driver's pod by its driver alone; None without a pod."""
+        """The phase of the driver pod, from the driver container alone. None without a pod."""
         return None if self.driver_pod is None else self.driver_pod.phase_by(CONTAINER)
 
     @cached_property
     def stop_requested_at(self) -> datetime | None:
-        """Since when the status asks the present driver to end where its batch ends; None if it does not."""
+        """When the status first ordered the present driver to end after its batch. None without this order."""
         pod, orders = self.driver_pod, self.fleet.status.orders if self.fleet.status else None
         if pod is None or orders is None or orders.driver != pod.name or not orders.stop_at_batch:
             return None
@@ -202,26 +202,26 @@ class Situation:
 
     @cached_property
     def driver_is_lost(self) -> bool:
-        """Whether the driver renews its Lease no more, or does not take it, or hangs once it has given it back."""
+        """Whether the driver stopped renewing its Lease, did not acquire it, or hangs after its release."""
         waited = self.driver_without_lease_for
         return is_driver_lost(self.lease_unchanged_for) or (waited is not None and waited >= TAKES_LEASE_WITHIN)
 
     @cached_property
     def spec_is_held(self) -> bool:
-        """Whether the driver was made from another spec than the stored one."""
+        """Whether the driver runs a spec that differs from the stored spec."""
         if not self.is_usable(self.job):
             return False
         return bool(self.problems or changed_parts(self.job.hashes, self.fleet.spec))
 
     @cached_property
     def has_progress(self) -> bool:
-        """Whether a driver of this fleet ever delivered a batch: what a new start would throw away."""
+        """Whether a driver of this fleet has delivered a batch, which a new start would lose."""
         report = self.last_report
         return report is not None and report.progress is not None and bool(report.progress.batches)
 
     @cached_property
     def report(self) -> DriverReport | None:
-        """What the present driver reports, or the last one where none is there yet."""
+        """The report of the present driver, or of the last driver if the present driver has not reported yet."""
         pod = self.driver_pod
         # Both are times of the API server, to the second, in one format.
         if pod is not None and self.reported_at is not None and self.reported_at < pod.created_text:
@@ -230,9 +230,9 @@ class Situation:
 
     @cached_property
     def last_report(self) -> DriverReport | None:
-        """What a driver of this fleet reported last, be it one whose pod is gone.
+        """The last report of a driver of this fleet, even if its pod is gone.
 
-        Its times are by the API server's clock, as all others are.
+        Its times use the API server's clock, like all other times.
 
         A status apply does not check uids, so a driver of a former fleet of the same name may have written it.
         """
@@ -253,7 +253,7 @@ class Situation:
         return [] if owner is None else [pod for pod in found if pod.controller == owner.uid]
 
     def leftovers(self, found: Sequence[Pod], owner: PodOwner | None) -> list[Pod]:
-        """Those of the pods that an earlier RayCluster or Job made.
+        """Return the pods that an earlier RayCluster or Job made.
 
         KubeRay finds its pods by name only, so it would count them as the new RayCluster's.
         """
@@ -285,7 +285,7 @@ class Situation:
 def once(
     answer: Callable[Concatenate[Situation, _Arguments], _Answer],
 ) -> Callable[Concatenate[Situation, _Arguments], _Answer]:
-    """Let a pure function of a situation, and of nothing else that is not hashable, be computed once for each."""
+    """Cache a pure function of a situation for each situation. Its other arguments must be hashable."""
 
     @wraps(answer)
     def remembered(seen: Situation, /, *args: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:

@@ -51,17 +51,19 @@ def in_cluster() -> bool:
 
 
 class _PlainJson(client.ApiClient):
-    """What is sent is plain JSON already; the client would copy all of it to see whether it is."""
+    """Sends bodies unchanged. They are plain JSON already, and the client would copy all of them to check this."""
 
     def sanitize_for_serialization(self, obj: Any) -> Any:
         return obj
 
 
 class Kube:
-    """A connection. Every method raises a KubeError, and UnavailableError after ten seconds without an answer.
+    """A connection to the API server.
 
-    Nothing is written unless ``may_write`` says so at that moment. ``versions``, by group: those that are asked for in
-    the place of the newest ones that this operator knows.
+    Every method raises KubeError, and UnavailableError after ten seconds without an answer.
+
+    A method writes only if ``may_write`` returns true at that moment. ``versions``, by group: API versions to request
+    in place of the newest versions that this operator knows.
     """
 
     def __init__(
@@ -79,9 +81,9 @@ class Kube:
     @classmethod
     @contextlib.asynccontextmanager
     async def connect(cls, *traces: aiohttp.TraceConfig) -> AsyncIterator[Kube]:
-        """Connect as the pod's service account, or as KUBECONFIG says outside of a cluster.
+        """Connect as the pod's service account, or outside of a cluster by KUBECONFIG.
 
-        ``traces`` see every request.
+        ``traces`` are called with every request.
         """
         configuration = client.Configuration()
         if in_cluster():
@@ -96,15 +98,15 @@ class Kube:
             yield cls(api)
 
     def only_while(self, may_write: Callable[[], bool]) -> Kube:
-        """The same connection, for who may lose the right to write."""
+        """Return the same connection, which writes only while ``may_write`` returns true."""
         return Kube(self._api, may_write, self._versions)
 
     def in_versions(self, versions: Mapping[str, str]) -> Kube:
-        """The same connection, for an API server that serves these versions of some groups."""
+        """Return the same connection for an API server with these versions of some groups."""
         return Kube(self._api, self._may_write, versions)
 
     def as_served(self, kind: Kind) -> Kind:
-        """Return the kind in the version that is asked for."""
+        """Return the kind in the requested version."""
         return kind.at(self._versions[kind.group]) if kind.group in self._versions else kind
 
     async def versions(self, group: str) -> frozenset[str]:
@@ -126,9 +128,9 @@ class Kube:
         *,
         metadata_alone: bool = False,
     ) -> AsyncIterator[Object | Unchanged]:
-        """Objects of one namespace, or of all, as new as the API server has them at hand; whole, or their metadata.
+        """Return whole objects, or their metadata, of one namespace or of all. They come from the API server's cache.
 
-        What the list before said that was read ``into`` it is not said again.
+        An object that has not changed since the previous list ``into`` the same listing is yielded as Unchanged.
         """
         # Compressing ten megabytes takes both sides longer than sending them within a cluster.
         headers = {"Accept-Encoding": "identity"}
@@ -153,7 +155,7 @@ class Kube:
                     yield item
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """One object, or None; ``namespace`` is empty for one that belongs to none."""
+        """Return one object, or None. ``namespace`` is empty for a cluster-scoped object."""
         path = f"{namespace}/{name}" if namespace else name
         request = self._resource(kind).get(name=name, namespace=namespace or None, **_OPTIONS)
         try:
@@ -171,7 +173,7 @@ class Kube:
     async def apply_new(self, kind: Kind, manifest: Object) -> Object:
         """Create the object with the fields of the manifest, as :meth:`apply` would.
 
-        ConflictError if there is one of its name: it stays untouched.
+        Raises ConflictError if an object of this name exists. That object stays unchanged.
         """
         body = {**manifest, "metadata": {**metadata(manifest), "resourceVersion": _OF_NO_OBJECT}}
         return await self.apply(kind, body)
@@ -179,7 +181,8 @@ class Kube:
     async def apply_status(self, seen: Object, status: Object) -> Object:
         """Write our part of the status of a fleet; returns the fleet.
 
-        ConflictError if it is not the one that was ``seen`` any more: another has its name, or it has changed.
+        Raises ConflictError if the fleet is not the ``seen`` fleet any more: another fleet has its name, or it has
+        changed.
         """
         identity = {key: metadata(seen)[key] for key in ("name", "namespace", "uid", "resourceVersion")}
         body = {"apiVersion": FLEET.api_version, "kind": FLEET.kind, "metadata": identity, "status": status}
@@ -189,9 +192,9 @@ class Kube:
         )
 
     async def set_status(self, kind: Kind, seen: Object, status: Object) -> Object:
-        """Replace these fields of the status of an object that is not ours to apply; returns the object.
+        """Replace these status fields of an object that the operator does not apply. Return the object.
 
-        ConflictError if it is not the one that was ``seen`` any more.
+        Raises ConflictError if the object has changed since it was ``seen``.
         """
         identity = {key: metadata(seen)[key] for key in ("name", "namespace", "uid", "resourceVersion")}
         served = self.as_served(kind)
@@ -206,7 +209,7 @@ class Kube:
     async def delete(
         self, kind: Kind, key: Key, uid: str, *, at_once: bool = False, grace_seconds: int | None = None
     ) -> None:
-        """Delete that very object; one that is gone already is fine.
+        """Delete exactly this object. An object that is gone already is no error.
 
         It stays visible until the objects that it owns are gone. A pod stays visible until its kubelet has ended it,
         for at most ``grace_seconds``. With ``at_once`` it is gone when this returns.
@@ -223,7 +226,7 @@ class Kube:
             )
 
     async def create(self, kind: Kind, manifest: Object) -> Object:
-        """Create an object; ConflictError if there is one of its name."""
+        """Create an object. Raises ConflictError if an object of this name exists."""
         return await self._write(
             f"create {kind} {namespace_of(manifest)}/{name_of(manifest)}",
             lambda: self._resource(kind).create(body=manifest, **_OPTIONS, field_manager=names.OPERATOR_MANAGER),

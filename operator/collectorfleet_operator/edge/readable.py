@@ -16,7 +16,7 @@ _DELETION: Final = ("deletionTimestamp",)
 
 
 def object_of(text: str | bytes) -> Any:
-    """Decode an answer of the API server; raises json.JSONDecodeError. What is nested too deeply in it is left out."""
+    """Decode an answer of the API server, without values that are nested too deeply. Raises json.JSONDecodeError."""
     value, path = decode(text)
     if path is not None and isinstance(value, dict):
         value[UNREADABLE] = f"{path}: {TOO_DEEP}"
@@ -24,7 +24,7 @@ def object_of(text: str | bytes) -> Any:
 
 
 def event_of(line: bytes) -> Any:
-    """Decode a line of a watch, as :func:`object_of` does its object."""
+    """Decode a line of a watch. Its object is decoded as by :func:`object_of`."""
     value, path = decode(line, within="object")
     if path is not None:
         value["object"][UNREADABLE] = f"{path}: {TOO_DEEP}"
@@ -32,9 +32,9 @@ def event_of(line: bytes) -> Any:
 
 
 def stand_in(kind: Kind, obj: Object, error: Exception) -> Object:
-    """Return what can be kept of an object on which reading failed with ``error``: its identity, owners and labels.
+    """Return a stand-in for an object that ``error`` kept from being read. It has identity, owners and labels.
 
-    Raises TypeError or KeyError for what has no identity.
+    Raises TypeError or KeyError for an object without an identity.
     """
     metadata = obj["metadata"]
     kept = {field: metadata[field] for field in _IDENTITY if isinstance(metadata.get(field), str | int)}

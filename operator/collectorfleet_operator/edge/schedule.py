@@ -33,7 +33,7 @@ class Backoff:
     longest_seconds: float = 5.0
 
     def delay(self, failures: int, chance: float) -> float:
-        """Seconds to wait after that many failures in a row; ``chance`` is from 0 to 1."""
+        """Return the delay in seconds after this many failures in a row. ``chance`` is a random number from 0 to 1."""
         full = min(self.first_seconds * 2.0 ** min(failures - 1, 30), self.longest_seconds)
         return full * (1 - chance / 2)
 
@@ -53,7 +53,7 @@ class _Entry:
 
 @dataclass
 class Schedule(Generic[K]):
-    """When each key is due. Knows no clock: every method is told the time, in seconds."""
+    """When each key is due. It has no clock: the caller passes the time, in seconds, to every method."""
 
     debounce_seconds: float = DEBOUNCE_SECONDS
     backoff: Backoff = field(default_factory=Backoff)
@@ -73,7 +73,7 @@ class Schedule(Generic[K]):
             self._set_due(key, entry, due)
 
     def take(self, now: float) -> list[K]:
-        """The keys to work on now; each counts as running until :meth:`done`."""
+        """Return the keys to work on now. Each key counts as running until :meth:`done`."""
         self._forget(now)
         taken = []
         while (due := self.next_due()) is not None and due <= now:
@@ -86,9 +86,9 @@ class Schedule(Generic[K]):
     def done(
         self, key: K, now: float, *, failed: bool = False, outdated: bool = False, chance: float = 0.0
     ) -> float | None:
-        """The work on the key has ended. Returns the delay in seconds before the next try if it failed.
+        """Note that the work on the key has ended. Return the delay in seconds before the next try if the work failed.
 
-        ``outdated``: it failed because something had changed since it was seen.
+        ``outdated``: the work failed because an object had changed since it was read.
         """
         entry = self._entries[key]
         entry.running, entry.ended, entry.waits = False, now, failed and not outdated
@@ -108,7 +108,7 @@ class Schedule(Generic[K]):
         return None
 
     def next_due(self) -> float | None:
-        """When :meth:`take` will have something to give."""
+        """Return when :meth:`take` next returns a key."""
         while self._heap and not self._holds(self._heap[0]):
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
