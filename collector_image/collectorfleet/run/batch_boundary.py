@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class BatchBoundary:
-    """Of one run."""
+    """The boundary between two batches of one run."""
 
     def __init__(self, stop: StopRequest, checkpoints: Checkpoints) -> None:
         self._stop = stop
@@ -39,11 +39,11 @@ class BatchBoundary:
         return self._stop.requested()
 
     def look_between(self, look: Callable[[], None]) -> None:
-        """Call ``look`` before each batch is asked for, when the last one is worked off."""
+        """Call ``look`` before each batch is requested, after the previous batch was processed."""
         self._looks.append(look)
 
     def batches(self, batches: Iterator[T], position: Callable[[], Position]) -> Iterator[T]:
-        """``batches``, until there are no more or the run is asked to stop; ``position`` says how far it is."""
+        """Yield from ``batches`` until they end or the run is asked to stop. ``position`` returns the progress."""
         if self._position is None:
             self._worked_off = position()  # where the run goes on from
         first, self._position = True, position
@@ -71,11 +71,14 @@ class BatchBoundary:
             self._checkpoints.remember(position(), at_any_cost=True)
 
     def before_publish(self, position: Position) -> None:
-        """Versions that are published in the middle of a batch are noted before anybody sees them."""
+        """Note a version that is published in the middle of a batch, before any collector gets it."""
         self._checkpoints.note(position)
 
     def write_last(self) -> None:
-        """Write the checkpoint of the last batch that was worked off. Blocks until it is on disk, or cannot be."""
+        """Write the checkpoint of the last processed batch.
+
+        Blocks until the checkpoint is on disk or the write has failed.
+        """
         if self._position is None:
             return  # no batch was asked for
         if self._is_worked_on and self._is_on_main_thread:

@@ -16,9 +16,9 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """``sentence`` says why there, to people; empty for the first driver of a run.
+    """Where a driver begins. ``sentence`` gives the reason to the user. It is empty for the first driver of a run.
 
-    ``buffer_frames_lost`` counts the frames that a replay buffer which begins empty had before.
+    ``buffer_frames_lost`` is the number of frames in the previous replay buffer, if the new buffer begins empty.
     """
 
     position: Position
@@ -29,9 +29,11 @@ class ResumePoint:
 def resume_point(
     history: RunHistory, written: Position | None, total_frames: int | None, *, buffer_begins_empty: bool = False
 ) -> ResumePoint:
-    """Where the next driver of a run begins; ``written`` is what its output holds, of a run that has one.
+    """Return where the next driver of a run begins.
 
-    ``buffer_begins_empty``: collectors write into a replay buffer, which nothing is loaded into.
+    ``written`` is the position of its output, if the run has an output.
+
+    ``buffer_begins_empty``: collectors write into a replay buffer that is not loaded from a checkpoint.
 
     Raises InvalidOption if the run is over.
     """
@@ -53,9 +55,9 @@ def resume_point(
 
 
 def resumed(saved: Position, records: Iterable[Position]) -> Position:
-    """Where a driver begins that goes on from ``saved``, given what else is known of those before it.
+    """Return where a driver begins that resumes from ``saved``, with further counts of earlier drivers.
 
-    Its first version is the next one: no version is published twice.
+    Its first version is the next version, so no version is published twice.
     """
     known = [saved, *records]
     ever = max(one.frames_ever for one in known)

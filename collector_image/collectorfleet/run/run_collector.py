@@ -15,22 +15,22 @@ from collectorfleet.run.position import Position
 
 
 class RunCollector(FleetCollector):
-    """Asks ``boundary`` between batches and before the user publishes; is a FleetCollector in everything else.
+    """A FleetCollector that calls ``boundary`` between batches and before the user publishes.
 
-    A subclass and no wrapper, because the user's code and TorchRL's trainers ask ``isinstance(collector,
-    BaseCollector)``, may call any method, and some methods call these: ``start()`` iterates. What a run adds is all
-    in ``boundary``.
+    It is a subclass, not a wrapper. The user's code and TorchRL's trainers check ``isinstance(collector,
+    BaseCollector)`` and may call any method, and ``start()`` itself iterates. All additions of a run are in
+    ``boundary``.
     """
 
     def __init__(self, boundary: BatchBoundary, frames_lost: int, **options: Any) -> None:
-        """``frames_lost`` are those of earlier drivers; ``options`` are FleetCollector's."""
+        """``frames_lost`` counts frames of earlier drivers. ``options`` are the options of FleetCollector."""
         self._boundary = boundary
         self._frames_lost = frames_lost
         self._is_evaluated = False
         super().__init__(**options)
 
     def position(self) -> Position:
-        """How far the run is. Any thread may ask."""
+        """The progress of the run. Any thread may read it."""
         return Position.of_counters(self.counters(), self._frames_lost)
 
     def iterator(self) -> Iterator[TensorDictBase | None]:
@@ -53,7 +53,7 @@ class RunCollector(FleetCollector):
         super().shutdown(*args, **kwargs)
 
     def end(self, timeout: float) -> None:
-        """End the collectors, whatever was evaluated; blocks for at most ``timeout`` seconds."""
+        """End the collectors, whether or not the last version was evaluated. Blocks for at most ``timeout`` seconds."""
         super().shutdown(timeout=timeout)
 
     def publish(self) -> Staged:

@@ -22,22 +22,25 @@ log = logging.getLogger(__name__)
 
 
 class StopNow(KeyboardInterrupt):
-    """Raised in the user's code when it does not stop by itself."""
+    """Raised in the user's code if this code does not stop in time."""
 
 
 @dataclass(frozen=True)
 class StopReason:
-    """Why a run is to end before its work is done."""
+    """Why a run ends before it has finished."""
 
     way: Way
     text: str  # "SIGTERM", "the fleet was deleted"
 
 
 class StopRequest:
-    """Asked for by any thread, seen by the run."""
+    """A request to stop the run. Any thread may make it."""
 
     def __init__(self, killed_after: float | None = None) -> None:
-        """``killed_after`` are the seconds from SIGTERM until the process is killed; None where nobody kills it."""
+        """``killed_after`` is the time in seconds from SIGTERM until the process is killed.
+
+        None: the process is not killed.
+        """
         self._killed_after = killed_after
         self._checkpoint_seconds: Callable[[], float] = lambda: 0.0
         self._reason: StopReason | None = None
@@ -55,24 +58,30 @@ class StopRequest:
 
     @property
     def reason(self) -> StopReason | None:
-        """Why the run is to end; None while it is not."""
+        """Why the run is to end, or None without a request."""
         return self._reason
 
     def requested(self) -> bool:
         return self._reason is not None
 
     def leave_time_for(self, checkpoint_seconds: Callable[[], float]) -> None:
-        """Interrupt the training function early enough for a checkpoint, which takes so long."""
+        """Interrupt the training function early enough for a checkpoint that takes this many seconds."""
         self._checkpoint_seconds = checkpoint_seconds
 
     def raise_if_requested(self) -> None:
-        """Raise StopNow if the run is to end: between steps of the start, which have nothing to save."""
+        """Raise StopNow if the run is to end.
+
+        Call this between the steps of the start, when there is nothing to save.
+        """
         if self.requested():
             raise StopNow
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Within it, a request raises StopNow in the main thread, whatever it waits for: a long step of the start."""
+        """Let a request raise StopNow in the main thread at once, inside the ``with`` block.
+
+        Use it for a long step of the start.
+        """
         with self._lock:
             self.raise_if_requested()
             self._nothing_to_save = True
@@ -83,7 +92,10 @@ class StopRequest:
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Hold StopNow back until its end, while a checkpoint is written. Only the main thread is ever interrupted."""
+        """Delay StopNow until the end of the ``with`` block, while a checkpoint is written.
+
+        StopNow interrupts only the main thread.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -96,7 +108,10 @@ class StopRequest:
                 self._interrupt()
 
     def request(self, reason: StopReason) -> None:
-        """Ask for the end; returns at once. The first reason is kept; after the end there is nothing to ask for."""
+        """Request the end of the run, and return at once.
+
+        The first reason is kept. A request after the end has no effect.
+        """
         with self._lock:
             if self._is_over:
                 return
@@ -112,12 +127,12 @@ class StopRequest:
             threading.Thread(target=self._insist, args=[seconds], name="stop", daemon=True).start()
 
     def run_ended(self) -> None:
-        """The user's code has returned: nothing is left to interrupt."""
+        """Note that the user's code has returned, so StopNow is not raised any more."""
         self._is_over = True
         self._ended.set()
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Handle SIGINT and SIGTERM. Raises StopNow at the second one, and when the time of the batch is over."""
+        """Handle SIGINT and SIGTERM. Raises StopNow at the second signal, and when the time for the batch is over."""
         if self._is_over:
             return
         if self._time_is_over or self._signalled:
@@ -151,7 +166,7 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals(stop: StopRequest) -> Iterator[None]:
-    """Within it, SIGINT and SIGTERM of this process are requests to stop. Main thread only."""
+    """Turn SIGINT and SIGTERM into requests to stop, inside the ``with`` block. Use it in the main thread only."""
     before = {number: signal.signal(number, stop.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

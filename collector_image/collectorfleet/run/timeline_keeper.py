@@ -27,9 +27,9 @@ Keep = Callable[[Timeline], None]
 
 
 class TimelineKeeper:
-    """Calls ``keeps`` every ``every_seconds`` and at the end, by the names that messages call them.
+    """Calls each function of ``keeps`` every ``every_seconds`` and at the end. The keys are names for messages.
 
-    If one of them fails, a message says so once. The others and the run continue.
+    If a function fails, a warning names it once. The other functions and the run continue.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class TimelineKeeper:
 
     @contextmanager
     def of(self, report: Callable[[], DriverReport]) -> Iterator[None]:
-        """Within it, what ``report`` says is recorded."""
+        """Record ``report`` inside the ``with`` block."""
         ended = threading.Event()
         thread = threading.Thread(target=self._run, args=(report, ended), name="timeline", daemon=True)
         thread.start()
@@ -55,7 +55,7 @@ class TimelineKeeper:
             self._write()
 
     def end(self, sentence: str) -> None:
-        """How the run ended."""
+        """Record how the run ended."""
         self._recorder.end(sentence)
         self._write()
 
@@ -91,9 +91,9 @@ def keeper_in(
     also: Mapping[str, Keep] = MappingProxyType({}),
     before: Timeline | None = None,
 ) -> TimelineKeeper:
-    """Keeps it in ``folder``, beside the checkpoints, and goes on in what is there, or else in ``before``.
+    """Keep the timeline in ``folder``, beside the checkpoints. Continue the timeline of the folder, or else ``before``.
 
-    ``also`` are other places that take it, by name.
+    ``also`` has further functions that take the timeline, by name.
     """
     try:
         before = files.read(folder.path / files.NAME) or before

@@ -18,7 +18,7 @@ class Span(Model):
 
 
 class Happened(Model):
-    """Something that is told of at its time: a collector lost, a driver started again."""
+    """An event at one time, such as a lost collector or a restarted driver."""
 
     time: float
     what: str
@@ -41,7 +41,7 @@ class Evaluated(Model):
 
     @property
     def key(self) -> tuple[float, int]:
-        """By which results are ordered and told apart."""
+        """The key that orders and identifies results."""
         return self.time, self.version
 
 
@@ -55,9 +55,9 @@ class Earlier(Model):
 class Timeline(Model):
     """Times are seconds since the epoch. ``series`` are as long as ``times``, see :class:`.points.Points`.
 
-    ``evaluations`` are in the order of their ends, see :class:`.evaluations.Evaluations`.
-    ``configuration`` is that of the newest driver, see :mod:`.configuration`, and ``earlier`` has those before it,
-    oldest first. A ConfigMap leaves out what is too large for it.
+    ``evaluations`` are ordered by their end, see :class:`.evaluations.Evaluations`. ``configuration`` is the
+    configuration of the newest driver, see :mod:`.configuration`. ``earlier`` has the configurations of earlier
+    drivers, oldest first. A ConfigMap leaves out configurations that are too large.
     """
 
     fleet: str

@@ -15,7 +15,7 @@ MOST_INFLATED_BYTES: Final = 2 * MOST_BYTES  # of a git pack, with its trees and
 
 @dataclass
 class Bounds:
-    """What was counted of one tree; ``where`` begins the sentence that refuses more."""
+    """Counts of one tree, and their limits. ``where`` begins the message if a limit is exceeded."""
 
     where: str
     files: int = 0
@@ -24,7 +24,7 @@ class Bounds:
     inflated_bytes: int = 0
 
     def unpack(self, size_bytes: int, files: int = 1) -> None:
-        """Count what is unpacked next. Raises InvalidOption where that is too much."""
+        """Count the next unpacked bytes. Raises InvalidOption if the limit is exceeded."""
         self.files, self.size_bytes = self.files + files, self.size_bytes + size_bytes
         if self.files > MOST_FILES or self.size_bytes > MOST_BYTES:
             self._refuse(
@@ -33,7 +33,7 @@ class Bounds:
             )
 
     def fetch(self, size_bytes: int) -> None:
-        """Count what is fetched. Raises InvalidOption where that is too much."""
+        """Count fetched bytes. Raises InvalidOption if the limit is exceeded."""
         self.fetched_bytes += size_bytes
         if self.fetched_bytes > MOST_BYTES:
             self._refuse(f"more than {MOST_BYTES:,} bytes to fetch")
@@ -49,7 +49,7 @@ class Bounds:
             self._refuse(f"a folder whose names take {size_bytes:,} bytes is more than {MOST_FOLDER_BYTES:,}")
 
     def inflate(self, size_bytes: int) -> None:
-        """Count an object that a fetched file has compressed. Raises InvalidOption where that is too much."""
+        """Count a compressed object of a fetched file. Raises InvalidOption if the limit is exceeded."""
         self.inflated_bytes += size_bytes
         if self.inflated_bytes > MOST_INFLATED_BYTES:
             self._refuse(

@@ -22,13 +22,13 @@ class ReportLogger(Logger):  # type: ignore[misc]  # TorchRL gives it no type
         self._report(**{name: value})
 
     def log_hparams(self, cfg: Any) -> None:
-        """Nothing: the manifest has them."""
+        """Do nothing: the manifest has the hyperparameters."""
 
     def log_video(self, name: str, video: Any, step: int | None = None, **kwargs: Any) -> None:
-        """Nothing: a status has numbers."""
+        """Do nothing: a status has only numbers."""
 
     def log_histogram(self, name: str, data: Sequence[Any], **kwargs: Any) -> None:
-        """Nothing: a status has numbers."""
+        """Do nothing: a status has only numbers."""
 
     def __repr__(self) -> str:
         return "ReportLogger()"

@@ -142,7 +142,7 @@ def _of_groups(fleet: str, groups: list[dict[str, Any]]) -> Iterator[Metric]:
 
 
 def description(path: str) -> str:
-    """What the reference page says of the field of the status at ``path``."""
+    """Return the description of the status field at ``path`` from the reference page."""
     model: type[Model] | None = DriverReport
     field = None
     for name in path.split("."):

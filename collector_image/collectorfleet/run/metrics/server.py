@@ -22,9 +22,9 @@ THIS_MACHINE: Final = ("127.0.0.1",)
 def serve_metrics(
     fleet: str, report: Callable[[], DriverReport], port: int, addresses: tuple[str, ...]
 ) -> Iterator[None]:
-    """Within it, whoever asks ``port`` gets what ``report`` says then.
+    """Serve metrics at ``port`` inside the ``with`` block. Each scrape calls ``report``.
 
-    Raises InvalidOption if none of the addresses can be listened on.
+    Raises InvalidOption if the server can listen on none of the addresses.
     """
     # Here and not above: a driver pod imports it beside what takes longer.
     from prometheus_client import CollectorRegistry
@@ -51,7 +51,7 @@ def serve_metrics(
 
 
 class BackgroundMetrics:
-    """The same for a driver pod, in a thread: neither the start nor a port that is taken holds the run up."""
+    """Serve metrics of a driver pod from a thread. Neither the start nor a port in use delays the run."""
 
     def __init__(self, fleet: str, report: Callable[[], DriverReport], port: int) -> None:
         self._served = fleet, report, port, EVERYWHERE

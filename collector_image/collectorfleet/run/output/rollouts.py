@@ -38,7 +38,7 @@ class RolloutWriter:
         shard_bytes: int = SHARD_BYTES,
         shard_seconds: float = SHARD_SECONDS,
     ) -> None:
-        """Raises UserCodeError where the folder cannot be written to or holds another run's rollouts."""
+        """Raises UserCodeError if the folder cannot be written to, or has rollouts of another run."""
         self._shard_bytes = shard_bytes
         self._shard_seconds = shard_seconds
         self._waiting: list[TensorDictBase] = []
@@ -54,12 +54,12 @@ class RolloutWriter:
 
     @property
     def frames(self) -> int:
-        """Frames in whole shards, those of an earlier driver of this run too."""
+        """Frames in complete shards, including shards of earlier drivers of this run."""
         return int(self._manifest["frames"])
 
     @property
     def position(self) -> Position:
-        """Where a driver of this run goes on: behind the last whole shard."""
+        """Where the next driver of this run continues: after the last complete shard."""
         shards = self._manifest["shards"]
         return Position(
             frames=self.frames,
@@ -69,12 +69,12 @@ class RolloutWriter:
 
     @property
     def shards(self) -> int:
-        """How many shards are listed."""
+        """Number of shards that the manifest lists."""
         return len(self._manifest["shards"])
 
     @property
     def summary(self) -> str:
-        """What there is, as a sentence."""
+        """The written shards and frames, as a sentence."""
         return f"{self.frames} frames in {self.shards} shards are in {self._folder.path}"
 
     def write(self, batch: TensorDictBase) -> None:
@@ -91,7 +91,7 @@ class RolloutWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Put everything taken so far on disk and into the manifest.
+        """Write all batches taken so far to disk and into the manifest.
 
         Raises UserCodeError, or InfrastructureError where the volume is full or fails.
         """
