@@ -12,11 +12,11 @@ from collectorfleet.errors import InvalidOption
 
 
 class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """Environments of EnvPool_, which steps them in threads of its own, to be wrapped by TorchRL's ``GymWrapper``.
+    """Environments of EnvPool_, for TorchRL's ``GymWrapper``. EnvPool steps them in threads of its own.
 
     Args:
         task_id: EnvPool's name of the environment, such as ``"CartPole-v1"`` or ``"Pong-v5"``.
-        num_envs: how many step together.
+        num_envs: number of environments that step together.
         options: of ``envpool.make_gymnasium``, such as ``num_threads``.
 
     Observations are ``[num_envs, *shape]``. An environment at its end stays there until it is reset, so frames have its
@@ -57,7 +57,10 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset those of ``options["reset_mask"]``, bool ``[num_envs]``, or all; returns what all see."""
+        """Reset the environments of ``options["reset_mask"]``, bool ``[num_envs]``, or all of them.
+
+        Return the observations of all environments.
+        """
         mask = (options or {}).get("reset_mask")
         if seed is not None:
             self._pool.close()

@@ -43,7 +43,7 @@ class PackedFile:
 
 @dataclass(frozen=True)
 class Tree:
-    """A packed folder: the same files make the same bytes, wherever and whenever it is packed."""
+    """A packed folder. The same files give the same bytes on every machine and at every time."""
 
     archive: bytes
     files: tuple[PackedFile, ...]
@@ -87,21 +87,21 @@ class Tree:
 def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path] = ()) -> Tree:
     """Pack the code below ``folder``.
 
-    Packed are the files that git lists, where the folder is in a repository; otherwise Python files and text of
-    configurations. Left out are hidden files, what Python compiles, virtual environments, and what a line of
-    ``.collectorfleetignore`` matches; its lines are those of a ``.gitignore``. A link is packed as the file or the
-    folder that it leads to.
+    If the folder is in a git repository, the archive has the files that git lists. Otherwise it has Python files and
+    text files of configurations. It leaves out hidden files, files that Python compiles, virtual environments, and
+    files that match a line of ``.collectorfleetignore``. The syntax of this file is that of a ``.gitignore``. A link is
+    packed as the file or the folder that it leads to.
 
     Args:
-        folder: what is in it can be imported.
-        include: lines as those of a ``.gitignore``, of files that are packed all the same. A file that is hidden or
-            has the name of a secret needs a line without wildcards.
+        folder: the root of the archive. Modules in this folder can be imported.
+        include: lines in the syntax of a ``.gitignore``. Matching files are packed although they would be left out. A
+            file that is hidden or has the name of a secret needs a line without wildcards.
         without: files that are not packed, such as the manifest.
 
     Raises:
         FolderRefused: a file has the name of a secret, a link leads elsewhere, a line of ``include`` matches nothing,
             or a file cannot be read.
-        TooLarge: the files do not fit into a ConfigMap. Of those over 16 MiB, none is read.
+        TooLarge: the files do not fit into a ConfigMap. Files over 16 MiB are not read.
     """
     chosen = select(folder, include=include, without=without)
     try:

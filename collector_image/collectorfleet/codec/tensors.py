@@ -54,7 +54,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A tensor of ``next`` that is the root's entry a step later, but for some rows; where the arrays are."""
+    """A tensor of ``next`` that equals the root's entry one step later, except in some rows.
+
+    It says which arrays have the values.
+    """
 
     root: Leaf
     rows: int
@@ -63,11 +66,13 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Schema:
-    """One (nested) TensorDict without its numbers. ``pickled`` says which of the pickled values an entry is.
+    """The structure of a (nested) TensorDict, without its values.
 
-    ``has_device``: it has one in the collector; where it is read, that is the CPU. ``stack``: it is a lazy stack of
-    TensorDicts whose entries have different shapes, along ``stack_dim``.
-    Equal for rollouts of the same keys, dtypes and batch sizes, so it need not travel with each of them.
+    ``pickled`` maps an entry to its index among the pickled values.
+
+    ``has_device``: the TensorDict has a device in the collector. The reader's device is the CPU. ``stack``: the
+    TensorDict is a lazy stack along ``stack_dim``, and its entries have different shapes. Rollouts of the same keys,
+    dtypes and batch sizes have equal schemas, so a schema is not sent with each rollout.
     """
 
     batch_size: tuple[int, ...]
@@ -91,14 +96,15 @@ class Encoded:
 
     @property
     def size_bytes(self) -> int:
-        """Of the arrays; what travels pickled is not in it."""
+        """Size of the arrays in bytes, without pickled values."""
         return sum(array.nbytes for array in self.arrays)
 
 
 def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
     """Encode ``batch``. Contiguous CPU tensors are referenced, not copied: serialize before they change.
 
-    ``compact`` leaves out of ``next`` what the root says a step later; ``batch`` is a rollout, its last dimension time.
+    ``compact`` leaves out the entries of ``next`` that the root has one step later. ``batch`` must be a rollout whose
+    last dimension is time.
     """
     tensors: list[Tensor] = []
     pickled: list[Any] = []
@@ -110,7 +116,7 @@ def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
 
 
 def decode(encoded: Encoded) -> TensorDictBase:
-    """The TensorDict, reading the arrays where they lie: not to be written to if they are read-only."""
+    """Return the TensorDict, which reads the arrays without a copy. Do not write to it if the arrays are read-only."""
     if encoded.schema is None:
         raise ValueError("a rollout without its schema cannot be read")
     return _decode(encoded.schema, encoded, len(encoded.schema.batch_size) - 1)

@@ -14,7 +14,7 @@ LONGEST_GAP_SECONDS: Final = 10.0
 
 
 class AwakeClock:
-    """Seconds of ``clock`` without the gaps between two looks at it. One thread's."""
+    """Seconds of ``clock``, of which a long gap between two readings counts in part. For use by one thread."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

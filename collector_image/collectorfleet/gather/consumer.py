@@ -46,7 +46,7 @@ class Consumer:
     def next(self) -> Batch | None:
         """Block until there is a batch, and take it; None at the end.
 
-        Whoever is interrupted in here gets with the next call what was asked for.
+        If an exception interrupts the call, the next call returns the batch that was requested.
         """
         started = self._clock()
         with self.shared.changed:
@@ -58,9 +58,9 @@ class Consumer:
             return batch
 
     def ask(self) -> bool:
-        """The consumer wants a batch; False if it had the last one. The caller holds the lock.
+        """Note that the consumer requests a batch. Return False if it had the last batch. The caller holds the lock.
 
-        Who asked and did not take what it asked for asks for nothing more.
+        A consumer that has an open request makes no second one.
         """
         self.shared.raise_if_over()
         if self.shared.gather.finished:
@@ -71,7 +71,7 @@ class Consumer:
         return True
 
     def take(self) -> Batch | None:
-        """What was asked for, once it is there, also if the run ended since: it counts. The caller holds the lock."""
+        """Return the requested batch once it is ready, even if the run has ended since. The caller holds the lock."""
         shared, gather = self.shared, self.shared.gather
         if gather.chosen is None:
             self.shared.raise_if_over()
@@ -85,7 +85,7 @@ class Consumer:
 
     @property
     def finished(self) -> bool:
-        """Whether the frames asked for were handed out."""
+        """Whether all requested frames were handed out."""
         with self.shared.changed:
             return self.shared.gather.finished
 
@@ -97,9 +97,11 @@ class Consumer:
 
     # ---------------------------------------------------------------- weights
     def stage(self, snapshot: Any) -> Staged:
-        """Have a snapshot published as the next version; one that still waits for it is replaced by this.
+        """Stage a snapshot, which is published as the next version.
 
-        Blocks until it is stored, so what it was taken of may change afterwards.
+        It replaces a staged snapshot that is not published yet.
+
+        Blocks until the snapshot is stored. The tensors of the snapshot may change afterwards.
         """
         with self.shared.changed:
             self.raise_if_failed()
@@ -115,7 +117,7 @@ class Consumer:
         return staged
 
     def wait_applied(self, staged: Staged, timeout: float) -> Mapping[str, PublishResult]:
-        """Block until every available collector applied it; returns what became of it in each, by name."""
+        """Block until every available collector applied the version. Return the result of each collector, by name."""
         gather, slots = self.shared.gather, self.shared.slots
 
         def applied() -> bool:
@@ -130,14 +132,14 @@ class Consumer:
             return results(staged.final.version, {slot.name: self._applied(slot.name) for slot in in_order}, errors)
 
     def wait_published(self, timeout: float) -> None:
-        """Block until what was staged has a version, or ``timeout`` seconds passed."""
+        """Block until the staged snapshot has a version, or until ``timeout`` seconds have passed."""
         with self.shared.changed:
             self.shared.wait_for(lambda: self.shared.staged is None, timeout)
 
     def settle(self, timeout: float) -> None:
-        """Block until what was staged is published and acknowledged, or ``timeout`` seconds passed.
+        """Block until the staged snapshot is published and acknowledged, or until ``timeout`` seconds have passed.
 
-        Returns at once if there is nobody who could acknowledge it, or if the bound holds the publish back.
+        Returns at once if no collector can acknowledge the version, or if the staleness bound delays the publish.
         """
         gather, versions = self.shared.gather, self.shared.versions
 
@@ -173,7 +175,10 @@ class Consumer:
         self._transport.wake()
 
     def drain_pods(self, pods: Collection[str]) -> None:
-        """Leave these pods, and no others, at the end of what runs on them; come back once they are not named."""
+        """Drain these pods, and no others: their collectors end after the current requests.
+
+        A pod that is no longer named gets collectors again.
+        """
         shared = self.shared
         with shared.changed:
             shared.draining_pods = frozenset(pods)
@@ -183,7 +188,7 @@ class Consumer:
         self._transport.wake()
 
     def node_died(self, node: str) -> None:
-        """The transport gave up this node of its own: whoever was lost with it is not to blame."""
+        """Note that the transport gave up this node. A collector that was lost with the node did not fail by itself."""
         with self.shared.changed:
             self.shared.died_nodes.append(node)
         self._transport.wake()
@@ -195,9 +200,9 @@ class Consumer:
             living.drain(one.id.name, draining=drains)
 
     def pause(self, timeout: float) -> bool:
-        """Send no more requests, and block until those under way are answered.
+        """Send no more requests, and block until all open requests are answered.
 
-        False if they are not after ``timeout`` seconds; the gather is as it was before then.
+        Returns False if some are open after ``timeout`` seconds. The gather then continues as before.
         """
         gather, is_quiet = self.shared.gather, False
         with self.shared.changed:
@@ -224,17 +229,17 @@ class Consumer:
 
     @property
     def normalization(self) -> Normalization:
-        """What the environments have seen so far, by name."""
+        """Return the running statistics of the environments' observations, by name."""
         with self.shared.changed:
             return self.shared.normalization.now
 
     def note_mapped(self, method: str) -> None:
-        """All collectors that are there called the method; those that come later did not."""
+        """Note that all present collectors called the method. Later collectors did not call it."""
         with self.shared.changed:
             self.shared.notices.mapped(method)
 
     def note(self) -> None:
-        """Something that the status shows has changed."""
+        """Note that a value in the status has changed."""
         with self.shared.changed:
             self.shared.note_change()
 
@@ -246,12 +251,15 @@ class Consumer:
         self._transport.wake()
 
     def abandon(self) -> None:
-        """End the gather because nobody is left to use it. May run in the garbage collector, and so takes no lock."""
+        """End the gather because its FleetCollector is gone.
+
+        Takes no lock, because it may run in the garbage collector.
+        """
         self.shared.closed = True
         self._transport.wake()
 
     def abort(self, error: Exception) -> None:
-        """End the run: whoever asks for something next gets ``error``."""
+        """End the run. The next call of the consumer raises ``error``."""
         with self.shared.changed:
             self.shared.abort(error)
         self._transport.wake()

@@ -26,11 +26,11 @@ _MINUTES: Final = timedelta(minutes=5)
 class LearnerFeed:
     """One fleet's collectors and the policies that learn from them, each in its shard.
 
-    Collectors write frames to the replay actors themselves: none pass through this process. Weights come from the
-    learners here, those that changed, and are published by the fleet. Pass :attr:`replay_buffer` to FleetCollector, and
-    call :meth:`publish` whenever collectors are to have what was learned.
+    Collectors write frames to the replay actors, so no frames pass through this process. The feed fetches changed
+    weights from the learners, and the fleet publishes them. Pass :attr:`replay_buffer` to FleetCollector, and call
+    :meth:`publish` to give collectors the learned weights.
 
-    To be used by one thread, with one FleetCollector.
+    Use a feed from one thread, with one FleetCollector.
     """
 
     def __init__(
@@ -41,17 +41,17 @@ class LearnerFeed:
         *,
         timeout: timedelta = _MINUTES,
     ) -> None:
-        """Blocks until the modules have what their learners begin with, so make this before the FleetCollector.
+        """Block until the modules have the first weights of their learners. Make the feed before the FleetCollector.
 
         Args:
-            shards: they have the policies already, and keep them until :meth:`end`.
-            policies: by id, the part of the fleet's policy module that each of them is. What a learner's class returns
-                from ``weights()``, tensors by name, is loaded into it.
-            split: from ``[frames]`` of a rollout to those of each policy; travels to the collectors. What it leaves out
-                is dropped.
+            shards: the shards that have the policies, and keep them until :meth:`end`.
+            policies: by id, the part of the fleet's policy module that is this policy. The feed loads the tensors by
+                name that the learner's ``weights()`` returns into this part.
+            split: maps the ``[frames]`` of a rollout to the frames of each policy. It is sent to the collectors. Frames
+                that it leaves out are dropped.
 
         Keyword Args:
-            timeout: how long a write, and a learner's answer, may take with the time in which its actor is built anew.
+            timeout: seconds that a write or a learner's answer may take, including a rebuild of its actor.
 
         Raises:
             InvalidOption: a policy is not there, its class has no ``weights()``, or they are of another module.
@@ -82,14 +82,15 @@ class LearnerFeed:
         self._held.atexit = False
 
     def publish(self, collector: FleetCollector) -> list[str]:
-        """Have the fleet publish what changed since the last time; returns the policies that did, none if none did.
+        """Let the fleet publish the policies that changed since the last call. Return the ids of these policies.
 
-        Blocks while learners work on what they were asked before. The version has all policies, those that did not
-        change as they were, and counts for those that changed.
+        Blocks while learners finish earlier calls. The version has the weights of all policies. It increases the
+        versions of changed policies only.
 
         Raises:
             InvalidOption: it is another FleetCollector than before, or a learner's weights fit its module no more.
-            UserCodeError, InfrastructureError: a learner raised, or is gone; what others learned comes the next time.
+            UserCodeError, InfrastructureError: a learner raised, or is gone. The next call publishes the changes of the
+                other learners.
         """
         self._check(collector)
         self._load_changed()
@@ -100,10 +101,12 @@ class LearnerFeed:
         return changed
 
     def status(self, collector: FleetCollector) -> dict[str, PolicyStatus]:
-        """The versions of each policy now, and how stale what is in its buffer is, by id. Asks the replay actors.
+        """Return the versions of each policy, and the staleness of the frames in its buffer, by id.
 
-        A replay class of your own says how stale by ``weights_versions(policy_id)``, as
-        :class:`~collectorfleet.learners.replay.PolicyReplay` has it; its policies have no ``staleness`` otherwise.
+        Calls the replay actors.
+
+        A replay class of your own reports versions by a method ``weights_versions(policy_id)``, as in
+        :class:`~collectorfleet.learners.replay.PolicyReplay`. Without this method its policies have no ``staleness``.
 
         Raises:
             InvalidOption: it is another FleetCollector than before.
@@ -127,7 +130,10 @@ class LearnerFeed:
         return {policy_id: replace(row, steps=self._steps[policy_id]) for policy_id, row in found.items()}
 
     def end(self) -> None:
-        """Let the policies be removed; once the FleetCollector is shut down. Further calls do nothing."""
+        """Allow removal of the policies.
+
+        Call this after the shutdown of the FleetCollector. Further calls do nothing.
+        """
         self._held()
 
     def state_dict(self) -> dict[str, list[int]]:
@@ -137,12 +143,13 @@ class LearnerFeed:
     def go_on_from(self, state: Mapping[str, list[int]], first_version: int) -> None:
         """Count versions on from ``state``, which another driver's feed had.
 
-        Before the FleetCollector is made, which publishes ``first_version`` first: with that every policy changes.
+        Call this before the FleetCollector is made. Its first version is ``first_version``, and every policy changes
+        with it.
         """
         self._versions.go_on_from(state, first_version)
 
     def version_of(self, policy_id: str, weights_version: int) -> int:
-        """The version of a policy that acted in a frame with that ``("collector", "weights_version")``, from 1 on."""
+        """Return the version, from 1 on, of a policy in a frame with this ``("collector", "weights_version")``."""
         if policy_id not in self._modules:
             raise InvalidOption(f"policy {policy_id!r}: the feed does not have it; it has {', '.join(self._modules)}")
         return self._versions.of(policy_id, weights_version)
@@ -169,7 +176,7 @@ class LearnerFeed:
 
 
 def _learned(learner: Any, known: str | None) -> tuple[int, tuple[str, dict[str, Tensor]] | None]:
-    """Its steps; and digest and weights, unless they are what is known.
+    """Return the learner's steps. Return digest and weights only if the digest is not ``known``.
 
     In the learner's process: what is known need not travel.
     """

@@ -18,7 +18,7 @@ from collectorfleet_api.packing.shards import PodSize
 
 
 class Room:
-    """Asked for when it is made; :attr:`ready` is there once it is reserved."""
+    """Reserved resources of one node. The constructor requests them. :attr:`ready` resolves once they are reserved."""
 
     def __init__(self, bundles: Sequence[dict[str, float]]) -> None:
         self._bundles = bundles
@@ -30,7 +30,7 @@ class Room:
         return self._group.ready()
 
     def start(self, actor_class: Any, bundle: int, max_restarts: int, *arguments: Any) -> Any:
-        """An actor in that bundle, all of whose resources it takes; returns its handle at once."""
+        """Start an actor that takes all resources of the bundle. Return its handle at once."""
         resources = self._bundles[bundle]
         further = {name: amount for name, amount in resources.items() if name not in ("CPU", "GPU")}
         options = {
@@ -43,7 +43,7 @@ class Room:
         return actor_class.options(**options).remote(*arguments)
 
     def end(self) -> None:
-        """Give the room back; the actors in it end, whatever they do."""
+        """Free the resources. The actors in the room end at once."""
         remove_placement_group(self._group)
 
 
@@ -52,7 +52,7 @@ def bundle(cpus: float, gpu: float, further: Mapping[str, float]) -> dict[str, f
 
 
 def nodes(having: Iterable[str]) -> list[PodSize]:
-    """What Ray's nodes have, used or not; of those that have all of these resources."""
+    """Return the total resources of each Ray node that has all of these resources."""
     found = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     names = set(having)
     return [PodSize(Fraction(str(one.get("CPU", 0))), int(one.get("GPU", 0))) for one in found if names <= one.keys()]

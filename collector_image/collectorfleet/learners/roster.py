@@ -34,7 +34,7 @@ class Place:
 
 
 class Roster:
-    """Policies by id, in the order in which they came; ``slots`` are the places of each shard."""
+    """Policies by id, in the order of their addition. ``slots`` has the number of places of each shard."""
 
     def __init__(self, slots: Sequence[int], placement: Placement) -> None:
         self._free = [list(range(number)) for number in slots]
@@ -49,9 +49,9 @@ class Roster:
         return iter(self._places)
 
     def add(self, policy_id: str, wish: Place | None = None) -> Place:
-        """Give the policy a place, ``wish`` if that is free.
+        """Give the policy a place: ``wish`` if this place is free.
 
-        Raises InvalidOption if its id is taken or cannot be one, or all places are.
+        Raises InvalidOption if the id is taken or invalid, or if all places are taken.
         """
         if not _ID.fullmatch(policy_id):
             raise InvalidOption(
@@ -76,7 +76,7 @@ class Roster:
         return place
 
     def remove(self, policy_id: str) -> None:
-        """Its place is free again. Raises InvalidOption for an unknown id."""
+        """Remove the policy and free its place. Raises InvalidOption for an unknown id."""
         place = self.place(policy_id)
         del self._places[policy_id]
         self._free[place.shard].append(place.slot)

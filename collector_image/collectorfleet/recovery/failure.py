@@ -25,7 +25,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Replace:
-    """Start it again after a pause."""
+    """Restart the collector after a pause."""
 
     after: timedelta
     reason: str
@@ -33,14 +33,14 @@ class Replace:
 
 @dataclass(frozen=True)
 class GiveUp:
-    """Do not start it again."""
+    """Do not restart the collector."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Fail:
-    """End the run: with the environment's own error if that was it."""
+    """End the run, with the environment's error if the environment raised."""
 
     reason: str
 
@@ -53,7 +53,7 @@ class FailurePolicy(Protocol):
 
 
 class OnEnvironmentError(StrEnum):
-    """What :class:`ReplaceWithBackoff` makes of an environment that raised."""
+    """What :class:`ReplaceWithBackoff` decides if an environment raised."""
 
     FAIL = "fail"
     RESTART = "restart"
@@ -64,7 +64,7 @@ class ReplaceWithBackoff:
     """Starts a lost collector again, each time after twice the pause, ``budget`` times at most.
 
     The first replacement follows at once: most losses are a pod or node that went away, not a collector that cannot
-    live. A lost node is nobody's fault and costs nothing of the budget, and ten minutes of work give all of it back.
+    live. A lost node does not count towards the budget. Ten minutes of work restore the whole budget.
 
     An environment that raises is a mistake to report at once. If it is known to fail now and then, such as a simulator
     or a game server, its error is a loss like others.

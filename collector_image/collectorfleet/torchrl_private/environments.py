@@ -33,13 +33,13 @@ CACHES: Final = frozenset({"_cache", "_parent", "_container", "_seed_calls_reset
 
 # -------------------------------------------------------------- steps
 def call_step(env: EnvBase, given: TensorDictBase) -> TensorDictBase:
-    """Step without what ``EnvBase.step`` does around it, which launches many kernels."""
+    """Step without the additional work of ``EnvBase.step``, which launches many kernels."""
     reached: TensorDictBase = env._step(given)
     return reached
 
 
 def call_reset(env: EnvBase, given: TensorDictBase, **options: Any) -> TensorDictBase:
-    """Reset without what ``EnvBase.reset`` does around it, which reads the device."""
+    """Reset without the additional work of ``EnvBase.reset``, which reads the device."""
     begun: TensorDictBase = env._reset(given, **options)
     return begun
 
@@ -82,7 +82,7 @@ def allows_done_after_reset(env: EnvBase) -> bool:
 
 
 def hooks_after_step(env: Any) -> Any:
-    """Return what an environment calls after each step; None if it calls nothing."""
+    """Return the hooks that an environment calls after each step, or None if it has no hooks."""
     return env._post_step_mdp_hooks
 
 
@@ -119,7 +119,7 @@ def gymnasium_of(env: GymWrapper) -> Any:
 
 
 def wrapped_by(env: EnvBase) -> Any:
-    """Return what an environment wraps, of whatever library; None if it wraps nothing."""
+    """Return the object that an environment wraps, of any library, or None if it wraps nothing."""
     return vars(env).get("_env")
 
 

@@ -40,7 +40,7 @@ class Taker:
 
 
 def find_taker(env: EnvBase, through: Through, names: Iterable[str]) -> Taker:
-    """Return what gives ``env`` the parameters of these ``names``.
+    """Return the object that sets parameters of these ``names`` in ``env``.
 
     Raises:
         ParametersRefused: the environment has no such method, or no such attributes.
@@ -64,12 +64,12 @@ def name_of(env: EnvBase) -> str:
 
 
 def innermost(env: EnvBase) -> Any:
-    """Return what is below all wrappers."""
+    """Return the environment below all wrappers."""
     return list(_layers(env))[-1]
 
 
 class _Attributes:
-    """Those of one environment, by their paths."""
+    """Attributes of one environment, by their paths."""
 
     def __init__(self, name: str, layers: Sequence[Any]) -> None:
         self._name = name

@@ -112,7 +112,7 @@ class TensorEnvironment:
                 )
 
     def assigned(self) -> list[Any]:
-        """What is assigned to the environment and all that it wraps, of what a step depends on."""
+        """Return the attributes of the environment, and of all that it wraps, on which a step depends."""
         names = (*STEPPING, *SETTINGS)
         return [vars(one).get(name) for one in layers(self.env) for name in names]
 
@@ -122,7 +122,7 @@ class TensorEnvironment:
         return {key: tensor for key, tensor in found.items() if tensor is not None}
 
     def step(self, now: Values, said: Values) -> Values:
-        """Step all environments with what the policy ``said``; return what they reached, with rewards and ends."""
+        """Step all environments with the policy's output ``said``. Return the next observations, rewards and ends."""
         entries = {**now, **said}
         self._versions = {key: version_of(tensor) for key, tensor in now.items()}
         self._given = self._tensordict(dict(entries))
@@ -137,7 +137,7 @@ class TensorEnvironment:
         return reached
 
     def changed_input(self, reached: Values) -> Values:
-        """Return what the last step changed in the TensorDict that it was given.
+        """Return the entries that the last step changed in its input TensorDict.
 
         An environment may show what it ``reached`` in the same tensor as before; that is no change.
         """
@@ -177,7 +177,7 @@ class TensorEnvironment:
                 reached[key] = torch.zeros(shape, dtype=torch.bool, device=self.env.device)
 
     def go_on(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
-        """Reset the environments that are at an end.
+        """Reset the environments whose episode has ended.
 
         Returns the entries that the next step begins with, and the mask ``[environments]`` of environments that were
         reset. The mask is None if the host knows that none was reset.

@@ -19,7 +19,7 @@ from collectorfleet.torchrl_private.collectors import new_trajectories
 
 
 class Rows:
-    """Where the entries of each step go."""
+    """Rows of the memory into which the entries of each step are written."""
 
     def __init__(self, memory: Mapping[Any, Tensor], said: Sequence[Any]) -> None:
         self._views = {key: entry.unbind(1) for key, entry in memory.items() if key != TRAJECTORY}
@@ -27,11 +27,11 @@ class Rows:
         self._said = set(said)
 
     def write(self, step: int, entries: Values) -> None:
-        """Copy entries of the step."""
+        """Copy the step's entries into the rows of the step."""
         self._copy(step, entries)
 
     def write_next(self, step: int, entries: Values) -> None:
-        """Copy entries that the step led to."""
+        """Copy the entries of ``next`` into the rows of the step."""
         self._copy(step, {("next", key): tensor for key, tensor in entries.items()})
 
     def _copy(self, step: int, entries: Values) -> None:

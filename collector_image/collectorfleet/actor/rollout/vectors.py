@@ -21,11 +21,12 @@ from collectorfleet.torchrl_private.transforms import leave_reset
 
 
 class VectorEnvironment:
-    """One that steps all its environments in a call.
+    """A vector environment, which steps all of its environments in one call.
 
     Args:
-        undoing: TorchRL's transform that undoes how the environment resets itself; None if it does not.
-        read_action: from actions ``[environments, ...]`` to what it takes.
+        undoing: TorchRL's transform that undoes the automatic reset of the environment. None if the environment does
+            not reset itself.
+        read_action: converts actions ``[environments, ...]`` to the input of the environment.
     """
 
     def __init__(

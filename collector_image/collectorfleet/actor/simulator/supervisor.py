@@ -35,7 +35,7 @@ _READS = 32
 
 
 class Tail:
-    """The last lines of an output, each cut to a length: memory is bounded, whatever a simulator prints."""
+    """The last lines of an output. Each line is cut to a maximum length, which bounds the memory."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=_LINES)

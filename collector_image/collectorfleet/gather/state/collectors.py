@@ -22,7 +22,7 @@ START_TOGETHER_SECONDS = 10.0
 
 @dataclass(eq=False, slots=True)
 class Collector:
-    """One that lives. Changed by :class:`Collectors` alone, which counts along."""
+    """A living collector. Only :class:`Collectors` changes it, and keeps counts."""
 
     id: CollectorId
     slot: int
@@ -56,7 +56,10 @@ _Place = tuple[int, int, int, Collector]
 
 
 class Collectors:
-    """By the name of their slot. Nothing here costs more for a larger fleet, but to start and to look at all."""
+    """Collectors by the name of their slot.
+
+    Only starting the fleet and iterating over it take longer in a larger fleet.
+    """
 
     def __init__(self) -> None:
         self.available = 0
@@ -88,11 +91,11 @@ class Collectors:
         return name in self._living
 
     def named(self, name: str) -> Collector | None:
-        """Whoever fills the slot now."""
+        """Return the collector that fills the slot now."""
         return self._living.get(name)
 
     def find(self, id_: CollectorId) -> Collector | None:
-        """The living collector, if it is this incarnation of what fills the slot."""
+        """Return the living collector with this name and incarnation; None if there is none."""
         found = self._living.get(id_.name)
         return found if found is not None and found.id == id_ else None
 
@@ -104,7 +107,7 @@ class Collectors:
         self._starting_with_the_fleet += with_the_fleet
 
     def placed(self, one: Collector, pod: str, node: str | None, now: float) -> None:
-        """Its process runs; from now on it is its own code that it waits for."""
+        """Note that the collector's process runs. From now on the collector waits for its own code."""
         one.node = node
         if one.state is CollectorState.STARTING:
             one.pod = pod
@@ -124,7 +127,7 @@ class Collectors:
         self._by_offer.move_to_end(one.id)
 
     def applied(self, one: Collector, version: int, now: float) -> None:
-        """It acknowledged a version; the first makes it ready."""
+        """Note that the collector acknowledged a version. The first version makes it ready."""
         if self._first_ready_at is None:
             self._first_ready_at = now
         self._applied.add(version)
@@ -146,7 +149,7 @@ class Collectors:
         self._queue(one)
 
     def answered(self, one: Collector, request_id: int, now: float, *, readable: bool = True) -> None:
-        """That request is over, with an answer that can be read or not."""
+        """Note that the request has ended, with or without a readable answer."""
         one.answered += readable
         one.in_flight.remove(request_id)
         if one.in_flight:
@@ -157,7 +160,7 @@ class Collectors:
         self._queue(one)
 
     def drain(self, name: str, *, draining: bool) -> None:
-        """It gets no more requests, or again some."""
+        """Stop sending requests to the collector, or send requests again."""
         one = self._living.get(name)
         if one is not None and one.draining is not draining:
             one.draining = draining
@@ -176,7 +179,7 @@ class Collectors:
     # ---------------------------------------------------------------- questions
     @property
     def have_built(self) -> int:
-        """How many have their environment and policy, with acknowledged weights or not."""
+        """Number of collectors that have built environment and policy, with or without acknowledged weights."""
         return self.available + self._joining
 
     @property
@@ -185,9 +188,11 @@ class Collectors:
         return self._applied.lowest
 
     def next_free(self, admission: int) -> Collector | None:
-        """Who takes the next share of an admission: if possible one that has none of it yet, then the least busy.
+        """Return the collector for the next share of an admission.
 
-        Among equals it is who was asked longest ago.
+        Collectors without a share of it are first, then the least busy.
+
+        Among equals, return the collector whose last request is oldest.
         """
         found = None
         for row in self._free:
@@ -200,7 +205,7 @@ class Collectors:
     def is_anybody_coming(self, now: float) -> bool:
         """Whether a collector is about to be available: a fleet starts together, a replacement is not waited for.
 
-        Nor is one that takes long over its first weights.
+        A collector that takes long to load its first weights does not count either.
         """
         if self._joining and now - self._joined_at < START_TOGETHER_SECONDS:
             return True
@@ -209,26 +214,29 @@ class Collectors:
 
     @property
     def groups(self) -> list[str | None]:
-        """Those that had a collector so far."""
+        """Groups that have had a collector so far."""
         return list(self._working)
 
     def longest_at_work(self, group: str | None, *, first: bool) -> Collector | None:
-        """Who of a group works on one request for the longest; on the ``first`` one of its life, or on a later one."""
+        """Return the collector of a group that has worked on one request for the longest.
+
+        If ``first`` is true, only first requests of a collector count, otherwise only later ones.
+        """
         row = self._working[group][first] if group in self._working else deque()
         while row and row[0][1].working_since != row[0][0]:
             row.popleft()
         return row[0][1] if row else None
 
     def longest_coming(self) -> Collector | None:
-        """Who builds, or loads its first weights, for the longest."""
+        """Return the collector that has built, or loaded its first weights, for the longest."""
         while self._coming and self._coming[0][1].coming_since != self._coming[0][0]:
             self._coming.popleft()
         return self._coming[0][1] if self._coming else None
 
     def next_to_offer(self, version: int) -> Collector | None:
-        """Who is to be offered ``version`` next: who works longest, and so begins anew first, then the longest behind.
+        """Return the collector to offer ``version`` next; None if all collectors were offered the version.
 
-        None if all were offered it.
+        The collector that has worked longest is first, then the collector that is furthest behind.
         """
         one = self._longest_of_all(first=False) or self._longest_of_all(first=True)
         if one is None or one.offered_version >= version:
@@ -275,7 +283,7 @@ def _is_taken(place: _Place) -> bool:
 
 
 class _Lowest:
-    """The lowest of some versions that come and go."""
+    """The lowest of a changing set of versions."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}

@@ -38,17 +38,17 @@ class Gather:
         self._next_request = 0
 
     def restored(self, frames: int, version: int) -> None:
-        """Go on where an earlier gather was; its first frames were the random ones."""
+        """Continue the counts of an earlier gather, whose first frames were the random frames."""
         self.frames_handed_out = self._random_frames = frames
         self.version = self._made_before = max(self.version, version)
 
     def end(self) -> None:
-        """The run has reached its goal: nothing more is asked for."""
+        """End the gather because the run has reached its goal. No further requests are sent."""
         self._ended = True
 
     @property
     def finished(self) -> bool:
-        """Whether the frames asked for were handed out, or the run has reached its goal before."""
+        """Whether all requested frames were handed out, or the run has reached its goal earlier."""
         return self._ended or self._has_all_frames
 
     @property
@@ -57,27 +57,27 @@ class Gather:
 
     @property
     def oldest_needed(self) -> int:
-        """The oldest version that a request may still ask for."""
+        """The oldest version that a request may still need."""
         first = self.admissions.first_incomplete if self.plan.exact else None
         return self.version if first is None else first.version
 
     def may_advance(self) -> bool:
-        """Whether everything under way is still handed out in time if the version advances now, or nobody gets it."""
+        """Whether the version may advance: all open requests stay within the bound, or nobody gets them."""
         is_left_over = self._ended and self.chosen is None
         return is_left_over or self.admissions.window.in_time(self.version + 1)
 
     @property
     def throttled(self) -> bool:
-        """Whether the bound holds back what is there: finished shares that the consumer asks for, or collectors.
+        """Whether the bound holds back finished shares that the consumer requests, or idle collectors.
 
-        Asked once requests were sent and a batch that is due was chosen.
+        Call this after requests were sent and a due batch was chosen.
         """
         held_back = self.asked and self.chosen is None and self.admissions.completed > 0
         return self._idle_for_the_bound or held_back
 
     # ---------------------------------------------------------------- requests
     def submissions(self, now: float) -> Iterator[tuple[Collector, Request]]:
-        """Every request that may be sent now; the state has them as sent. Idle collectors come first."""
+        """Return every request that may be sent now, and note them as sent. Idle collectors are first."""
         self._idle_for_the_bound = False
         line = self.admissions.line
         while self.begun and not self.paused and (line or self._admit()):
@@ -107,7 +107,7 @@ class Gather:
         return request
 
     def _admit(self) -> bool:
-        """Take one more admission if every bound allows it."""
+        """Admit one more batch if every bound allows it."""
         if not self.admissions.window.in_time(self.version + (not self.asked), also=self.version):
             self._idle_for_the_bound = self.collectors.busy < self.collectors.available and self._is_wanted()
             return False
@@ -158,19 +158,19 @@ class Gather:
         self.collectors.answered(one, answer.request_id, now)
 
     def answer_lost(self, one: Collector, request_id: int, now: float) -> None:
-        """A finished rollout that cannot be read: its share is asked for again."""
+        """Note that a finished rollout cannot be read. Its share is requested again."""
         self.admissions.taken_back(self._requests.pop(request_id))
         self.collectors.answered(one, request_id, now, readable=False)
 
     def retired(self, one: Collector) -> int:
-        """Forget a collector; its requests go back to the front of the line. Returns how many."""
+        """Forget a collector, and put its requests back at the front of the queue. Return the number of requests."""
         self.collectors.retired(one)
         for request_id in reversed(one.in_flight):
             self.admissions.taken_back(self._requests.pop(request_id))
         return len(one.in_flight)
 
     def stragglers(self) -> Iterator[tuple[Collector, int]]:
-        """Requests that are to be cut short now; each once."""
+        """Return the requests to cut short now, each of them once."""
         after = self.plan.cut_short_after
         if after is None:
             return
@@ -186,10 +186,10 @@ class Gather:
 
     # ---------------------------------------------------------------- batches
     def choose(self) -> bool:
-        """Choose the batch that the consumer waits for, if there is one now.
+        """Choose the batch that the consumer waits for, if one is ready.
 
-        It stays within the bound until the consumer takes it, however long that takes. A consumer whose wait was
-        interrupted may publish before it returns.
+        The batch stays within the bound until the consumer takes it. A consumer whose wait was interrupted may publish
+        before it returns.
         """
         if not self.asked or self.chosen is not None:
             return False
@@ -197,7 +197,7 @@ class Gather:
         return self.chosen is not None
 
     def due(self) -> list[Admission] | None:
-        """What makes the batch to hand out now, if there is one."""
+        """Return the parts of the batch to hand out now, if there is one."""
         if self.plan.in_order:
             first = self.admissions.first
             return [first] if first is not None and first.complete else None
@@ -209,12 +209,15 @@ class Gather:
         return None if self._all_is_requested and self._older_ones_to_come(oldest) else oldest
 
     def _older_ones_to_come(self, chosen: list[Admission]) -> bool:
-        """At the end, waiting for a slow collector costs nothing, and the last batch is the newest as one expects."""
+        """Whether older shares are still to come at the end of the run.
+
+        Waiting for them keeps the last batch the newest.
+        """
         first = self.admissions.first_incomplete
         return first is not None and first.version < chosen[-1].counts_as
 
     def hand_out(self, chosen: list[Admission]) -> Batch:
-        """The consumer has it."""
+        """Note that the consumer has taken the chosen batch."""
         batch = self.admissions.hand_out(chosen, self.version)
         self.frames_handed_out += batch.frames
         self.asked, self.chosen = False, None

@@ -23,11 +23,11 @@ _DRIVER: Final = 0
 
 
 class Group:
-    """Joins in its constructor, which blocks until all ``size`` members have, or raises RuntimeError.
+    """A process group. The constructor blocks until all ``size`` members have joined, or raises RuntimeError.
 
-    ``store`` is the address of the one that they meet at, ``own_host`` the one where the others reach this member.
-    ``timeout`` bounds the wait for members, and each operation on a piece. A late or broken operation raises
-    RuntimeError, and the group is of no use afterwards.
+    ``store`` is the address of the store at which the members meet. ``own_host`` is the host at which other members
+    reach this member. ``timeout`` bounds the wait for members, and each operation on a piece. A late or broken
+    operation raises RuntimeError, and the group is of no use afterwards.
     """
 
     def __init__(self, store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> None:
@@ -47,12 +47,12 @@ class Group:
             self._finish(self._group.send([piece], to, 0))
 
     def receive(self, packed: Tensor, of: int = _DRIVER) -> None:
-        """Fill ``packed``, which is as large as the sender's."""
+        """Receive into ``packed``, which must have the size of the sender's buffer."""
         for piece in _pieces(packed):
             self._finish(self._group.recv([piece], of, 0))
 
     def broadcast(self, packed: Tensor) -> None:
-        """From what the driver has into what all members have."""
+        """Copy the driver's ``packed`` into the ``packed`` of all members."""
         for piece in _pieces(packed):
             self._finish(self._group.broadcast(piece, _DRIVER))
 
@@ -62,7 +62,7 @@ class Group:
 
 
 def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> Future[Group]:
-    """Join a group on a thread, which may be left alone with it.
+    """Join a group on a thread. The caller may abandon the thread.
 
     If a member dies between the rendezvous and the last connection, the others wait for up to 30 s, whatever
     ``timeout`` is. This limit is gloo's own, and nothing ends the wait.

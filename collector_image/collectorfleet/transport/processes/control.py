@@ -9,7 +9,7 @@ from collectorfleet.messages import Message, Request
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The first that a member hears. ``config`` and ``policy`` are pickled: to unpickle them may raise anything."""
+    """The first message to a member. ``config`` and ``policy`` are pickled: to unpickle them may raise anything."""
 
     config: bytes = field(repr=False)
     policy: bytes | None = field(repr=False)  # None: it is in the other
@@ -19,7 +19,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A version, by the parcels that its weights and its normalization are in."""
+    """A version, with the parcels of its weights and its normalization."""
 
     policy: str
     version: int
@@ -49,7 +49,7 @@ class CutShort:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """Of a member: what came of an ask, a pickled Returned or Failed."""
+    """A member's reply to an Ask: a pickled Returned or Failed."""
 
     number: int
     pickled: bytes
@@ -57,6 +57,6 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Of a member: a message without frames."""
+    """A member's message without frames."""
 
     message: Message

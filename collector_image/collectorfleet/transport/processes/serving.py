@@ -18,9 +18,9 @@ Say = Callable[[Said | Replied], None]
 
 
 class Serving:
-    """``say`` is called with all there is to say, but for frames: with an answer that has some, ``announce`` is.
+    """Serves one collector. It passes messages without frames to ``say``, and answers with frames to ``announce``.
 
-    Both from several threads. What ``announce`` raises is told as a fault of the frames.
+    Several threads call both functions. An exception of ``announce`` is reported as a fault of the frames.
     """
 
     def __init__(self, server: CollectorServer, say: Say, announce: Callable[[Answer], None]) -> None:
@@ -30,18 +30,21 @@ class Serving:
         self._works: queue.SimpleQueue[Callable[[], Message | Replied]] = queue.SimpleQueue()
 
     def begin(self, build: Build, *others: Callable[[], None]) -> None:
-        """Build the collector, and begin a thread for each of ``others`` too, which end with the process."""
+        """Build the collector, and start a thread for each function of ``others``.
+
+        These threads end with the process.
+        """
         self._say(Said(self._server.placed()))
         self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
         for loop in (self._work, self._stand, *others):
             threading.Thread(target=self._tell_of_its_end, args=(loop,), daemon=True).start()
 
     def run(self, request: Request, along: Callable[[], Offer] | None) -> None:
-        """Run a rollout when its turn comes, with the weights that ``along`` blocks for."""
+        """Queue a rollout, which uses the weights that ``along`` returns. ``along`` may block."""
         self._works.put(lambda: self._server.run(request, None if along is None else along()))
 
     def ask(self, asked: Ask) -> None:
-        """Call a method of the server when its turn comes."""
+        """Queue a call of a method of the server."""
         self._works.put(lambda: reply(self._server, asked))
 
     def _work(self) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TensorPipeOptions:
-    """Under the names of ``torch.distributed.rpc.TensorPipeRpcBackendOptions``.
+    """Options with the names of ``torch.distributed.rpc.TensorPipeRpcBackendOptions``.
 
-    ``rpc_timeout`` is the deadline of each call in seconds, what it carries included; None of ``_transports`` or
-    ``_channels`` leaves the choice to TensorPipe.
+    ``rpc_timeout`` is the deadline in seconds of each call, including the transfer of its data. If ``_transports`` or
+    ``_channels`` is None, TensorPipe chooses.
     """
 
     num_worker_threads: int = 16
@@ -29,7 +29,7 @@ class TensorPipeOptions:
         return cls(**own)
 
     def arguments(self) -> dict[str, Any]:
-        """Of torch's own class."""
+        """Return the arguments of torch's class."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
@@ -38,7 +38,7 @@ _NAMES = tuple(field.name for field in fields(TensorPipeOptions))
 
 
 def problem(given: Mapping[str, Any]) -> str | None:
-    """What is wrong with options that a user gave."""
+    """Return the problem of options that a user gave."""
     unknown = sorted(given.keys() - set(_NAMES))
     if unknown:
         return f"{', '.join(unknown)} cannot be set here; use {', '.join(_NAMES)}"
@@ -51,7 +51,7 @@ def problem(given: Mapping[str, Any]) -> str | None:
 
 
 def visible_problem(entries: Iterable[Any]) -> str | None:
-    """What is wrong with the devices that collectors are to see."""
+    """Return the problem of the devices that collectors are to see."""
     try:
         for entry in entries:
             cuda_visible_devices(entry)
@@ -63,7 +63,7 @@ def visible_problem(entries: Iterable[Any]) -> str | None:
 def cuda_visible_devices(entry: Any) -> str | None:
     """The variable's value for one entry, which is a GPU or a list of them: ``1``, ``"cuda:1"``, a device of torch.
 
-    ``"cpu"`` is no GPU; None leaves the variable as it is. Raises ValueError: it names none of these.
+    ``"cpu"`` means no GPU. None leaves the variable unchanged. Raises ValueError for other values.
     """
     if entry is None:
         return None
