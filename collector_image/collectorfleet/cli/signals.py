@@ -33,7 +33,10 @@ def end_at_once() -> None:
 
 
 class Raising:
-    """Within it, Ctrl-C raises KeyboardInterrupt and SIGTERM raises SystemExit, if they ended the process before."""
+    """Let Ctrl-C raise KeyboardInterrupt and SIGTERM raise SystemExit inside the ``with`` block.
+
+    This holds for signals that ended the process before.
+    """
 
     def __init__(self) -> None:
         self._own: list[int] = []

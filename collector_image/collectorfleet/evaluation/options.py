@@ -24,7 +24,7 @@ class Video:
 
     Args:
         episodes: how many of an evaluation are recorded, from 1 to 5: those with the first seeds.
-        every_evaluations: the first evaluation is recorded, and each so many evaluations later. An evaluation that
+        every_evaluations: the first evaluation is recorded, and then one in this many. An evaluation that
             begins once the run has ended is recorded as well.
         pixel_key: the entry of the observations that is recorded. None: what ``render()`` of the evaluation environment
             returns, which needs ``render_mode="rgb_array"`` in Gymnasium.

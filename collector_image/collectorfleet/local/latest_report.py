@@ -21,7 +21,7 @@ class LatestReport:
 
     @contextmanager
     def of(self, source: Callable[[], DriverReport]) -> Iterator[None]:
-        """Within it, ``source`` says what is true."""
+        """Report by ``source`` inside the ``with`` block."""
         self._source = source
         try:
             yield

@@ -33,7 +33,7 @@ class Terminal:
         _print(line, self.out)
 
     def progress(self, fleet: str, report: Callable[[], DriverReport]) -> AbstractContextManager[object]:
-        """Within it, what ``report`` says is shown: a table where it can be redrawn, lines elsewhere."""
+        """Show ``report`` inside the ``with`` block: as a table if the terminal can redraw it, else as lines."""
         drawn_on = console(self.out)
         # Log lines would tear the table apart.
         if drawn_on.is_terminal and not self.verbose:

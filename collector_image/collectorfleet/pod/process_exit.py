@@ -17,7 +17,7 @@ from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 
 @contextmanager
 def counted_exits() -> Iterator[None]:
-    """Within it, ``os._exit`` ends this process with the exit code of a failure that the Job counts.
+    """Let ``os._exit`` end this process with the code of a failure that the Job counts, in the ``with`` block.
 
     Forked processes, such as those of ``multiprocessing``, end as they ask.
     """

@@ -15,7 +15,7 @@ from collectorfleet.messages import Fault
 
 @dataclass(frozen=True)
 class Loss:
-    """A collector that died, hung, could not load weights, or whose environment raised."""
+    """The loss of a collector: it died, hung, could not load weights, or its environment raised."""
 
     collector: str
     cause: str

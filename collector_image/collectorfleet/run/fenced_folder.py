@@ -83,7 +83,7 @@ class FencedFolder:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Within it, what fails because a newer driver took the folder is FolderTakenOver."""
+        """Raise FolderTakenOver in place of an error inside the ``with`` block if a newer driver took the folder."""
         try:
             yield
         except Exception:

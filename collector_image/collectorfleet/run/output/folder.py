@@ -49,7 +49,7 @@ class OutputFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Within it, what the disk refuses is a UserCodeError: the user chose the place.
+        """Turn errors of the disk inside the ``with`` block into UserCodeError: the user chose the place.
 
         A volume that is full or fails is an InfrastructureError: another try may find it mended.
         """
