@@ -114,6 +114,4 @@ def test_counters_that_only_a_newer_release_has_are_no_obstacle(written: Path) -
 
 
 def test_the_page_of_versions_has_the_format_that_is_written() -> None:
-    rows = (ROOT / "docs/versions.md").read_text().partition("## Checkpoints and output")[2].splitlines()
-    (row,) = (line for line in rows if line.startswith("| the next release |"))
-    assert row.split("|")[2].strip() == str(FORMAT)
+    assert f"contains the format number ({FORMAT}; 0.1.0 writes none)" in (ROOT / "docs/versions.md").read_text()
