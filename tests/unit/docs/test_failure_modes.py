@@ -46,8 +46,14 @@ def test_every_test_that_a_page_or_a_list_of_promises_names_exists() -> None:
     assert {str(page): missing(named) for page, named in pages.items() if missing(named)} == {}
 
 
+def test_each_file_of_tests_that_the_list_of_other_pages_names_exists() -> None:
+    named = re.findall(r"`(tests/\S+\.py)`", (PROMISES / "pages.md").read_text())
+    assert named
+    assert [file for file in named if not (ROOT / file).is_file()] == []
+
+
 def test_each_page_with_a_list_of_promises_says_where_the_list_is() -> None:
-    lists = sorted(PROMISES.glob("*.md"))
+    lists = [one for one in sorted(PROMISES.glob("*.md")) if one.name != "pages.md"]
     assert lists
     for one in lists:
         assert f"`tests/promises/{one.name}`" in (ROOT / "docs" / one.name).read_text()
