@@ -38,5 +38,6 @@ def _words(file: Path, options: tuple[str, ...]) -> list[str]:
 
 def _surroundings(file: Path, env: dict[str, str]) -> dict[str, Any]:
     import_path = f"{ROOT}/crds:{ROOT}/collector_image"
+    manifest = file / "fleet.yaml" if file.is_dir() else file
     surroundings = {"cwd": file.parent, "env": {**os.environ, "PYTHONPATH": import_path, **env}}
-    return surroundings | {"start_new_session": True, "forkserver": "launcher: Job" in file.read_text()}
+    return surroundings | {"start_new_session": True, "forkserver": "launcher: Job" in manifest.read_text()}
