@@ -106,7 +106,7 @@ class Collectors(Model):
     kwargs: Preserved = Field(
         default_factory=dict,
         description=(
-            "Further keyword arguments of TorchRL's collector. An argument that has a field of its own is refused."
+            "Further keyword arguments of TorchRL's collector. An argument that a field of this spec sets is refused."
         ),
     )
     request_timeout_seconds: Seconds = Field(

@@ -84,7 +84,7 @@ class Evaluation(Model):
     resources: EvaluationResources = Field(
         default_factory=EvaluationResources,
         description=(
-            "What one evaluator needs. Without a GPU, an evaluator has a pod of its own. An evaluator pod also "
+            "What one evaluator needs. Without a GPU, each evaluator has one pod. An evaluator pod also "
             "requests CPU and memory for Ray. With `launcher: Job`, evaluators are processes of the driver pod, "
             "which requests their CPU and memory too."
         ),

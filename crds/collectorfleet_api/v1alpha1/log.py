@@ -14,7 +14,7 @@ class Log(Model):
         min_length=1,
         max_length=4096,
         description=(
-            "Folder in the driver pod for TensorBoard. The fleet writes into a subfolder of its own name. Mount a "
+            "Folder in the driver pod for TensorBoard. The fleet writes into the subfolder with its name. Mount a "
             "volume there through `driver.template`."
         ),
     )
