@@ -23,10 +23,12 @@ MOST_BYTES = 2**20
 def reserve() -> None:
     """Have a child that becomes this process' first forkserver, or ends with this process."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child ignores it
     pid = os.fork()
     if not pid:
         ours.close()
-        os._exit(_exit_code(theirs))
+        os._exit(_exit_code(theirs, mask))
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     theirs.close()
     spawn = util.spawnv_passfds
 
@@ -42,9 +44,9 @@ def reserve() -> None:
     util.spawnv_passfds = begin  # type: ignore[assignment]
 
 
-def _exit_code(connection: socket.socket) -> int:
+def _exit_code(connection: socket.socket, mask: set[signal.Signals]) -> int:
     try:
-        _wait(connection)
+        _wait(connection, mask)
     except SystemExit:  # as a forkserver ends
         return 0
     except BaseException:  # noqa: BLE001 (Python prints them all)
@@ -53,8 +55,9 @@ def _exit_code(connection: socket.socket) -> int:
     return 0
 
 
-def _wait(connection: socket.socket) -> None:
+def _wait(connection: socket.socket, mask: set[signal.Signals]) -> None:
     interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     message, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 5)
     connection.close()
     if not message:
