@@ -15,9 +15,13 @@ from collectorfleet_operator.objects import Object
 _HEAD_GRACE_SECONDS: Final = 5
 # Kubernetes' own, and what most spot notices leave: collectors end their rollouts in it.
 _WORKER_GRACE_SECONDS: Final = 30
+# At SIGTERM, `ray start` asks the head to drain the node, and waits up to 30 s for Ray Serve to leave it. Fleets have
+# no Ray Serve, collectors end before the signal, and a head that is gone does not answer.
+_NO_DRAINING: Final = {"name": "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S", "value": "0"}
 _TOLD_THEIR_NAME: Final = (PodRole.WORKER, PodRole.EVALUATOR)
-# Ends Ray once no actor is left in the pod: a driver that was told takes its collectors off it. Ray's idle workers and
-# agents are told by their titles. In the background, because a hook that dies with its container has failed.
+# Ends Ray once the pod has no actor, because a driver that lives takes its collectors off the pod. Actors also end once
+# the pod has no connection to the head: without it no driver lives, and nobody ends them. Titles tell actors from Ray's
+# idle workers and agents. The last line runs in the background, because a hook that dies with its container has failed.
 _UNTIL_EMPTY: Final = """
 busy() {
   for one in /proc/[0-9]*/cmdline; do
@@ -29,7 +33,16 @@ busy() {
   done 2>/dev/null
   return 1
 }
-while busy; do sleep 0.5; done
+printf -v port ':%04X' "$RAY_PORT"
+connected() {
+  for one in /proc/net/tcp /proc/net/tcp6; do
+    while read -r _ _ remote state _; do
+      if [ "${remote: -5} $state" = "$port 01" ]; then return 0; fi
+    done <"$one"
+  done 2>/dev/null
+  return 1
+}
+while busy && connected; do sleep 0.5; done
 (sleep 0.2; kill -TERM -1) </dev/null >/dev/null 2>&1 &
 """.strip()
 
@@ -42,6 +55,7 @@ def ray_pod_template(
     if before_ray_start:
         # KubeRay runs a container's own command before its `ray start`, in the same shell.
         container = {**container, "command": [before_ray_start]}
+    container = {**container, "env": [*container.get("env", []), _NO_DRAINING]}
     is_worker = role is PodRole.WORKER
     if role in _TOLD_THEIR_NAME:
         # With the node's network, or a name of the template's, its host has another name than the pod.

@@ -37,7 +37,7 @@ def test_learner_pods_hold_no_collectors_and_start_no_processes_ahead() -> None:
     assert '"learner"' not in group(made)["rayStartParams"]["resources"]
     template = learner_group(made)["template"]
     assert label(template, "collectorfleet.dev/role") == "learner"
-    assert set(env(template)) == {"NVIDIA_VISIBLE_DEVICES"}
+    assert set(env(template)) == {"NVIDIA_VISIBLE_DEVICES", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"}
     assert "lifecycle" not in template["spec"]["containers"][0]
     assert pods_text(made) == "4 worker pods for 1 collector each in collectors, 2 learner pods"
 
