@@ -6,6 +6,7 @@ version of the fleet is also one version of each policy: the newest that had beg
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -50,7 +51,8 @@ class PolicyVersions:
 
     def __init__(self, policy_ids: Iterable[str]) -> None:
         # The fleet's version with which the policy's 2, 3, ... began.
-        self._began: dict[str, list[int]] = {policy_id: [] for policy_id in policy_ids}
+        # An array takes a quarter of the memory of a list: 0.7 MB a day for one version a second.
+        self._began: dict[str, array[int]] = {policy_id: array("q") for policy_id in policy_ids}
         self._staged: list[tuple[Staged, tuple[str, ...]]] = []
 
     def staged(self, staged: Staged, changed: Iterable[str]) -> None:
@@ -83,9 +85,9 @@ class PolicyVersions:
     def go_on_from(self, state: Mapping[str, list[int]], fleet_version: int) -> None:
         """Count on from what another had, before anything is staged: all policies change with ``fleet_version``."""
         for policy_id, began in self._began.items():
-            began[:] = [*state[policy_id], fleet_version] if policy_id in state else []
+            began[:] = array("q", [*state[policy_id], fleet_version] if policy_id in state else [])
 
-    def _begun(self) -> dict[str, list[int]]:
+    def _begun(self) -> dict[str, array[int]]:
         while self._staged:
             staged, changed = self._staged[0]
             version = staged.final.version
