@@ -6,9 +6,11 @@ import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from collectorfleet_api.manifests.references import missing_keys
 from collectorfleet_api.manifests.yaml_reader import Document, YamlError, read_documents
 from collectorfleet_api.names import API_VERSION, GROUP, KIND
 from collectorfleet_api.rules.advice import warnings
@@ -108,6 +110,7 @@ def load_manifests(text: str, source: str = "stdin", check: Check | None = None)
             reading.add(document)
     except YamlError as error:
         reading.note_at(error.line, Problem("", str(error)))
+    reading.check_references()
     loaded = reading.loaded
     loaded.findings.sort(key=lambda found: found.line)
     return loaded
@@ -121,6 +124,7 @@ class _Reading:
     check: Check | None
     loaded: Manifests = field(default_factory=Manifests)
     lines: dict[tuple[str, ...], int] = field(default_factory=dict)  # of objects, by group, kind, namespace and name
+    line_of: list[Callable[[str], int]] = field(default_factory=list)  # the line of a field, for each valid fleet
 
     def note_at(self, line: int, problem: Problem, severity: Severity = Severity.ERROR) -> None:
         self.loaded.findings.append(Finding(self.source, line, severity, problem))
@@ -140,11 +144,24 @@ class _Reading:
                         self.note_at(document.line_of(prefix + advice.field), advice, Severity.WARNING)
                     if not problems and not document.problems:
                         self.loaded.fleets.append(fleet)
+                        self.line_of.append(partial(_line_of, document, prefix))
             elif not wrong:
                 problems += _key_problems(obj)
                 self.loaded.objects.append(obj)
             for problem in problems:
                 self.note_at(document.line_of(prefix + problem.field), problem)
+
+    def check_references(self) -> None:
+        """Note the keys that fleets read from a ConfigMap of this file, and that the ConfigMap does not have."""
+        valid = []
+        for fleet, line_of in zip(self.loaded.fleets, self.line_of, strict=True):
+            references = missing_keys(fleet, self.loaded.objects)
+            for found in references:
+                severity = Severity.ERROR if found.required else Severity.WARNING
+                self.note_at(line_of(found.problem.field), found.problem, severity)
+            if not any(found.required for found in references):
+                valid.append(fleet)
+        self.loaded.fleets[:] = valid
 
     def _repeated(self, obj: dict[str, Any], line: int) -> list[Problem]:
         """``kubectl apply`` keeps the second of two objects of one name, without a word."""
@@ -156,6 +173,10 @@ class _Reading:
         if first == line:
             return []
         return [Problem("metadata.name", f"{obj['kind']} {name} is on line {first} already; rename one of the two")]
+
+
+def _line_of(document: Document, prefix: str, path: str) -> int:
+    return document.line_of(prefix + path)
 
 
 def _fleet(obj: dict[str, Any], check: Check | None) -> CollectorFleet | list[Problem]:
