@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import threading
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ _POD = """
 (exec -a ray::IDLE sleep 600) &
 (exec -a ray::DashboardAgent sleep 600) &
 (exec -a gcs_server sleep 600) &
-{ (exec -a ray::c0.run sleep "$ROLLOUT"); echo the collector ended; } &
+{ (exec 3<>"/dev/tcp/$DRIVER"; read -r -N 1 <&3; exec -a ray::c0.run sleep "$ROLLOUT"); echo the collector ended; } &
 until cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -q '^ray::c0'; do :; done
 bash -c "$HOOK"
 echo the hook ended
@@ -41,35 +42,43 @@ def _worker(cluster: dict[str, Any]) -> dict[str, Any]:
     return group["template"]["spec"]
 
 
-def _end_pod(*, rollout_seconds: int, head_port: int) -> list[str]:
-    """Return what a worker pod prints from the start of its hook to its end."""
+def _end_pod(host: str, *, rollout_seconds: int, driver_lives: bool) -> list[str]:
+    """Return what a worker pod prints from the start of its hook to its end. Its collector has a driver at ``host``."""
     shell, option, hook = _worker(_cluster())["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
     assert (shell, option) == ("/bin/bash", "-c")
-    # KubeRay sets RAY_PORT.
-    env = {**os.environ, "HOOK": hook, "ROLLOUT": str(rollout_seconds), "RAY_PORT": str(head_port)}
     command = ["unshare", "--pid", "--fork", "--mount-proc", "/bin/bash", "-c", _POD]
-    done = subprocess.run(command, env=env, capture_output=True, check=True, text=True, timeout=60)
+    served: list[socket.socket] = []
+
+    def serve() -> None:
+        connection, _ = driver.accept()
+        connection.sendall(b"r")
+        if driver_lives:
+            served.append(connection)
+        else:
+            connection.close()
+
+    with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as driver:
+        # An address of loopback that is not the collector's own stands for another host.
+        env = {"DRIVER": f"{host}/{driver.getsockname()[1]}", "ROLLOUT": str(rollout_seconds), "HOOK": hook}
+        thread = threading.Thread(target=serve)
+        thread.start()
+        done = subprocess.run(command, env=os.environ | env, capture_output=True, check=True, text=True, timeout=60)
+        thread.join()
+    for connection in served:
+        connection.close()
     return done.stdout.splitlines()
 
 
 @needs_root
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("host", ["127.0.0.2", "::ffff:127.0.0.2"], ids=["IPv4", "IPv6"])
 def test_a_worker_pod_ends_as_soon_as_no_collector_is_in_it(host: str) -> None:
-    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as head:
-        port = head.getsockname()[1]
-        with socket.create_connection((host, port)):
-            printed = _end_pod(rollout_seconds=1, head_port=port)
+    printed = _end_pod(host, rollout_seconds=1, driver_lives=True)
     assert printed == ["the collector ended", "the hook ended", "the pod ended"]
 
 
 @needs_root
-def test_a_worker_pod_without_a_head_ends_although_a_collector_is_in_it() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as head:
-        port = head.getsockname()[1]
-        with socket.create_connection(("127.0.0.1", port)) as connection:
-            head.accept()[0].close()
-            assert connection.recv(1) == b""
-            printed = _end_pod(rollout_seconds=600, head_port=port)
+def test_a_worker_pod_without_driver_and_head_ends_although_a_collector_is_in_it() -> None:
+    printed = _end_pod("127.0.0.2", rollout_seconds=600, driver_lives=False)
     assert printed == ["the hook ended", "the pod ended"]
 
 

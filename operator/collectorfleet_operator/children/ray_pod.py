@@ -19,30 +19,29 @@ _WORKER_GRACE_SECONDS: Final = 30
 # no Ray Serve, collectors end before the signal, and a head that is gone does not answer.
 _NO_DRAINING: Final = {"name": "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S", "value": "0"}
 _TOLD_THEIR_NAME: Final = (PodRole.WORKER, PodRole.EVALUATOR)
-# Ends Ray once the pod has no actor, because a driver that lives takes its collectors off the pod. Actors also end once
-# the pod has no connection to the head: without it no driver lives, and nobody ends them. Titles tell actors from Ray's
-# idle workers and agents. The last line runs in the background, because a hook that dies with its container has failed.
+# Ends Ray once no actor in the pod has a connection to another host. A driver takes its collectors off the pod, and an
+# actor without a connection has neither a driver nor a head that could end it. Process titles distinguish actors from
+# Ray's idle workers and agents. The kill runs in the background, because a hook that ends with its container fails.
 _UNTIL_EMPTY: Final = """
-busy() {
-  for one in /proc/[0-9]*/cmdline; do
-    title=; IFS= read -r -d '' title <"$one"
+sockets() {
+  for process in /proc/[0-9]*; do
+    title=; IFS= read -r -d '' title <"$process/cmdline"
     case "$title" in
       ray::IDLE* | ray::*Agent* | ray::SPILL_* | ray::RESTORE_* | ray::DELETE_*) ;;
-      ray::*) return 0 ;;
+      ray::*) readlink "$process"/fd/* ;;
     esac
   done 2>/dev/null
-  return 1
 }
-printf -v port ':%04X' "$RAY_PORT"
-connected() {
-  for one in /proc/net/tcp /proc/net/tcp6; do
-    while read -r _ _ remote state _; do
-      if [ "${remote: -5} $state" = "$port 01" ]; then return 0; fi
-    done <"$one"
+busy() {
+  actors=$(sockets)
+  for table in /proc/net/tcp /proc/net/tcp6; do
+    while read -r _ local remote state _ _ _ _ _ inode _; do
+      [[ $state == 01 && ${local%:*} != "${remote%:*}" && $actors == *"socket:[$inode]"* ]] && return 0
+    done <"$table"
   done 2>/dev/null
   return 1
 }
-while busy && connected; do sleep 0.5; done
+while busy; do sleep 0.5; done
 (sleep 0.2; kill -TERM -1) </dev/null >/dev/null 2>&1 &
 """.strip()
 
