@@ -1,1 +1,1 @@
-"""The collector's process: build, roll out, load weights, encode. Knows no launcher, and no Ray."""
+"""The collector process: build the collector, make rollouts, load weights, encode frames. No import of Ray."""

@@ -1,4 +1,4 @@
-"""From a collector's configuration to TorchRL's collector, with the user's environment and policy in it."""
+"""Build TorchRL's collector, with the user's environment and policy, from the configuration of a collector."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from collectorfleet.messages import POLICY
 from collectorfleet.torchrl_private.collectors import allow_no_weights
 from collectorfleet.user_code import takes
 
-# A parameter of the user's factory of environments.
+# The name of an optional parameter of the user's environment factory.
 _INDEX: Final = "collector_index"
 
 
 def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> RolloutRunner:
-    """Build environment, policy and collector. Blocks, and raises, as the user's code does.
+    """Build environment, policy and collector. Blocks while the user's code runs, and raises its errors.
 
-    ``seeds`` are the seeds of this process. The processes of its environments get seeds that are derived from them.
+    ``seeds`` are the seeds of this process. The seeds of the processes of its environments are derived from them.
     """
     options = dict(config.options)
     shared = SharedVersion.create() if config.mixes_versions else None
@@ -49,7 +49,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         options |= _weights_for_factory(policy_in_process(PolicyFactory(config.policy_factory)))
     device = options.get("policy_device") or options.get("device")
     if isinstance(policy, nn.Module) and device is not None and not config.has_processes:
-        move_settings(policy, device)  # TorchRL's collector moves its parameters and buffers
+        move_settings(policy, device)  # TorchRL's collector moves only parameters and buffers
     if isinstance(policy, nn.Module) and options.get("compile_policy"):
         give_modules(policy)
     cutter = Cutter() if config.cut_short else None
@@ -57,10 +57,11 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         options["interruptor"] = cutter
     if not config.has_processes:
         options["return_same_td"] = True
-    # Before the collector, which resets the environment: that counts as seen.
+    # Before the collector is built, because its constructor resets the environment. That reset counts for the
+    # statistics.
     normalization = None if config.has_processes else normalization_of(env, config)
     if not config.has_processes:
-        # The environment is built, and its workers have not started yet.
+        # At this point the environment is built, and its workers have not started.
         prepare_workers(env, seeds, config.parameters)
     collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
@@ -75,7 +76,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
 
 
 def build_player(config: CollectorConfig, seeds: Seeds = ALONE) -> EpisodePlayer:
-    """Build environment and policy of an evaluator. Blocks, and raises, as the user's code does."""
+    """Build environment and policy of an evaluator. Blocks while the user's code runs, and raises its errors."""
     with calling(Origin.ENVIRONMENT):
         env = environments(config, None, seeds)
         prepare_workers(env, seeds)
@@ -93,7 +94,7 @@ def _class_of(config: CollectorConfig) -> Callable[..., Any]:
 
 
 def environments(config: CollectorConfig, shared: SharedVersion | None, seeds: Seeds) -> Any:
-    """The environment; for a collector of several processes, what builds one in each."""
+    """Return the environment, or one environment factory for each process of a collector with several processes."""
     create = config.create_env
     if not isinstance(create, EnvBase):
         create = partial(EnvironmentFactory(create), **_arguments(create, config.create_env_kwargs, seeds.collector))
@@ -107,19 +108,23 @@ def environments(config: CollectorConfig, shared: SharedVersion | None, seeds: S
 
 
 def _arguments(create: Callable[..., Any], given: Mapping[str, Any], collector: int) -> dict[str, Any]:
-    """Return the arguments for a factory: what the user gave, and the collector's index if the factory takes it."""
+    """Return the user's arguments for a factory, with the collector's index if the factory takes an index."""
     own = {} if _INDEX in given or not takes(create, _INDEX) else {_INDEX: collector}
     return {**given, **own}
 
 
 def normalization_of(env: EnvBase, config: CollectorConfig) -> EnvironmentNormalization | None:
-    """What the environment keeps and all collectors go on from; raises InvalidOption for what cannot be carried."""
+    """Return the normalization of the environment, which all collectors of the fleet share.
+
+    Raises:
+        InvalidOption: the fleet cannot share this normalization.
+    """
     with calling(Origin.ENVIRONMENT):
         return EnvironmentNormalization.of(env, constants=not config.own_constants)
 
 
 def _weights_for_factory(factory: Callable[[], Any]) -> dict[str, Any]:
-    # Without a scheme of its own, such a collector would keep the factory's weights in its processes for ever.
+    # Without a weight sync scheme, such a collector would never update the factory's weights in its processes.
     from torchrl.weight_update import SharedMemWeightSyncScheme
 
     return {"policy_factory": factory, "weight_sync_schemes": {POLICY: SharedMemWeightSyncScheme()}}

@@ -1,4 +1,4 @@
-"""What a collector is made of: how the driver tells it to the collector's process."""
+"""The configuration of a collector, which the driver sends to the collector's process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collectorfleet.parameters import EnvironmentParameters
 
 
 class RolloutLoop(StrEnum):
-    """Whose loop steps the environments: of our own where it is exact, always or never."""
+    """The loop that steps the environments: the fast loop if its frames are exact (``AUTO``), always, or never."""
 
     AUTO = "auto"
     FAST = "fast"
@@ -24,25 +24,25 @@ class RolloutLoop(StrEnum):
 
 @dataclass(frozen=True)
 class CollectorConfig:
-    """What one collector is made of; travels pickled. Without policy and factory, actions are uniformly random.
+    """The configuration of one collector. It is sent pickled. Without policy and factory, actions are uniformly random.
 
     Args:
-        create_env: builds an environment, or is one.
-        workers: environments in processes of their own; for ``Multi*Collector``.
+        create_env: an environment, or a factory that builds an environment.
+        workers: the number of environments in separate processes, for ``Multi*Collector``.
         options: further arguments of ``collector_class``.
-        models: attribute paths in the collector, besides ``policy``, of modules whose weights are published.
-        served: the policy answers for all collectors elsewhere, and says itself with which version.
-        replay_buffer: a client of a replay buffer that the collector writes to itself.
-        cut_short: whether rollouts may be cut short.
-        rollout: whose loop steps; collectors of several processes have TorchRL's.
-        compact_observations: what is said twice in a rollout travels once.
-        own_constants: constants of normalization are those of this collector's own environment, and not the fleet's.
-        parameters: how its environments take parameters; None: they take none.
-        plays_episodes: it is an evaluator: each request is one episode, or one of each environment of a batch, that
-            begins with the request's seed.
-        simulator: a process that is started before the environment is built, and whose addresses the factory gets.
-        pixel_key: the entry of its observations that an evaluator records. None: what ``render()`` returns.
-        render_seconds: how long an evaluator may render in one rollout until it records no further.
+        models: modules whose weights are published besides ``policy``, as attribute paths in the collector.
+        served: an inference service runs the policy for all collectors, and reports the weights version of each action.
+        replay_buffer: the client of a replay buffer. The collector writes its frames to this buffer.
+        cut_short: whether the driver may end rollouts early.
+        rollout: the loop that steps the environments. Collectors of several processes always use TorchRL's loop.
+        compact_observations: send an observation that occurs twice in a rollout only once.
+        own_constants: use normalization constants of this collector's environment instead of the fleet's constants.
+        parameters: how the environments take parameters. None: they take no parameters.
+        plays_episodes: the collector is an evaluator. Each request is one episode, or one episode of each environment
+            of a batch. It begins with the request's seed.
+        simulator: a process that starts before the environment is built. The environment factory gets its addresses.
+        pixel_key: the entry of the observations that an evaluator records. None: it records the result of ``render()``.
+        render_seconds: the time in seconds that an evaluator may render in one rollout before it stops recording.
     """
 
     create_env: Any
@@ -71,14 +71,14 @@ class CollectorConfig:
 
     @property
     def has_processes(self) -> bool:
-        """Whether the collector runs its environments in processes of its own."""
+        """Whether the collector runs its environments in separate processes."""
         return issubclass(self.collector_class, MultiCollector)
 
     @property
     def mixes_versions(self) -> bool:
-        """Whether a rollout may have frames of several versions that it cannot tell apart afterwards.
+        """Whether each frame must carry its weights version, because the rollout alone cannot show it.
 
-        Trajectories that span rollouts, and processes that never pause, do: the frames then say it themselves.
+        This is the case for trajectories that span rollouts, and for processes that never pause.
         """
         return self.has_processes_that_never_pause or self.options.get("trajs_per_batch") is not None
 

@@ -1,4 +1,4 @@
-"""Rollouts that end early: the others of the batch are there, and nobody waits for a straggler."""
+"""End rollouts early, so that a batch does not wait for its slowest collector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REMEMBERED = 64
 
 
 class Cutter:
-    """What TorchRL asks after every step, and what the driver tells beside it."""
+    """The interruptor of TorchRL's collector: it ends a rollout whose request the driver cuts short."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class Cutter:
             self._running = request_id
 
     def cut(self, request_id: int) -> None:
-        """May come before the request does."""
+        """End the rollout of a request early. The cut may arrive before the request."""
         with self._lock:
             self._cut = [*self._cut[-_REMEMBERED:], request_id]
 
@@ -34,9 +34,9 @@ class Cutter:
 
 
 def padded(batch: TensorDictBase, steps: int) -> TensorDictBase:
-    """The rollout with ``steps`` steps, whether or not it was cut short, and a mask of the frames that are true.
+    """Return the rollout with ``steps`` steps and a mask of the valid frames, also if the rollout was cut short.
 
-    Missing frames have trajectory id -1 and are False in ``("collector", "mask")``.
+    The frames that fill up a short rollout have trajectory id -1 and False in ``("collector", "mask")``.
     """
     ids = batch.get(keys.TRAJECTORY_KEY)
     mask = ids != -1

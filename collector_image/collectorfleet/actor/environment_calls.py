@@ -1,4 +1,4 @@
-"""Whether a call steps, resets, seeds or restores an environment."""
+"""Detect calls that step, reset, seed or restore an environment."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from collectorfleet.torchrl_private.environments import CHANGE_STATE, PROCESS_CALL
 
-# Methods after which an environment is no longer where the last observation was made.
+# Methods that change the state of an environment, so that the last observation is outdated.
 _CHANGES_STATE: Final = {"step", "reset", "seed", "set_seed", "load_state_dict", *CHANGE_STATE}
-# How a call reaches the processes of an environment, where nobody here sees what it does.
+# Calls that send a method to the processes of an environment. This process cannot see whether the method changes the
+# state.
 _REACHES_PROCESSES: Final = {
     (PROCESS_CALL, "__call__"),  # ParallelEnv of TorchRL
     ("AsyncVectorEnv", "call_async"),  # Gymnasium
@@ -20,7 +21,7 @@ _REACHES_PROCESSES: Final = {
 
 
 class EnvironmentCalls:
-    """``changed_state``: whether a call came so far that changes where an environment is."""
+    """Whether any observed call changed the state of an environment (``changed_state``)."""
 
     def __init__(self) -> None:
         self.changed_state = False
@@ -34,7 +35,7 @@ class EnvironmentCalls:
         name = code.co_name
         if name in _CHANGES_STATE:
             kind = type(frame.f_locals.get(code.co_varnames[0]))
-            # An environment of any library has both; optimizers and collectors have one of them.
+            # Environments of all libraries have both methods. Optimizers and collectors have only one of them.
             self.changed_state = hasattr(kind, "step") and hasattr(kind, "reset")
         elif name in ("__call__", "call_async"):
             kind = type(frame.f_locals.get(code.co_varnames[0]))
@@ -43,10 +44,10 @@ class EnvironmentCalls:
 
 @contextmanager
 def watch_environments() -> Iterator[EnvironmentCalls]:
-    """Watch the calls of this thread inside of the context, whatever object they go through.
+    """Watch all calls of this thread inside the context, on any object.
 
-    A method of the environment may reset it deep below TorchRL's wrappers, and a wrapper around each of them would
-    miss those that others hold.
+    The context uses a profile function instead of wrappers. A method of the environment may reset it below TorchRL's
+    wrappers, and a new wrapper would miss calls through existing references.
     """
     calls, before = EnvironmentCalls(), sys.getprofile()
     sys.setprofile(calls.saw)

@@ -1,6 +1,6 @@
-"""The episodes that end in a collector's rollouts: their returns and lengths, whoever trains on them.
+"""The returns and lengths of the episodes that end in a collector's rollouts, for any training algorithm.
 
-Counted by trajectory ids, because rollouts are cut into batches anywhere, and batches come split, masked and from
+The counter uses trajectory ids. Rollouts are cut into batches at any frame, and batches may be split, masked or from
 several processes.
 """
 
@@ -17,21 +17,21 @@ from collectorfleet.messages import Episodes
 
 _REWARD: Final = ("next", "reward")
 _DONE: Final = ("next", "done")
-# Of trajectories that have begun. One that is never ended, as when its process was lost, makes room in time.
+# The most unfinished trajectories to keep. The oldest is dropped first, such as a trajectory of a lost process.
 _MOST_OPEN: Final = 100_000
 
 
 class EpisodeCounter:
-    """Of one collector. Keeps two numbers for each trajectory that goes on."""
+    """Counts the episodes of one collector. Keeps return and length of each unfinished trajectory."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[int, tuple[float, int]] = OrderedDict()
 
     def ended(self, batch: TensorDictBase) -> Episodes | None:
-        """The episodes that end in ``batch``, in no order; None where the frames do not say.
+        """Return the episodes that end in ``batch``, unordered, or None if the frames lack the entries to count them.
 
-        They say it by ``("next", "reward")`` and ``("next", "done")``, one of each for a frame, and by
-        ``("collector", "traj_ids")``. An environment of several agents has several, and no return of its own.
+        Required are ``("next", "reward")``, ``("next", "done")`` and ``("collector", "traj_ids")``, with one value for
+        each frame. Environments of several agents have several rewards, so they have no single return.
         """
         ids, reward, done = (batch.get(key, None) for key in (keys.TRAJECTORY_KEY, _REWARD, _DONE))
         frames = batch.numel()
@@ -45,7 +45,7 @@ class EpisodeCounter:
     def _count(self, ids: np.ndarray, reward: np.ndarray, done: np.ndarray) -> Episodes:
         if not len(ids):
             return Episodes((), ())
-        # Frames of a trajectory lie behind each other, but for where rows are cut: an id may come again.
+        # The frames of a trajectory are adjacent, except where rows are cut. So an id may occur in several pieces.
         begins = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1))
         found, lengths = ids[begins], np.diff(begins, append=len(ids))
         returns = np.add.reduceat(reward, begins, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What the user's factories return is checked where they are called, so that the error names the factory."""
+"""Call the user's factories and check their results at once, so that an error names the factory."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _POLICY: Final = "the policy: a module, or a function of a TensorDict"
 
 
 class NotAnEnvironment(TypeError):
-    """A factory of environments returned something else."""
+    """A factory of environments returned a different object."""
 
 
 class NotAPolicy(TypeError):
-    """A factory of policies returned something else."""
+    """A factory of policies returned a different object."""
 
 
 class EnvironmentFactory:
-    """Build an environment with ``create``. Travels pickled.
+    """Builds an environment with ``create``. It is sent pickled.
 
     Raises:
-        NotAnEnvironment: ``create`` returns something else.
+        NotAnEnvironment: ``create`` returns a different object.
     """
 
     def __init__(self, create: Callable[..., Any]) -> None:
@@ -56,10 +56,10 @@ class EnvironmentFactory:
 
 
 class PolicyFactory:
-    """Build a policy with ``create``. Travels pickled.
+    """Builds a policy with ``create``. It is sent pickled.
 
     Raises:
-        NotAPolicy: ``create`` returns nothing, or what cannot be called.
+        NotAPolicy: ``create`` returns None, a class, or an object that is not callable.
     """
 
     def __init__(self, create: Callable[[], Any]) -> None:
@@ -72,7 +72,7 @@ class PolicyFactory:
 
 
 def checked_policy(made: Any, name: str) -> Any:
-    """Return what the factory ``name`` returned; raise NotAPolicy if it cannot act."""
+    """Return ``made``, the result of the factory ``name``. Raise NotAPolicy if it cannot be called as a policy."""
     if isinstance(made, type):
         raise NotAPolicy(f"{name} returned {_described(made)}; return an instance, {made.__name__}(...)")
     if not callable(made):
@@ -81,12 +81,12 @@ def checked_policy(made: Any, name: str) -> Any:
 
 
 def environment_in_process(create: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``create`` for a process of a collector: its errors say that they are of the environment."""
+    """Return ``create`` for a process of a collector. It raises errors as EnvironmentRaised."""
     return partial(_forwarding, create, EnvironmentRaised)
 
 
 def policy_in_process(create: Callable[[], Any]) -> Callable[[], Any]:
-    """Return ``create`` for a process of a collector: its errors say that they are of the policy."""
+    """Return ``create`` for a process of a collector. It raises errors as PolicyRaised."""
     return partial(_forwarding, create, PolicyRaised)
 
 
@@ -94,7 +94,7 @@ def _forwarding(create: Callable[..., Any], kind: type[RaisedInProcess], /, **ar
     try:
         return create(**arguments)
     except (MemoryError, torch.cuda.OutOfMemoryError):
-        raise  # not a mistake of the user's code
+        raise  # no fault of the user's code
     except Exception as error:
         raise kind(describe(error)) from error
 
@@ -109,7 +109,7 @@ def _described(made: object) -> str:
 
 
 def _environment_for(made: object) -> str:
-    """What to return instead."""
+    """Return advice on what the factory should return instead of ``made``."""
     library = _library_of(made)
     if isinstance(made, type):
         return f"return an instance, {made.__name__}(...)"

@@ -1,4 +1,4 @@
-"""What a collector notices of its environment and policy when it is built, and the driver logs as a warning."""
+"""Problems of environment and policy that a collector finds when it is built. The driver logs them as warnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 
 
 def findings(collector: Any) -> tuple[str, ...]:
-    """Return a sentence for each; none for a collector whose environments are in processes of their own."""
+    """Return one sentence for each problem. Collectors whose environments run in separate processes return none."""
     env, policy = getattr(collector, "env", None), getattr(collector, "policy", None)
     if env is None or not isinstance(policy, nn.Module):
         return ()
@@ -26,12 +26,12 @@ def findings(collector: Any) -> tuple[str, ...]:
 
 
 def _recurrent(policy: nn.Module) -> list[Any]:
-    """What modules read that they wrote in the step before."""
+    """Return the keys that modules of the policy read and that they wrote in the previous step."""
     found: dict[Any, None] = {}
     written_now: set[Any] = set()
     for module in policy.modules():
         if isinstance(module, TensorDictModuleBase):
-            # A module of the user's may have none.
+            # A module of the user may lack these attributes.
             reads, writes = getattr(module, "in_keys", ()), getattr(module, "out_keys", ())
             written = {key[1:] for key in writes if isinstance(key, tuple) and key[0] == "next"}
             written_now |= {key for key in writes if not (isinstance(key, tuple) and key[0] == "next")}

@@ -1,7 +1,7 @@
-"""One digest of the observations that a collector's first episodes begin with. The driver compares the digests.
+"""Digests of the first observations of a collector's first episodes.
 
-Collectors with one seed for all of them deliver the same frames, and nothing else tells. The digest is made of
-observations that were collected anyway; the environment is neither stepped nor reset for it.
+The driver compares the digests of its collectors: collectors with equal seeds deliver equal frames, and only the
+digests show this. The digest uses observations that the collector collects anyway, without an extra step or reset.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from torch import Tensor
 
 from collectorfleet.codec import frames as keys
 
-# So many starts of two environments with S random starting states are distinct in each, and equal between them, with a
+# If two environments draw 8 starts from S states, the starts are distinct in each environment and equal in both with a
 # probability below 1e-9. This holds for every S.
 STARTS: Final = 8
 
 
 class FirstStarts:
-    """Of one collector. Costs nothing once there is a digest, or once it is clear that there will be none."""
+    """Computes the digest of one collector. It does no work once the digest exists or cannot exist."""
 
     def __init__(self) -> None:
         self._digests: list[bytes] = []
         self._trajectories: set[int] = set()
-        self._rows: int | None = None  # so many environments are looked at; None before the first rollout
+        self._rows: int | None = None  # number of environments to look at; None before the first rollout
         self._over = False
 
     def digest(self, batch: TensorDictBase) -> str | None:
-        """Return the digest of the first starts, once: with the rollout in which the last of them is.
+        """Return the digest once, with the rollout that has the last of the first 8 starts. Otherwise return None.
 
-        There is no digest if two starts are equal, as in an environment that always starts in one of a few states.
-        There is none either if the frames do not say where trajectories begin.
+        There is no digest if two starts are equal, as in an environment with few start states. There is no digest
+        either if the frames have no trajectory ids.
         """
         if self._over or batch.get("next", None) is None:
             return None
@@ -64,7 +64,7 @@ class FirstStarts:
         return None
 
     def _starts(self, ids: np.ndarray, valid: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Rows and times of ``ids`` [environments, time] at which a trajectory begins, the earliest first."""
+        """Yield row and time of each new trajectory's start in ``ids`` [environments, time], the earliest first."""
         changes = valid.copy()
         changes[:, 1:] &= ids[:, 1:] != ids[:, :-1]
         rows, times = np.nonzero(changes)
@@ -77,13 +77,19 @@ class FirstStarts:
 
 
 def _distinct_rows(batch: TensorDictBase) -> int:
-    """How many environments to look at; one if all begin alike: they have one seed, and repeat what the first shows."""
+    """Return the number of environments to look at: up to 8, or 1 if all of them start equally.
+
+    Environments that start equally have one seed, so the others only repeat the first.
+    """
     rows = min(STARTS, math.prod(batch.shape[:-1]))
     return rows if len({_digest_of(batch, row, 0) for row in range(rows)}) > 1 else 1
 
 
 def _digest_of(batch: TensorDictBase, row: int, time: int) -> bytes:
-    """Of what that step is taken from: observations, and the like of step counters, which are equal at each start."""
+    """Return the digest of a step's inputs: the observations, and entries such as step counters.
+
+    Step counters do not disturb the comparison, because they are equal at each start.
+    """
     environment = map(int, np.unravel_index(row, batch.shape[:-1])) if batch.ndim > 1 else ()
     frame = batch[(*environment, time)]
     before, after = set(frame.keys(True, True)), frame.get("next").keys(True, True)

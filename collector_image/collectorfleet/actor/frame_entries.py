@@ -1,4 +1,4 @@
-"""Write entries into the frames of a rollout, and read them, before the frames leave the collector."""
+"""Read and write entries of a rollout's frames before the frames leave the collector."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch import Tensor
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY
 from collectorfleet.codec import frames as keys
 
-# Where TorchRL's inference service says which of its versions acted.
+# The entry in which TorchRL's inference service reports the version that chose the action.
 SERVICE_VERSION: Final = "policy_version"
 
 
 def on_the_cpu(batch: TensorDictBase) -> TensorDictBase:
-    """Return ``batch``, or a copy on the CPU if it has tensors of another device: the reader may have no GPU."""
+    """Return ``batch``, or a CPU copy if it has tensors on another device. The reader may have no GPU."""
     elsewhere = any(entry.device.type != "cpu" for entry in batch.values(True, True) if isinstance(entry, Tensor))
     return batch.cpu() if elsewhere else batch
 
@@ -27,7 +27,7 @@ def valid_frames(batch: TensorDictBase) -> int:
 
 
 def with_the_services(batch: TensorDictBase) -> TensorDictBase:
-    """Frames that say the version of the service as their own: it has the weights."""
+    """Return the frames with the service's version as their weights version, because the service runs the policy."""
     batch = batch.copy()
     versions = batch[SERVICE_VERSION].to(torch.int64)
     collector = batch.get(keys.COLLECTOR, None)
@@ -40,7 +40,7 @@ def with_stamps(batch: TensorDictBase) -> tuple[TensorDictBase, int]:
     batch = batch.copy()
     batch["next"] = batch["next"].copy()
     stamps = batch.pop(STAMP_KEY)
-    batch.pop(STAMP, None)  # what the step before left there
+    batch.pop(STAMP, None)  # the stamp of the previous step
     collector = batch.get(keys.COLLECTOR, None)
     batch[keys.COLLECTOR] = TensorDict(batch_size=batch.batch_size) if collector is None else collector.copy()
     batch[keys.VERSION_KEY] = stamps

@@ -1,8 +1,8 @@
-"""The weights of one policy that a collector was offered, and the ones that it has loaded.
+"""The latest offered and the loaded weights of one policy in a collector.
 
-Three threads meet here: offers arrive on one, rollouts run on another, and a third waits to tell the driver what was
-loaded. Weights are loaded while no rollout runs, or, if the collector was made so, between two steps of one. An offer
-replaces the one before it: nothing queues behind a rollout, and what was replaced is never loaded.
+Three threads use an inbox. One receives offers, one runs rollouts, and one waits to report the loaded version to the
+driver. Weights are loaded while no rollout runs, or between two steps if the collector is configured so. A new offer
+replaces an offer that is not loaded yet, so offers never queue behind a rollout.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collectorfleet.messages import Segment
 
 
 class Offer(NamedTuple):
-    """A version: its weights, and with which normalization environments go on from it; None: as they are."""
+    """A weights version: the weights, and the normalization for environments (None: keep the current normalization)."""
 
     version: int
     weights: snapshots.Snapshot
@@ -25,16 +25,19 @@ class Offer(NamedTuple):
 
 
 class LoadedNormalization(Protocol):
-    """The statistics of an environment, which a version brings along."""
+    """The statistics of an environment, which an offer can replace."""
 
     def load(self, snapshot: snapshots.Snapshot) -> str:
-        """Load the statistics and return the digest of the loaded ones. Raises ValueError if they do not fit."""
+        """Load the statistics and return the digest of the loaded statistics. Raises ValueError if they do not fit."""
 
 
 class Inbox:
-    """``pass_on``, if given, is called after each load with what was loaded, to tell others in the collector.
+    """Holds the offered weights until they can be loaded, loads them, and reports the loaded version.
 
-    ``normalization`` is that of the environment, None if it has none.
+    Args:
+        target: the tensors to load weights into.
+        pass_on: called with the offer after each load, to inform other parts of the collector.
+        normalization: the statistics of the environment. None: the environment has none.
     """
 
     def __init__(
@@ -57,9 +60,9 @@ class Inbox:
         self._segments: list[Segment] = []
 
     def offer(self, offered: Offer) -> None:
-        """Load these weights as soon as no rollout runs, unless newer ones are here. Loads now if there is none.
+        """Load these weights once no rollout runs, unless newer weights arrived. Loads at once if no rollout runs.
 
-        Weights that cannot be loaded are told by :meth:`next_applied`.
+        If the weights cannot be loaded, :meth:`next_applied` raises the error.
         """
         with self._changed:
             try:
@@ -71,11 +74,11 @@ class Inbox:
             self._changed.notify_all()
 
     def next_applied(self, seen: int) -> tuple[int, str] | None:
-        """Block until another version than ``seen`` is loaded: returns it with its digest. None after :meth:`close`.
+        """Block until a version other than ``seen`` is loaded. Return version and digest, or None after :meth:`close`.
 
         Raises:
-            ValueError: offered weights are those of another policy. Or whatever else loading them raised, or what
-                :meth:`fail` was given.
+            ValueError: the offered weights belong to another policy. Other errors of loading, and the error given to
+                :meth:`fail`, are raised as they are.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._version != seen or self._refused or self._closed)
@@ -85,10 +88,11 @@ class Inbox:
             return None if self._closed else (self._version, self._digest)
 
     def begin_rollout(self, min_version: int, exactly: Offer | None = None, also: Offer | None = None) -> None:
-        """Load what the rollout is to run with: ``exactly`` that, else the newest offered, at least ``min_version``.
+        """Load the weights for a rollout: ``exactly`` if given, else the newest offer, at least ``min_version``.
 
-        ``also`` is an offer that came along with the request. Offers leave the driver before the requests that need
-        them, and may be large: blocks until they are here. Who waits too long for the rollout is the driver.
+        ``also`` is an offer that arrived with the request. The driver sends offers before the requests that need them,
+        but large offers may arrive later. So the call blocks until ``min_version`` is loaded or the inbox is closed.
+        The driver limits the duration of the rollout.
         """
         with self._changed:
             if exactly is not None:
@@ -103,7 +107,7 @@ class Inbox:
             self._segments = [Segment(0, self._version)]
 
     def before_step(self) -> None:
-        """The policy is about to act in a running rollout: load what was offered meanwhile."""
+        """Load weights that were offered during the running rollout. Called before each action of the policy."""
         if self._running and self._offered is not None:
             with self._changed:
                 self._load_offered()
@@ -114,7 +118,7 @@ class Inbox:
         self._steps += 1
 
     def end_rollout(self) -> list[Segment]:
-        """Load what waited for the end. Returns which versions the rollout ran with."""
+        """Load the waiting offer after a rollout. Return which versions the rollout ran with, from which step on."""
         with self._changed:
             self._running = False
             segments = self._segments
@@ -122,13 +126,13 @@ class Inbox:
             return segments
 
     def fail(self, error: Exception) -> None:
-        """Have :meth:`next_applied` raise ``error``, which is none of the weights'."""
+        """Make :meth:`next_applied` raise ``error``, an error with a cause other than the weights."""
         with self._changed:
             self._refused = error
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Let go whoever waits for the next version."""
+        """Release all threads that wait for a version."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

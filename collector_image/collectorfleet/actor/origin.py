@@ -1,6 +1,6 @@
-"""Whose code raised an error: noted where that code is called, and kept with the error.
+"""Which part of the user's code raised an error. The caller of that code attaches the origin to the error.
 
-An error keeps its type and its traceback. A ``try`` costs nothing in a step that raises nothing.
+The error keeps its type and its traceback. The ``try`` costs no time in a step that raises no error.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from torchrl.envs import EnvBase
 from collectorfleet.torchrl_private.collectors import PROCESS_CHECK
 
 _KEY: Final = "collectorfleet_origin"
-# What TorchRL's collectors of several processes put between the message and the traceback of an error in one of them.
+# TorchRL's collectors of several processes put this text between message and traceback of an error from a process.
 _WORKER_TRACEBACK: Final = "\n\nWorker traceback:"
 
 
 class Origin(StrEnum):
-    """Whose code raised, as messages call it."""
+    """The part of the code that raised an error, as messages name it."""
 
     ENVIRONMENT = "environment"
     POLICY = "policy"
     REPLAY_BUFFER = "replay buffer"
-    FRAMES = "frames"  # what a rollout made, where it cannot be written down for the driver
+    FRAMES = "frames"  # the frames of a rollout cannot be encoded for the driver
     OPTIONS = "collector options"
-    PARAMETERS = "environment parameters"  # which the environment does not take, or refuses
-    PROCESSES = "processes of the collector"  # one of them ended, and its log says why
+    PARAMETERS = "environment parameters"  # the environment has no such parameters, or rejects them
+    PROCESSES = "processes of the collector"  # a process ended, and its log has the reason
 
 
 class RaisedInProcess(Exception):
-    """Code of the user raised in a process of a collector; the text describes the original error.
+    """Code of the user raised an error in a process of a collector. The text describes the original error.
 
-    TorchRL builds the error anew from its class and its text, so the class has to say whose error it is.
+    TorchRL rebuilds the error from its class and its text, so the class has to carry the origin.
     """
 
     origin: Origin
@@ -51,14 +51,14 @@ class PolicyRaised(RaisedInProcess):
 
 
 def mark(error: BaseException, origin: Origin) -> None:
-    """Note whose code raised ``error``; the innermost note holds."""
-    # Not by setattr, which classes of errors may forbid.
+    """Attach ``origin`` to ``error``, unless an inner call has already attached one."""
+    # Some classes of errors forbid setattr.
     error.__dict__.setdefault(_KEY, origin)
 
 
 @contextmanager
 def calling(origin: Origin) -> Iterator[None]:
-    """Mark whatever is raised inside of the context."""
+    """Attach ``origin`` to each error that is raised inside the context."""
     try:
         yield
     except BaseException as error:
@@ -67,10 +67,10 @@ def calling(origin: Origin) -> Iterator[None]:
 
 
 def origin_of(error: BaseException) -> Origin:
-    """Return whose code raised: as it was noted, else by the first frame of an environment or a module.
+    """Return the attached origin, or find it by the first frame of an environment or a module in the traceback.
 
-    TorchRL's loops call environment and policy themselves, where nothing can be noted. Errors that TorchRL's collectors
-    raise themselves are about their options, and those of TensorDicts that collectors stack are about the frames.
+    The search is needed where TorchRL's loops call environment and policy themselves. An error that TorchRL's
+    collectors raise concerns their options. An error of a TensorDict that a collector stacks concerns the frames.
     """
     if isinstance(error, RaisedInProcess):
         return error.origin
@@ -100,6 +100,6 @@ def _is_library(file: str) -> bool:
 
 
 def cause_of(error: BaseException, description: str) -> str:
-    """Return the last line of the original error, whose ``description`` is that of ``error``."""
+    """Return the message of the original error without the worker's traceback. ``description`` describes ``error``."""
     text = str(error) if isinstance(error, RaisedInProcess) else description
     return text.partition(_WORKER_TRACEBACK)[0]

@@ -1,4 +1,4 @@
-"""Rollouts of TorchRL's collector, one for each request, and what is said of their frames."""
+"""Run one rollout of TorchRL's collector for each request, and collect the facts about its frames."""
 
 from __future__ import annotations
 
@@ -43,29 +43,34 @@ from collectorfleet.torchrl_private.collectors import (
 )
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
-# What methods of environments return to be called in a row.
+# Methods of environments return these objects for chained calls. They are not sent to the driver.
 _STAYS = (EnvBase, Transform, BaseCollector)
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """``batch`` is None if it was written to a replay buffer; ``segments`` if the batch itself says the versions."""
+    """A finished rollout.
+
+    ``batch`` is None if the collector wrote the frames to a replay buffer. ``segments`` is None if each frame of the
+    batch carries its weights version.
+    """
 
     batch: TensorDictBase | None
     frames: int
     oldest_version: int
     segments: Sequence[Segment] | None
-    normalization: Normalization | None = None  # what the environment saw
-    episodes: Episodes | None = None  # that ended in it
-    loop: str | None = None  # what steps from now on, if that has changed
-    first_starts: str | None = None  # once, see :class:`FirstStarts`
-    parameters: int | None = None  # the version of the environment's in all frames; None: the batch says it, if any
-    oldest_parameters: int | None = None  # that an environment has
-    recorded: Recorded | None = None  # its first episodes, if that was asked for
+    normalization: Normalization | None = None  # new statistics of the environment
+    episodes: Episodes | None = None  # the episodes that ended in this rollout
+    loop: str | None = None  # the loop that steps from now on, if it changed
+    first_starts: str | None = None  # set in one rollout only, see :class:`FirstStarts`
+    # The version of the environment parameters in all frames. None: each frame has its version, or there are none.
+    parameters: int | None = None
+    oldest_parameters: int | None = None  # the oldest version of parameters in use
+    recorded: Recorded | None = None  # the recorded first episodes, if requested
 
 
 class RolloutRunner:
-    """A collector that answers requests."""
+    """A collector that makes one rollout for each request."""
 
     def __init__(
         self,
@@ -85,9 +90,9 @@ class RolloutRunner:
         self._first_starts = FirstStarts()
         self.normalization = normalization
         self._frames = config.frames_per_request
-        # The environment is no longer where the last observation was made.
+        # The state of the environment has changed since the last observation, so the next rollout begins with a reset.
         self._begins_anew = False
-        # Its frames have other entries than the memory for a batch.
+        # The frames have other entries than the memory that is kept for a batch.
         self._has_other_entries = False
         self._has_run = False
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
@@ -96,7 +101,7 @@ class RolloutRunner:
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
             if getattr(collector, "compiled_policy", False):
-                # Loading copies by numpy, which torch.compile cannot trace.
+                # Loading copies with numpy, which torch.compile cannot trace.
                 before_step = torch.compiler.disable(before_step)  # type: ignore[no-untyped-call]
             if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
@@ -104,11 +109,11 @@ class RolloutRunner:
                 call_in_steps(collector, self._policy, before_step)
         self._known_loop = self.loop
         self._parameters = None if config.parameters is None else ParameterStamps(collector, config.parameters)
-        # Around the steps of each rollout, for whoever watches them.
+        # A context around the steps of each rollout, for observers such as the watch of the simulator.
         self.while_stepping: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
-        """Run one request to its end; ``weights`` came along with it."""
+        """Run one request to its end. ``weights`` are the weights that arrived with the request."""
         inbox = self.inboxes[request.policy]
         if request.version is None:
             inbox.begin_rollout(request.min_version, also=weights)
@@ -136,7 +141,7 @@ class RolloutRunner:
 
     @property
     def loop(self) -> str:
-        """Whose loop steps: ``Fast``, or ``TorchRL`` with the reason where it was not chosen."""
+        """The loop in use: ``Fast``, or ``TorchRL`` with the reason if the user did not choose it."""
         return self.collector.steps_by if isinstance(self.collector, FastCollector) else "TorchRL"
 
     def _changed_loop(self) -> str | None:
@@ -144,22 +149,23 @@ class RolloutRunner:
         return None if self._known_loop == before else self._known_loop
 
     def cut_short(self, request_id: int) -> None:
-        """End the rollout of that request after the step that runs, also if it has not begun yet."""
+        """End the rollout of a request after the running step. The call may come before the rollout begins."""
         if self._cutter is not None:
             self._cutter.cut(request_id)
 
     def set_seed(self, seed: int, *, static_seed: bool) -> int:
-        """Seed the environments; the next rollout begins with a reset. Returns the next seed."""
+        """Seed the environments and return the next seed. The next rollout begins with a reset."""
         following: int = self.collector.set_seed(seed, static_seed)
-        # Processes were reset with it.
+        # TorchRL has already reset the environments of processes.
         self._begins_anew |= not self._config.has_processes
         return following
 
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Call what is at ``path`` in the collector; raises what the call raises.
+        """Call the method at ``path`` in the collector. Raises the errors of the method.
 
-        If the call stepped, reset, seeded or restored an environment, the next rollout begins with a reset, so that
-        its first frame is a transition. An environment, a transform or a collector is not returned: it cannot travel.
+        If the call stepped, reset, seeded or restored an environment, the next rollout begins with a reset. So its
+        first frame is a transition. The call returns None instead of an environment, a transform or a collector, which
+        cannot be sent.
         """
         before = self._entries()
         with watch_environments() as calls:
@@ -171,15 +177,16 @@ class RolloutRunner:
         return None if isinstance(returned, _STAYS) else returned
 
     def environment_state(self) -> dict[str, Any]:
-        """Of the collector's state, what the driver does not have: all but the policy and the counters."""
+        """Return the state of the collector without the policy and the counters, which the driver has."""
         return {key: value for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER}
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
         if not state.get("env_state_dict", True):
-            # TorchRL's collector reads buffers of an environment that it does not write: they stay as they are.
+            # TorchRL's collector requires this entry on loading, but does not always save it. The buffers keep their
+            # values.
             state = {**state, "env_state_dict": self.collector.env.state_dict()}
         self.collector.load_state_dict({**self.collector.state_dict(), **state})
-        # Frame stacks and statistics are those of another episode than the last observation.
+        # The loaded frame stacks and statistics belong to another episode than the last observation.
         self._begins_anew = True
         if self.normalization is not None:
             self.normalization.restart()
@@ -188,12 +195,12 @@ class RolloutRunner:
         if request.parameters is None or self._parameters is None:
             return
         self._parameters.offer(request.parameters)
-        # The episodes that the environments were built with have none of these.
+        # The episodes that began when the environments were built have no parameters.
         self._begins_anew |= not self._has_run
 
     def _begin_anew_if_needed(self) -> None:
         if self._has_other_entries:
-            # A transform came or left. As TorchRL's collector does when it is built.
+            # A transform was added or removed. TorchRL's collector makes the same objects when it is built.
             with calling(Origin.ENVIRONMENT):
                 make_carrier(self.collector)
             make_kept_batch(self.collector)
@@ -203,7 +210,7 @@ class RolloutRunner:
         self._begins_anew = self._has_other_entries = False
 
     def _entries(self) -> dict[Any, Any]:
-        """Shape and dtype of what the environment reads and writes, by key; of processes nobody here knows it."""
+        """Return shape and dtype of each entry of the environment, or nothing for environments in processes."""
         if self._config.has_processes:
             return {}
         return {key: (spec.shape, spec.dtype) for key, spec in self.collector.env.specs.items(True, True)}
@@ -247,7 +254,7 @@ class RolloutRunner:
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
         collector = self.collector
-        # The collector counts frames by itself; the driver counts them over the whole fleet.
+        # The collector counts its own frames. The driver counts the frames of the whole fleet.
         collector.init_random_frames = frames_so_far(collector) + frames if random else 0
         if frames != self._frames:
             if self._config.has_processes:
@@ -260,12 +267,12 @@ class RolloutRunner:
             self._frames = frames
 
     def _modules(self) -> dict[str, nn.Module]:
-        """What weights are loaded into, by the prefix of its names."""
+        """Return the modules to load weights into, by the prefix of their tensors' names."""
         found = {"": self._policy} if isinstance(self._policy, nn.Module) else {}
         return found | {f"{path}:": reduce(getattr, path.split("."), self.collector) for path in self._config.models}
 
     def _pass_on(self, loaded: Offer) -> None:
-        """Pass loaded weights on to the collector's processes, then say that they have them."""
+        """Send the loaded weights to the collector's processes, then record their version."""
         if self._config.has_processes and isinstance(self._policy, nn.Module):
             self.collector.update_policy_weights_(TensorDict.from_module(self._policy).data)
         if self._shared is not None:
@@ -276,7 +283,7 @@ class RolloutRunner:
 
 
 def _track(tracker: Any, loaded: Offer) -> None:
-    """Have TorchRL's ``PolicyVersion`` say what was loaded: the publisher's number, else ours, or another uuid."""
+    """Set TorchRL's ``PolicyVersion`` to the publisher's number, else to our version. Replace a UUID by a new UUID."""
     if isinstance(tracker.version, str):
         tracker.increment_version()
     else:
@@ -285,14 +292,14 @@ def _track(tracker: Any, loaded: Offer) -> None:
 
 
 def _policy_of(collector: Any, config: CollectorConfig) -> Any:
-    """The module to load weights into. Processes have theirs; the one of this process is what they are sent."""
+    """Return the module to load weights into. Processes have copies, which are updated from this module."""
     if not config.has_processes:
         return collector.policy
     return config.policy if config.policy_factory is None else PolicyFactory(config.policy_factory)()
 
 
 def _with_parameters(rollout: Rollout, parameters: ParameterStamps) -> Rollout:
-    """The rollout, with what its frames say of the environment's parameters."""
+    """Return the rollout with the version of the environment parameters of its frames."""
     batch = rollout.batch
     if batch is None:
         return rollout

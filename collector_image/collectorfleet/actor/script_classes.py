@@ -1,7 +1,7 @@
-"""Classes that a user's script defines, in a process that runs another script.
+"""Make classes of a user's script usable by ``torch.compile`` in a collector, which runs another script.
 
-They travel by value. Their functions then have globals of their own, which say that they are those of ``__main__``.
-``torch.compile`` of torch 2.11 looks names up in the module of that name, which is another one in a collector.
+Pickle sends these classes by value. Their functions then have separate globals with the module name ``__main__``.
+``torch.compile`` of torch 2.11 looks names up in the module of that name, which is a different module in a collector.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PREFIX: Final = "collectorfleet_script_"
 
 
 def give_modules(policy: nn.Module) -> None:
-    """Give each set of globals of a script's functions in ``policy`` a module that can be imported."""
+    """Create an importable module for each separate set of globals of the functions in ``policy``."""
     for names in _globals_by_value(policy):
         name = f"{_PREFIX}{sum(one.startswith(_PREFIX) for one in sys.modules)}"
         names["__name__"] = name

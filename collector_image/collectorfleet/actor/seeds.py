@@ -1,7 +1,7 @@
-"""The one place where the processes of collectors are seeded: torch, numpy, Python's ``random``, and environments.
+"""The only module that seeds the processes of collectors: torch, numpy, Python's ``random``, and environments.
 
-Transports fork collectors from one process, and torch begins each process with the same seed: collectors that are not
-seeded draw the same numbers.
+Transports fork collectors from one process, and torch starts each process with the same seed. Without new seeds, all
+collectors draw the same numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import torch
 
-# What follows in a path: the number of a process that was forked, or of one that builds an environment for this one.
+# The kind of process in a path: a forked process, or a process that builds an environment. Its number follows.
 _FORKED: Final = 0
 _WORKER: Final = 1
 _WORDS: Final = 8
@@ -24,13 +24,13 @@ _WORDS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """The seeds of one process of a collector: two processes have the same ones only if all fields are equal.
+    """The seeds of one process of a collector. Two processes have equal seeds only if all fields are equal.
 
     Args:
-        fleet: the seed of the fleet, from 0 on.
+        fleet: the seed of the fleet, at least 0.
         collector: the index of the collector's slot.
-        generation: how many collectors its slot had before, so that a replacement repeats nothing.
-        path: which process of the collector; empty for its own.
+        generation: the number of earlier collectors of the slot. A restarted collector gets new seeds.
+        path: the process of the collector; empty for the collector's main process.
     """
 
     fleet: int
@@ -48,18 +48,18 @@ class Seeds:
 
     @property
     def environment(self) -> int:
-        """The seed for TorchRL's ``set_seed``: below 2**31, which every simulator takes."""
+        """The seed for TorchRL's ``set_seed``, below 2**31, so that every simulator accepts it."""
         *_, environment = self._sequences()
         return int(environment.generate_state(1)[0]) % 2**31
 
     def seed_process(self) -> None:
-        """Seed the global state of torch, numpy and ``random`` in this process, and in what it forks later."""
+        """Seed the global state of torch, numpy and ``random`` in this process. Later forks get derived seeds."""
         global _here, _forks
         _here, _forks = self, 0
         _seed_generators(*self._sequences()[:3])
 
     def _sequences(self) -> list[np.random.SeedSequence]:
-        """Of torch, numpy, ``random`` and the environment."""
+        """Return the seed sequences of torch, numpy, ``random`` and the environment."""
         key = (self.collector, self.generation, *self.path)
         return np.random.SeedSequence(self.fleet, spawn_key=key).spawn(4)
 
@@ -71,7 +71,7 @@ def seed_everything(seed: int) -> None:
 
 @contextmanager
 def unchanged_generators() -> Iterator[None]:
-    """Give the generators of torch (on the CPU), numpy and ``random`` their state back: nothing drawn inside counts."""
+    """Restore the state of the generators of torch (on the CPU), numpy and ``random`` at the end of the context."""
     numpys, pythons = np.random.get_state(), random.getstate()
     with torch.random.fork_rng(devices=[]):
         try:
@@ -89,10 +89,10 @@ def _seed_generators(
     random.seed(for_random.generate_state(_WORDS).tobytes())
 
 
-# Of a collector that is in no fleet.
+# The seeds of a collector outside a fleet.
 ALONE: Final = Seeds(fleet=0, collector=0, generation=0)
 
-# What this process was seeded with, if it is a collector's, and how many processes it has forked since.
+# The seeds of this process, if it is a collector's process, and the number of its forks since it was seeded.
 _here: Seeds | None = None
 _forks = 0
 
@@ -103,7 +103,7 @@ def _count_fork() -> None:
 
 
 def _seed_fork() -> None:
-    # The workers of a vector environment, such as Gymnasium's: they would all go on from this process's state.
+    # Without new seeds, the workers of a vector environment, such as Gymnasium's, would all draw the same numbers.
     if _here is not None:
         _here.of_fork(_forks).seed_process()
 

@@ -1,12 +1,13 @@
-"""A collector as its process serves it: what the driver may ask, and what it hears. Knows no launcher.
+"""The interface of a collector's process for the driver. Does not depend on a launcher.
 
-Errors of the user's code come back as messages, so that they are not mistaken for a broken process. A call builds the
-environment instead of the constructor, so that its error arrives as it was raised.
+Errors of the user's code are returned as messages, so that the driver does not mistake them for a broken process. The
+method ``build`` builds the environment, not the constructor, so that its error arrives unchanged.
 
-Three threads at a time: one for ``build`` and ``run``, one for ``offer`` and ``cut_short``, one for ``next_applied``.
+Three threads call a server at the same time. One calls ``build`` and ``run``, one ``offer`` and ``cut_short``, and one
+``next_applied``.
 
-Nothing here may import ``torchrl.collectors.distributed``: that asks for CUDA at import, before the launcher has said
-which GPUs the process may see.
+This module must not import ``torchrl.collectors.distributed``. That module queries CUDA at import, before the launcher
+has set the GPUs that the process may see.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _LOWEST_PRIORITY: Final = 19
 
 
 class CollectorServer:
-    """One collector. Everything that it returns travels."""
+    """One collector. Every returned object can be sent between processes."""
 
     def __init__(self, collector: CollectorId, config: CollectorConfig) -> None:
         self._id = collector
@@ -65,15 +66,15 @@ class CollectorServer:
         self._simulator_failed: SimulatorFailed | None = None
 
     def placed(self) -> Placed:
-        """Where this is. Beside everything else that it is asked."""
+        """Return the pod of this collector. The call works at any time, also during other calls."""
         return Placed(self._id, _pod())
 
     def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost | ServiceLost:
-        """Build environment and policy in this process, which is seeded; ``seed`` is the fleet's.
+        """Build environment and policy, after seeding this process. ``seed`` is the seed of the fleet.
 
-        Blocks for as long as the user's code takes.
+        Blocks while the user's code runs.
         """
-        # What an evaluator builds does not depend on how many there are.
+        # All evaluators build the same environment, whatever their number.
         index = 0 if self._config.plays_episodes else self._id.index
         seeds = Seeds(int(seed) % 2**64, index, self._id.generation)
         seeds.seed_process()
@@ -83,14 +84,15 @@ class CollectorServer:
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
             if self._config.plays_episodes:
-                _give_way()  # before the simulator starts, which does the same then
+                _give_way()  # before the simulator starts, which inherits the priority
             config = self._with_simulator()
             if config.plays_episodes:
                 self._made = build_player(config, seeds)
                 found: tuple[str, ...] = ()
             else:
                 self._made = runner = build(config, self._id.incarnation, seeds)
-                # TorchRL's name for it. Not an argument: not every class that a user brings along takes it.
+                # TorchRL names the index so. The constructor does not get it, because some collector classes of users
+                # do not take it.
                 runner.collector.worker_idx = self._id.index
                 if self._simulator is not None:
                     runner.while_stepping = self._simulator.stepping
@@ -107,7 +109,7 @@ class CollectorServer:
         return Started(self._id, _pod(), os.getpid(), begun, self._made.loop, found)
 
     def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | ServiceLost:
-        """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""
+        """Make one rollout. ``weights`` arrived with the request: the exact version to use, or an offer."""
         started = time.perf_counter()
         try:
             rollout = self._runner.run(request, weights)
@@ -117,17 +119,17 @@ class CollectorServer:
             return self.failure(error)
 
     def offer(self, policy: str, offered: Offer) -> None:
-        """Load these weights once no rollout runs; they replace what was offered before."""
+        """Load these weights once no rollout runs. They replace an earlier offer that is not loaded yet."""
         self._runner.inboxes[policy].offer(offered)
 
     def next_applied(self, policy: str, seen: int) -> Applied | Raised | Lost | ServiceLost | None:
-        """Block until another version than ``seen`` is loaded, however long that takes; None after :meth:`close`."""
+        """Block without a time limit until a version other than ``seen`` is loaded. Return None after :meth:`close`."""
         self._built.wait()
         failed, self._simulator_failed = self._simulator_failed, None
         if failed is not None:
             return self.failure(failed)
         if self._made is None:
-            return None  # closed before it was built
+            return None  # closed before the collector was built
         try:
             loaded = self._made.inboxes[policy].next_applied(seen)
         except SimulatorFailed as error:
@@ -140,34 +142,34 @@ class CollectorServer:
         return None if loaded is None else Applied(self._id, *loaded, policy)
 
     def cut_short(self, request_id: int) -> None:
-        """Answer that request with what there is after the running step."""
+        """End the rollout of that request after the running step, and answer with the frames so far."""
         self._runner.cut_short(request_id)
 
     def set_seed(self, seed: int, static_seed: bool) -> int:
-        """Seed the environments, between two rollouts; returns the next seed."""
+        """Seed the environments between two rollouts, and return the next seed."""
         return self._collecting.set_seed(seed, static_seed=static_seed)
 
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Call what is at ``path`` in TorchRL's collector, between two rollouts; raises what it raises."""
+        """Call the method at ``path`` in TorchRL's collector between two rollouts. Raises the errors of the method."""
         return self._collecting.execute(path, arguments, keywords)
 
     def attribute(self, path: str) -> Any:
-        """What is at ``path`` in TorchRL's collector, between two rollouts."""
+        """Return the attribute at ``path`` in TorchRL's collector, between two rollouts."""
         return self._collecting.collector.get_distant_attr(path)
 
     def environment_state(self) -> dict[str, Any]:
-        """What the environments keep, such as running statistics, between two rollouts."""
+        """Return the state of the environments, such as running statistics, between two rollouts."""
         return self._collecting.environment_state()
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
         self._collecting.load_environment_state(state)
 
     def failure(self, error: BaseException, where: str | None = None) -> Raised | Lost | ServiceLost:
-        """What the driver is told of an error: whose it is, which the error says unless ``where`` does."""
+        """Return the message to the driver about an error. ``where`` names the origin; None: find it by the error."""
         if isinstance(error, ReplayBufferLost | PolicyServiceLost):
             return ServiceLost(self._id, error)
         if _fault_of(error) is Fault.OUT_OF_MEMORY:
-            # Not a mistake of the environment, and not to be tried in this process again.
+            # Lack of memory is no fault of the environment. The driver must not retry in this process.
             return self.lost(error)
         text = "".join(traceback.format_exception(error))
         whose = where or ("rollout" if isinstance(error, NotExact) else origin_of(error))
@@ -176,11 +178,11 @@ class CollectorServer:
         return Raised(self._id, str(named), self._cause(error, by_environment), text, by_environment)
 
     def lost(self, error: BaseException) -> Lost:
-        """What the driver is told of an error that is nobody's in particular."""
+        """Return the message to the driver about an error without a specific origin."""
         return Lost(self._id, describe(error), _fault_of(error))
 
     def close(self) -> None:
-        """Let go whoever waits in :meth:`next_applied`."""
+        """Release all threads that wait in :meth:`next_applied`, and stop the simulator."""
         for inbox in self._made.inboxes.values() if self._made is not None else ():
             inbox.close()
         self._built.set()
@@ -188,7 +190,7 @@ class CollectorServer:
             self._simulator.stop()
 
     def _with_simulator(self) -> CollectorConfig:
-        """Start the simulator, if there is one; return the configuration with its addresses for the factory."""
+        """Start the simulator, if one is configured. Return the configuration with its addresses for the factory."""
         config = self._config
         if config.simulator is None:
             return config
@@ -198,7 +200,7 @@ class CollectorServer:
         return replace(config, create_env_kwargs=arguments)
 
     def _report(self, failed: SimulatorFailed) -> None:
-        """Tell the driver by the standing call: the environment may wait for the simulator for ever."""
+        """Report the failed simulator through :meth:`next_applied`, because the environment may wait forever for it."""
         self._simulator_failed = failed
         for inbox in self._made.inboxes.values() if self._made is not None else ():
             inbox.fail(failed)
@@ -255,8 +257,8 @@ class CollectorServer:
 
 
 def _give_way() -> None:
-    """Leave the cores of a shared machine to collectors and driver; of no effect between pods."""
-    # Of the calling thread, on Linux, and of those that it starts.
+    """Lower the priority, so that collectors and driver on a shared machine run first. No effect between pods."""
+    # On Linux, the priority applies to the calling thread and to threads and processes that it starts later.
     os.setpriority(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY)
 
 

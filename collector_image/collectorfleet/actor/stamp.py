@@ -1,7 +1,7 @@
-"""Which weights made a frame, said by the frame itself.
+"""Write the weights version of each frame into the frame.
 
-Needed only where the rollout cannot say it: trajectories that span rollouts, and processes that go on while weights
-come. The version lies in shared memory that is found by name, so that it reaches processes however they are started.
+This is needed if the rollout alone cannot show the version: for trajectories that span rollouts, and for processes that
+continue while weights arrive. Processes open the shared memory of the version by its name, so any start method works.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STAMP_KEY = ("next", STAMP)
 
 
 class SharedVersion:
-    """One int64 that the processes of a collector share. Pickles by name."""
+    """One int64 that the processes of a collector share. It is pickled by name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -42,7 +42,8 @@ class SharedVersion:
 
     def _bytes(self) -> memoryview:
         if self._memory is None:
-            # Processes of one collector share one resource tracker, which removes it when the last of them is gone.
+            # Processes of one collector share one resource tracker. The tracker removes the memory when the last
+            # process ends.
             self._memory = shared_memory.SharedMemory(self._name)
         buffer = self._memory.buf
         if buffer is None:
@@ -54,11 +55,12 @@ class SharedVersion:
 
 
 class VersionStamp(Transform):
-    """Writes the version that a step was made with under ``("next", "weights_version")``.
+    """Writes the weights version of each step to ``("next", "weights_version")``.
 
     Args:
-        shared: the version that is loaded.
-        any_time: weights may come while the policy acts: the older of the versions before and after it is written.
+        shared: the loaded version.
+        any_time: weights may arrive while the policy acts. The older of the versions before and after the action is
+            written.
     """
 
     def __init__(self, shared: SharedVersion, *, any_time: bool) -> None:
@@ -85,6 +87,6 @@ class VersionStamp(Transform):
 
 
 def stamped(env: EnvBase | Callable[[], EnvBase], shared: SharedVersion, *, any_time: bool) -> Any:
-    """The environment, with every frame stamped."""
+    """Return the environment with a transform that writes the version into every frame."""
     made = env if isinstance(env, EnvBase) else env()
     return TransformedEnv(made, VersionStamp(shared, any_time=any_time))

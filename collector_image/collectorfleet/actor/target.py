@@ -1,4 +1,4 @@
-"""Where a collector loads weights into: the tensors of its policy, in place, with proof of what they then are."""
+"""Load weights into the tensors of a policy in place, and return a digest of the loaded tensors as proof."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from collectorfleet.codec.snapshot import (
 
 
 class WeightsTarget:
-    """``tensors``: by every name that they have, see :func:`collectorfleet.codec.snapshot.by_every_name`.
+    """The tensors to load weights into.
 
-    ``optional`` names those that stay as they are where the weights of a whole policy do not have them.
+    Args:
+        tensors: the tensors by all of their names, see :func:`collectorfleet.codec.snapshot.by_every_name`.
+        optional: names that the weights of a whole policy may lack. Such a tensor keeps its values.
 
-    A policy of many tensors is loaded hundreds of times, so two things are found out beforehand. The first is which
-    tensors are plain memory that bytes can be copied into. The second is that the entries of a snapshot fit, which are
-    mostly the same as last time.
+    Weights are loaded hundreds of times, so two checks are made in advance. The first finds tensors in plain memory
+    that bytes can be copied into. The second checks that the entries of a snapshot fit. Its result is kept, because
+    snapshots mostly have equal entries.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], optional: Collection[str] = ()) -> None:
@@ -42,22 +44,23 @@ class WeightsTarget:
         self._checked: tuple[tuple[Entry, ...], bool] | None = None
 
     def load(self, snapshot: Snapshot) -> str:
-        """Copy a snapshot into the tensors; returns the digest of what they then hold, in the dtypes that travelled.
+        """Copy a snapshot into the tensors. Return the digest of the tensors afterwards, in the dtypes of the snapshot.
 
-        What the snapshot does not have stays as it is. The digest equals that of the snapshot exactly if what it
-        brought has arrived.
+        Tensors that the snapshot lacks keep their values. The digest equals the digest of the snapshot exactly if the
+        tensors have its values.
 
         Raises:
-            ValueError: a name is missing, or a shape or dtype does not fit; nothing was changed then.
+            ValueError: a name is missing, or a shape or dtype does not fit. The tensors are unchanged in this case.
         """
         if self._checked != (snapshot.entries, snapshot.whole):
             self._check(snapshot)
             self._checked = (snapshot.entries, snapshot.whole)
-        # Of what is loaded now, not of what came: this is the proof. One by one: what was just written is in the cache.
+        # The digest covers the loaded tensors instead of the snapshot, as proof. Each tensor is hashed while it is in
+        # the cache.
         return digest(self._load(entry, array) for entry, array in zip(snapshot.entries, snapshot.arrays, strict=True))
 
     def _load(self, entry: Entry, array: Bytes) -> Bytes:
-        """Returns the bytes that the tensor now has."""
+        """Copy one entry and return the bytes of the tensor afterwards."""
         tensor, memory = self._tensors[entry.name], self._memory.get(entry.name)
         if memory is not None and tensor.dtype == entry.dtype:
             np.copyto(memory, array)
@@ -89,7 +92,7 @@ class WeightsTarget:
 
 
 def target_of(modules: Mapping[str, nn.Module]) -> WeightsTarget:
-    """Return the target for the weights of ``modules``, which have the prefix of their names as keys."""
+    """Return the target for the weights of ``modules``. The keys of ``modules`` are the prefixes of the names."""
     tensors: dict[str, Tensor] = {}
     optional: set[str] = set()
     for prefix, module in modules.items():

@@ -1,6 +1,6 @@
-"""Environments in processes that a collector starts: each process is seeded before it builds its environment.
+"""Seed each process that a collector starts for environments before the process builds its environment.
 
-Processes that are forked are seeded by :mod:`collectorfleet.actor.seeds` in any case; TorchRL spawns its own.
+:mod:`collectorfleet.actor.seeds` seeds every forked process. This module is needed because TorchRL spawns processes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from collectorfleet.torchrl_private.environments import environments_of
 
 
 def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> Callable[..., Any]:
-    """Return what builds the environment that ``create`` builds or is, and seeds the process in which it does so.
+    """Return a factory that seeds its process and then builds the environment of ``create``.
 
-    With ``parameters``, the environment takes parameters from the process that has the ``ParallelEnv``.
+    The factory seeds only processes other than this one. With ``parameters``, the environment takes parameters from the
+    process that has the ``ParallelEnv``.
     """
     return partial(_build, create, seeds, parameters, os.getpid())
 
 
 def prepare_workers(env: EnvBase, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> None:
-    """Have each ``ParallelEnv`` in ``env`` seed its processes; those that run already stay as they are.
+    """Make each ``ParallelEnv`` in ``env`` seed its processes when it starts them. Running processes do not change.
 
     Raises:
-        InvalidOption: processes that run already are to take parameters.
+        InvalidOption: ``parameters`` are given, but the processes are already running.
     """
     numbers = itertools.count()
     for one in _parallel(env):
@@ -51,7 +52,7 @@ def prepare_workers(env: EnvBase, seeds: Seeds, parameters: EnvironmentParameter
 def _build(
     create: Any, seeds: Seeds, parameters: EnvironmentParameters | None, begun_by: int, /, **arguments: Any
 ) -> Any:
-    # TorchRL builds one in the collector's own process as well, to look at its specs.
+    # TorchRL also builds one environment in the collector's own process, to read its specs.
     apart = os.getpid() != begun_by
     if apart:
         seeds.seed_process()
