@@ -1,1 +1,1 @@
-"""What an evaluator does in its process: it plays episodes with one version of the weights."""
+"""The evaluator process: it plays episodes with one version of the weights."""

@@ -1,4 +1,4 @@
-"""The frames of one episode in bounded memory. Pure."""
+"""Keep the frames of one episode in bounded memory. No I/O."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MOST_FRAMES: Final = 200
 
 
 class Clip:
-    """At most 200 frames of an episode, evenly spaced over its steps, and the last one besides.
+    """At most 200 frames of an episode, evenly spaced over its steps, and the last frame.
 
-    Nobody knows beforehand how long an episode will be. So each step is kept at first. Whenever there are too many
-    frames, every second one is dropped, and from then on half as many steps are kept.
+    The length of an episode is not known in advance, so the clip keeps each step at first. If there are more than 200
+    frames, the clip drops every second frame. From then on, it keeps half as many steps.
     """
 
     def __init__(self) -> None:
@@ -21,13 +21,16 @@ class Clip:
         self._every = 1
 
     def wants(self, step: int) -> bool:
-        """Return whether the frame after ``step`` steps is kept."""
+        """Return whether to keep the frame after ``step`` steps."""
         return step % self._every == 0
 
     def add(self, frame: Pixels) -> None:
-        """Keep a frame: one that is wanted, in the order of the steps, or the last one of the episode."""
+        """Add a frame that :meth:`wants` accepts, or the last frame of the episode.
+
+        Add frames in the order of the steps.
+        """
         self.frames.append(frame)
         if len(self.frames) > MOST_FRAMES:
-            # Their number is odd here, so the newest frame stays.
+            # The number of frames is odd here, so the newest frame stays.
             self.frames = self.frames[::2]
             self._every *= 2

@@ -1,4 +1,4 @@
-"""What an environment looks like: from its ``render()``, or from an entry of its observations."""
+"""Read the frames of an environment from its ``render()`` or from an entry of its observations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from collectorfleet.codec.video import Pixels, reduced
 _COLORS: Final = 3
 _PLANE: Final = 2  # dimensions of a gray frame
 _CHANNELS: Final = (1, 3, 4)  # gray, colors, colors with alpha
-_CERTAIN_CHANNELS: Final = (1, 3)  # four may be a stack of four frames
+_CERTAIN_CHANNELS: Final = (1, 3)  # four channels may be a stack of four frames
 
 
 class CannotRender(Exception):
-    """There is no frame; the message says what to change."""
+    """The environment returned no usable frame. The message describes the required change."""
 
 
 class Frames:
@@ -38,7 +38,7 @@ class Frames:
     def now(self, observed: TensorDictBase, rows: list[int]) -> list[Pixels]:
         """Return the frames of these environments, uint8 ``[height, width, 3]``, at most 320 pixels wide and high.
 
-        Raises CannotRender, or whatever ``render()`` raises.
+        Raises CannotRender, or the error of ``render()``.
         """
         found = self._rendered() if self._pixel_key is None else self._observed(observed, self._pixel_key)
         return [reduced(_pixels(found[row])) for row in rows]
@@ -89,14 +89,14 @@ def _is_picture(shape: Sequence[int]) -> bool:
 
 
 def _pixels(frame: Any) -> Pixels:
-    """Return ``frame`` as uint8 ``[height, width, 3]``; floats are from 0 to 1."""
+    """Return ``frame`` as uint8 ``[height, width, 3]``. Floats range from 0 to 1."""
     if isinstance(frame, list | tuple):
         raise CannotRender("render() returned a list; use render_mode: rgb_array")
     values = frame.detach().cpu().numpy() if isinstance(frame, Tensor) else np.asarray(frame)
     if values.ndim == _PLANE:
         values = values[..., None]
     if values.ndim == _COLORS and values.shape[-1] not in _CHANNELS and values.shape[0] in _CERTAIN_CHANNELS:
-        values = np.moveaxis(values, 0, -1)  # of transforms, which have channels first
+        values = np.moveaxis(values, 0, -1)  # TorchRL's transforms put the channels first
     if values.ndim != _COLORS or values.shape[-1] not in _CHANNELS or not values.size:
         raise CannotRender(f"a frame has the shape {list(np.shape(frame))}; it has to be [height, width, 3]")
     if values.dtype != np.uint8:

@@ -19,14 +19,14 @@ _REWARD = "reward"
 
 
 class FrozenNormalization:
-    """Loads the statistics of a version into an environment, which does not change them.
+    """Loads the statistics of a version into an environment, and keeps the environment from changing them.
 
     Args:
-        env: its running statistics are frozen from now on.
-        constants: whether the fleet publishes constants, such as those of ``ObservationNorm``.
+        env: the environment. Its running statistics are frozen from now on.
+        constants: whether the fleet publishes constants, such as the constants of ``ObservationNorm``.
 
     Raises:
-        InvalidOption: the environment keeps statistics that cannot be read here, or running ones of rewards.
+        InvalidOption: the environment keeps statistics that cannot be read, or running statistics of rewards.
     """
 
     def __init__(self, env: EnvBase, *, constants: bool) -> None:
@@ -38,14 +38,14 @@ class FrozenNormalization:
                     "returns of two versions cannot be compared; remove the reward from its in_keys in the "
                     "evaluation environment"
                 )
-        # Constants of rewards are the environment's own: they change no action.
+        # The environment keeps its own constants of rewards, because they change no action.
         self._kept = {
             name: kept for name, kept in found.items() if (kept[0].runs or constants) and not _is_of_rewards(name)
         }
         for transform in transforms_of(env):
             if isinstance(transform, VecNorm | VecNormV2):
                 transform.freeze()
-        # Nothing freezes a transform of the user's.
+        # A transform of the user cannot be frozen.
         self._drifts = any(isinstance(kept[0], OfUsers) and kept[0].runs for kept in self._kept.values())
         self._loaded: snapshots.Snapshot | None = None
 
@@ -54,12 +54,12 @@ class FrozenNormalization:
         return sorted(self._kept)
 
     def check(self, snapshot: snapshots.Snapshot) -> None:
-        """Compare the statistics of a version with those that the environment keeps.
+        """Compare the statistics of a version with the statistics of the environment.
 
-        Statistics of rewards may be missing in the environment: they change no action.
+        The environment may lack statistics of rewards, because they change no action.
 
         Raises:
-            InvalidOption: the environment has other statistics of observations than were published.
+            InvalidOption: the statistics of observations differ from the published statistics.
         """
         given = [name for name in codec.decode(snapshot) if not _is_of_rewards(name)]
         if set(_matched(self._kept, given).values()) != set(given) or len(given) != len(self._kept):
@@ -69,7 +69,7 @@ class FrozenNormalization:
             )
 
     def load(self, snapshot: snapshots.Snapshot) -> str:
-        """Put statistics that were checked into the environment, in place; returns the digest of what it then has."""
+        """Load checked statistics into the environment in place. Return the digest of the loaded statistics."""
         given = codec.decode(snapshot)
         proofs = dict(given)
         for name, theirs in _matched(self._kept, given).items():
@@ -80,7 +80,7 @@ class FrozenNormalization:
         return snapshots.digest(codec.encode(proofs).arrays)
 
     def begin_episodes(self) -> None:
-        """Forget what transforms of the user's saw in earlier episodes: each begins with the version's statistics."""
+        """Reset the user's transforms to the version's statistics, because earlier episodes may have changed them."""
         if self._loaded is not None and self._drifts:
             self.load(self._loaded)
 
@@ -90,10 +90,10 @@ def _is_of_rewards(name: str) -> bool:
 
 
 def _matched(here: Iterable[str], there: Iterable[str]) -> dict[str, str]:
-    """Return the name there for each name here that has one.
+    """Return the matching name in ``there`` for each name in ``here`` that has a match.
 
-    Names contain the place among the transforms, which differs if another transform is left out. Places are ignored
-    where a class and key are there once on both sides.
+    A name contains the position of its transform. The position differs if one side lacks another transform. So the
+    position is ignored if class and key occur once on both sides.
     """
     here, names = list(here), set(there)
     counts_here, counts_there = Counter(map(_without_place, here)), Counter(map(_without_place, names))
@@ -109,5 +109,5 @@ def _matched(here: Iterable[str], there: Iterable[str]) -> dict[str, str]:
 
 
 def _without_place(name: str) -> str:
-    """``1.VecNormV2.observation`` without its number."""
+    """Return a name without its numbers: ``VecNormV2.observation`` for ``1.VecNormV2.observation``."""
     return ".".join(part for part in name.split(".") if not part.isdigit())

@@ -1,4 +1,4 @@
-"""Episodes of one version of the weights: each is played from its seed to its end."""
+"""Play episodes with one version of the weights, each from its seed to its end."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _POLICY_PREFIX: Final = ""
 
 
 class EpisodePlayer:
-    """An evaluator: answers each request with the episodes that begin with the request's seed.
+    """An evaluator: it answers each request with the episodes that begin with the request's seed.
 
-    An environment without a batch dimension plays one episode. One with ``n`` environments in a batch plays the first
-    episode of each of them, in the order of the rows.
+    An environment without a batch dimension plays one episode. A batch of ``n`` environments plays the first episode of
+    each environment, in the order of the rows.
     """
 
     loop = "Episodes"
@@ -68,11 +68,11 @@ class EpisodePlayer:
         self.inboxes = {POLICY: inbox}
         self._frames = Frames(self._env, config.pixel_key)
         self._render_seconds = config.render_seconds
-        # What the environment begins with concerns no collector.
+        # An evaluator does not contribute statistics to the collectors.
         self.normalization: EnvironmentNormalization | None = None
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
-        """Play the episodes of ``request.seed`` with exactly ``request.version``, which ``weights`` are if given."""
+        """Play the episodes of ``request.seed`` with exactly ``request.version``, which ``weights`` have."""
         if request.seed is None or request.version is None:
             raise RuntimeError("an evaluator was asked for a rollout")
         with calling(Origin.OPTIONS):
@@ -103,7 +103,7 @@ class EpisodePlayer:
             )
 
     def cut_short(self, request_id: int) -> None:
-        """Episodes are played to their end."""
+        """Do nothing: an evaluator always plays episodes to their end."""
 
     def _play(self, seed: int, recorder: EpisodeRecorder) -> Episodes:
         seed_everything(seed)
@@ -130,21 +130,22 @@ class EpisodePlayer:
                 if not running.any():
                     return Episodes(tuple(returns.tolist()), tuple(lengths.tolist()))
                 with calling(Origin.ENVIRONMENT):
-                    # Environments whose episode has ended step on until the last one ends, and count for nothing.
+                    # Environments with an ended episode step on until the last episode ends. Their further steps do not
+                    # count.
                     here = env.maybe_reset(env.step_mdp(stepped))
 
 
 def _limited(env: EnvBase, frames: int | None) -> EnvBase:
-    """Return ``env`` with the training's limit on the frames of an episode, if there is one."""
+    """Return ``env`` with the frame limit of training episodes, if there is one."""
     if frames is None or frames <= 0:
         return env
     if any(isinstance(one, StepCounter) and one.max_steps is not None for one in transforms_of(env)):
-        return env  # it has a limit of its own
+        return env  # the environment has its own limit
     return TransformedEnv(env, Compose(StepCounter(max_steps=frames)))
 
 
 def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """The reward of each environment in one step, float64: the mean over agents, if there are several."""
+    """Return the reward of each environment in one step, float64. Several agents count with their mean."""
     found = [
         _by_environment(env, stepped.get(("next", key) if isinstance(key, str) else ("next", *key)))
         for key in env.reward_keys
@@ -153,7 +154,10 @@ def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
 
 
 def _done(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Whether each environment is done with this step, or each of its agents where the environment does not say."""
+    """Return whether each environment is done, bool ``[environments, 1]``.
+
+    If the environment has no common ``done``, the result has one column for each agent.
+    """
     root = stepped.get(("next", "done"), None)
     if root is not None:
         return _by_environment(env, root).any(1, keepdim=True).numpy()
@@ -166,14 +170,14 @@ def _done(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
 
 
 def _by_environment(env: EnvBase, values: Tensor) -> Tensor:
-    """``[environments, numbers of each]`` on the CPU."""
+    """Return ``values`` as ``[environments, values per environment]`` on the CPU."""
     return values.detach().cpu().reshape(env.batch_size.numel(), -1)
 
 
 def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> WeightsTarget:
-    """What weights are loaded into, by the names that they have in a collector."""
+    """Return the target of the weights, with the names that the tensors have in a collector."""
     modules: dict[str, nn.Module] = {_POLICY_PREFIX: policy} if isinstance(policy, nn.Module) else {}
-    # Paths of further models begin at TorchRL's collector, which has these two.
+    # Paths of further models start at TorchRL's collector, which has these two attributes.
     holder = SimpleNamespace(env=env, policy=policy)
     for path in config.models:
         module: Any = reduce(getattr, path.split("."), holder)

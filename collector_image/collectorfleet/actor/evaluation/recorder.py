@@ -1,4 +1,4 @@
-"""Records the first episodes of a rollout. What it cannot record costs the video, and never the episode."""
+"""Record the first episodes of a rollout. If recording fails, there is no video, and the episodes continue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from collectorfleet.messages import Recorded
 
 
 class EpisodeRecorder:
-    """Of one rollout: the episodes of the first ``count`` environments of a batch.
+    """The recording of one rollout: the episodes of the first ``count`` environments of a batch.
 
     If rendering takes longer than ``most_seconds``, the episodes continue and there is no video.
     """
@@ -32,7 +32,7 @@ class EpisodeRecorder:
         self._failure: str | None = None
 
     def see(self, observed: TensorDictBase, running: NDArray[np.bool_]) -> None:
-        """Note what the environments look like after a reset or a step.
+        """Record the frames of the environments after a reset or a step.
 
         ``running`` is bool ``[environments]``, True where the episode continues. If an episode has just ended, this
         frame is its last.
@@ -47,7 +47,7 @@ class EpisodeRecorder:
             return
         began = time.monotonic()
         try:
-            # An episode has the same result whether or not it is recorded.
+            # Rendering must not change the result of an episode, even if it draws random numbers.
             with unchanged_generators():
                 frames = self._frames.now(observed, rows)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (a renderer is anybody's code)
@@ -60,7 +60,7 @@ class EpisodeRecorder:
             self._fail(_too_slow(step + 1, self._seconds, self._most_seconds))
 
     def recorded(self) -> Recorded:
-        """Return the files, or why there are none. Blocks while they are encoded, for about a second."""
+        """Return the video files, or the reason why there are none. Blocks for about a second to encode them."""
         if self._failure is None:
             try:
                 return Recorded(tuple(encode(clip.frames) for clip in self._clips))
