@@ -1,1 +1,1 @@
-"""Parameters of environments that change while a collector lives."""
+"""Parameters of environments that change while a collector runs."""

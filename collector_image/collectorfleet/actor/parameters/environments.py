@@ -1,4 +1,4 @@
-"""All environments of a collector that take parameters, also those in processes of their own."""
+"""Give parameters to all environments of a collector, including environments in separate processes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from collectorfleet.messages import Parameters
 from collectorfleet.parameters import EnvironmentParameters
 from collectorfleet.torchrl_private.environments import environments_of
 
-# What processes of a ParallelEnv answer, by the names of attributes that are put there when they build.
+# Attributes of the environment in a process of a ParallelEnv. They are set when the process builds its environment.
 _OFFER: Final = "offer_environment_parameters"
 _ROWS: Final = "environment_parameters_rows"
 
 
 class ParameterizedEnvironments:
-    """Every environment in ``env``, in the order of the rows of its batch."""
+    """All environments in ``env``, in the order of the rows of its batch."""
 
     def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:
         self._env = env
@@ -32,7 +32,7 @@ class ParameterizedEnvironments:
         ]
 
     def offer(self, offered: Parameters) -> None:
-        """Give these to all; see :meth:`ParameterizedEnvironment.offer`."""
+        """Offer parameters to all environments, see :meth:`ParameterizedEnvironment.offer`."""
         for one in self._parts:
             one.offer(offered)
         there, rows = len(self.rows()), self._env.batch_size.numel()
@@ -44,11 +44,11 @@ class ParameterizedEnvironments:
 
     @property
     def has_processes(self) -> bool:
-        """Whether some are in processes, whose errors are told only by :meth:`rows`."""
+        """Whether some environments run in processes, whose errors only :meth:`rows` reports."""
         return any(isinstance(one, _InProcesses) for one in self._parts)
 
     def rows(self) -> list[Row]:
-        """What each row of the batch has by now."""
+        """Return the current parameters of each row of the batch."""
         found: list[Row] = []
         for one in self._parts:
             found += one.rows() if isinstance(one, _InProcesses) else [one.row()] * one.rows
@@ -56,11 +56,11 @@ class ParameterizedEnvironments:
 
 
 def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
-    """Have ``env``, which was built in a process of a ParallelEnv, take what :class:`_InProcesses` sends."""
+    """Make ``env`` answer the calls of :class:`_InProcesses`. It was built in a process of a ParallelEnv."""
     there: list[ParameterizedEnvironments] = []
 
     def environments() -> ParameterizedEnvironments:
-        # Not before: an environment in it may be a ParallelEnv, whose processes would be started.
+        # Built at the first call: building starts the processes of a ParallelEnv inside the environment.
         if not there:
             there.append(ParameterizedEnvironments(env, options, keeps_errors=True))
         return there[0]
@@ -74,14 +74,14 @@ def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
             return describe(error)
         return ""
 
-    # TorchRL calls attributes of the environment by name.
+    # TorchRL calls attributes of the environment in the process by name.
     answering: Any = env
     setattr(answering, _OFFER, offer)
     setattr(answering, _ROWS, lambda: environments().rows())
 
 
 class _InProcesses:
-    """The processes of a ParallelEnv."""
+    """The environments in the processes of a ParallelEnv."""
 
     def __init__(self, env: ParallelEnv) -> None:
         self._env = env

@@ -1,4 +1,4 @@
-"""One environment that takes parameters: when it is reset, or at once."""
+"""Give parameters to one environment at its next reset, or at once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from collectorfleet.torchrl_private.environments import RESET_KEY, gymnasium_of,
 
 
 class Row(NamedTuple):
-    """One environment of a batch.
+    """The state of one environment of a batch.
 
     Args:
-        version: of the parameters that it has, 0 for those that it was built with.
-        resets: how often it was reset since it takes parameters.
-        taken_at: which of these resets it took them at.
-        failure: what it raised instead of taking them; empty if it took them.
+        version: the version of its parameters. 0: the parameters that it was built with.
+        resets: the number of its resets since it first got parameters.
+        taken_at: the reset at which it took the current parameters, as a count of resets.
+        failure: the error that it raised when it took parameters; empty without an error.
     """
 
     version: int
@@ -34,10 +34,11 @@ class Row(NamedTuple):
 
 
 class ParameterizedEnvironment:
-    """An environment without others in it.
+    """An environment that takes parameters and contains no other environments.
 
-    Where it takes parameters at its resets, it is one environment and no batch: parts of a batch are reset at different
-    times. ``keeps_errors`` notes what the user's code raises in :class:`Row`, where an error would end a process.
+    With ``apply="reset"`` it must be a single environment, because the environments of a batch are reset at different
+    times. ``keeps_errors`` stores errors of the user's code in :class:`Row`. In a process, a raised error would end the
+    process.
     """
 
     def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:
@@ -54,10 +55,10 @@ class ParameterizedEnvironment:
         self._is_watched = False
 
     def offer(self, offered: Parameters) -> None:
-        """Take these at once, or at the next reset; they replace those that still wait.
+        """Take the parameters at once, or at the next reset. They replace parameters that still wait.
 
         Raises:
-            ParametersRefused: the environment has no way to take them.
+            ParametersRefused: the environment offers no way to set them.
         """
         if self._at_reset and (self.rows > 1 or is_vector(self._env)):
             raise ParametersRefused(
@@ -83,7 +84,7 @@ class ParameterizedEnvironment:
     def _take(self, offered: Parameters) -> None:
         if self._taker is not None:
             with calling(Origin.PARAMETERS):
-                # Whoever changes a list in it changes nobody else's.
+                # The environment gets copies, so that a change of a list in it does not affect other environments.
                 self._taker.take(copy.deepcopy(dict(offered.values)))
         self._taken, self._taken_at = offered, self._resets
 
@@ -96,14 +97,17 @@ class ParameterizedEnvironment:
 
     # ---------------------------------------------------------------- resets
     def _watch(self) -> None:
-        """Notice resets, whoever asks for them; what is called is not replaced, so nothing of it is hidden."""
+        """Wrap the reset method on the instance, to count all resets and to set parameters before a reset.
+
+        The wrapper calls the original method, so resets behave as before.
+        """
         if self._is_watched:
             return
         self._is_watched = True
         env: Any = self._env
         if self._options.through == Through.RESET_OPTIONS:
             self._give_options()
-        # Loops of our own call an environment of Gymnasium without TorchRL's wrapper.
+        # The fast loop calls an environment of Gymnasium without TorchRL's wrapper.
         owner, name = (gymnasium_of(env), "reset") if _is_gymnasium(env) else (env, RESET_KEY)
         reset = getattr(owner, name)
 
@@ -118,7 +122,7 @@ class ParameterizedEnvironment:
         setattr(owner, name, watched)
 
     def _give_options(self) -> None:
-        """Give options to the innermost reset: wrappers on the way may drop them, or not reset at all."""
+        """Pass options to the innermost reset, because wrappers may drop the options or skip the reset."""
         inner = innermost(self._env)
         reset = inner.reset
 

@@ -1,4 +1,4 @@
-"""Which parameters each frame of a rollout was made with."""
+"""Find the version of the environment parameters of each frame in a rollout."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from collectorfleet.torchrl_private.collectors import carrier_of
 
 
 class ParameterStamps:
-    """The parameters of a collector's environments, and what its frames say of them.
+    """The parameters of a collector's environments, and the versions in its frames.
 
-    Parameters change between two rollouts only. So each row of a rollout has at most two versions. A row counts its
-    resets, and each reset begins a trajectory. Frames have the newest version from the trajectory on whose reset took
-    it.
+    Parameters are offered only between two rollouts. So each row of a rollout has at most two versions. Each row counts
+    its resets, and each reset begins a trajectory. The newest version applies from the trajectory whose reset took it.
     """
 
     def __init__(self, collector: Any, options: EnvironmentParameters) -> None:
@@ -31,15 +30,15 @@ class ParameterStamps:
         self._options = options
         self._environments: ParameterizedEnvironments | None = None
         self._newest = 0
-        self._rows: list[Row] = []  # before the rollout
+        self._rows: list[Row] = []  # state before the rollout
         self._ids = torch.empty(0)  # the trajectory of each row before the rollout
-        self.is_settled = True  # whether all rows have the newest
+        self.is_settled = True  # whether all rows have the newest version
 
     def offer(self, offered: Parameters) -> None:
-        """Have the environments take these.
+        """Offer parameters to the environments.
 
         Raises:
-            ParametersRefused: an environment has no way to take them.
+            ParametersRefused: an environment offers no way to set them.
         """
         with calling(Origin.PARAMETERS):
             if self._environments is None:
@@ -49,7 +48,7 @@ class ParameterStamps:
         self.is_settled = self._options.apply == Apply.STEP
 
     def begin_rollout(self) -> None:
-        """The next rollout begins now."""
+        """Note the state of each environment before a rollout."""
         if not self.is_settled:
             self._rows = self._rows_now()
             self._ids = self._trajectories()
@@ -58,12 +57,12 @@ class ParameterStamps:
         """Return the version of all frames, or int64 ``[*batch.shape]`` if they differ.
 
         Raises:
-            ParametersRefused: resets and trajectories are not the same, so that frames cannot tell. Or an environment
-                in a process has other parameters by now.
+            ParametersRefused: the number of resets differs from the number of trajectories, so the versions are
+                uncertain. Or an environment in a process has lost its parameters.
         """
         if self.is_settled:
             if self._environments is not None and self._environments.has_processes:
-                self._rows_now()  # a later reset may have taken the parameters away
+                self._rows_now()  # a later reset may have replaced the parameters
             return self._newest
         with calling(Origin.PARAMETERS):
             after = self._rows_now()
@@ -82,7 +81,7 @@ class ParameterStamps:
 
     @property
     def oldest(self) -> int:
-        """The oldest version that an environment still has."""
+        """The oldest version that an environment still uses."""
         return self._newest if self.is_settled else min(row.version for row in self._rows_now())
 
     def _rows_now(self) -> list[Row]:
@@ -99,10 +98,10 @@ class ParameterStamps:
 
 
 def _ordinals(ids: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-    """Of each frame ``[rows, steps]``, the number of trajectories that began before it in the rollout, in its row.
+    """Return the number of trajectories that began in each frame's row up to this frame, ``[rows, steps]``.
 
-    Also how many began in each row, with the one that the next rollout goes on with. A frame with the id -1 is missing:
-    its rollout was cut short.
+    Also return how many began in each row, including the trajectory that the next rollout continues. Frames with the id
+    -1 are missing, because their rollout was cut short.
     """
     ordinals = torch.empty_like(ids)
     begun = torch.empty(len(ids), dtype=torch.int64)

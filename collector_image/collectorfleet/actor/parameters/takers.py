@@ -1,4 +1,4 @@
-"""How one environment takes parameters: by a method, by attributes, or by the options of its reset."""
+"""Set the parameters of one environment by a method or by attributes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _WAYS: Final = (
     "give it a method set_parameters(**parameters) or attributes of these names, or read reset(options=...) and use "
     "through='reset_options'"
 )
-# What Gymnasium and its wrappers keep for themselves.
+# Attributes that Gymnasium and its wrappers use, so they cannot be parameters.
 _GYMNASIUMS: Final = frozenset(
     {"observation_space", "action_space", "spec", "metadata", "render_mode", "np_random", "np_random_seed", "env"}
 )
 
 
 class ParametersRefused(TypeError):
-    """An environment does not take parameters, or does not keep them."""
+    """An environment rejects parameters, or does not keep them."""
 
 
 def _nothing(_: Mapping[str, Any]) -> None:
@@ -33,7 +33,10 @@ def _nothing(_: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Taker:
-    """``take`` gives an environment its parameters. ``check`` raises ParametersRefused if it has others by now."""
+    """Sets the parameters of an environment (``take``), and checks that they are still set (``check``).
+
+    ``check`` raises ParametersRefused if the environment has other values.
+    """
 
     take: Callable[[Mapping[str, Any]], None]
     check: Callable[[Mapping[str, Any]], None] = _nothing
@@ -52,14 +55,14 @@ def find_taker(env: EnvBase, through: Through, names: Iterable[str]) -> Taker:
             return Taker(lambda values: owner.set_parameters(**values))
         if through is Through.SET_PARAMETERS:
             raise ParametersRefused(f"environment {name_of(env)} has no method set_parameters; {_WAYS}")
-    # TorchRL's wrapper has attributes of its own, which nobody means.
+    # The attributes of TorchRL's wrapper itself are no parameters.
     attributes = _Attributes(name_of(env), layers[1:] or layers)
     attributes.require(names, "no method set_parameters and " if through is Through.AUTO else "")
     return Taker(attributes.assign, attributes.check)
 
 
 def name_of(env: EnvBase) -> str:
-    """Return how messages call an environment: by the class of what TorchRL wraps, if it wraps something."""
+    """Return the name of an environment in messages: the class of the innermost environment."""
     return type(list(_layers(env))[-1]).__qualname__
 
 
@@ -121,17 +124,17 @@ class _Attributes:
 
 
 def _layers(env: EnvBase) -> Iterator[Any]:
-    """TorchRL's environment and all that it wraps, the outermost first."""
+    """Yield TorchRL's environment and all environments inside it, the outermost first."""
     yield env
     inner = wrapped_by(env)
     while inner is not None:
         yield inner
-        # Wrappers of Gymnasium have it, and those of other libraries.
+        # Wrappers of Gymnasium and of other libraries keep the inner environment in this attribute.
         inner = getattr(inner, "__dict__", {}).get("env")
 
 
 def _has(layer: Any, name: str) -> bool:
-    """Whether this layer itself has the attribute, whatever an inner one has."""
+    """Return whether this layer itself has the attribute. Attributes of inner layers do not count."""
     if name in getattr(layer, "__dict__", {}) or any(name in vars(kind) for kind in type(layer).__mro__):
         return True
     kept = ("_buffers", "_parameters", "_modules") if isinstance(layer, EnvBase) else ()
