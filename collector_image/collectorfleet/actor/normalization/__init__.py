@@ -1,1 +1,1 @@
-"""Statistics that the environment of a collector keeps: found, read, loaded, or refused by name."""
+"""Find, read and load the statistics of a collector's environment, and reject unsupported statistics by name."""

@@ -1,7 +1,7 @@
-"""The normalization of a collector's environment: what the driver asks of it, and has it load.
+"""The normalization of a collector's environment, which the driver reads and replaces.
 
-A version's statistics replace the present ones. The steps seen since then are the contribution of the collector. The
-next answer brings it to the driver, once, wherever the environment continues.
+Statistics of a version replace the present statistics. The steps since then are the contribution of the collector. The
+next answer carries the contribution to the driver once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from collectorfleet.normalization import Array, Normalization, Running, merged
 
 
 class EnvironmentNormalization:
-    """Any thread, but not while the environment takes a step. ``begun`` is what it begins with."""
+    """The statistics of one collector's environments. ``begun`` has the initial statistics.
+
+    Any thread may use it, but not while the environment takes a step.
+    """
 
     def __init__(self, kept: Mapping[str, list[Kept]]) -> None:
         self._kept = kept
@@ -32,19 +35,22 @@ class EnvironmentNormalization:
 
     @classmethod
     def of(cls, env: EnvBase, *, constants: bool) -> EnvironmentNormalization | None:
-        """None if it keeps nothing; ``constants`` says whether those count. Raises InvalidOption, see :func:`find`."""
+        """Return the normalization of ``env``, or None without statistics. Raises InvalidOption, see :func:`find`.
+
+        ``constants``: whether constants are included.
+        """
         kept = {name: those for name, those in find(env).items() if those[0].runs or constants}
         return cls(kept) if kept else None
 
     def now(self) -> Normalization:
-        """As it is, of the first of several environments."""
+        """Return the current statistics. If several environments have them, the values come from the first one."""
         return {name: those[0].read() for name, those in self._kept.items()}
 
     def load(self, snapshot: snapshots.Snapshot) -> str:
-        """Put statistics into the environments, in place; returns the digest of what they then have.
+        """Load statistics into the environments in place. Return the digest of the loaded statistics.
 
         Raises:
-            ValueError: they are those of another environment; nothing was changed then.
+            ValueError: the statistics belong to another environment. The environments are unchanged in this case.
         """
         given = codec.decode(snapshot)
         if given.keys() != self._kept.keys():
@@ -62,10 +68,10 @@ class EnvironmentNormalization:
         return snapshots.digest(codec.encode(proofs).arrays)
 
     def contribution(self) -> Normalization | None:
-        """What was seen since the last call, once; None if that is nothing.
+        """Return the statistics of the steps since the last call, or None without new steps.
 
         Raises:
-            ValueError: the environment returned what is not finite.
+            ValueError: the environment returned a value that is not finite.
         """
         with self._lock:
             self._note_contribution()
@@ -79,7 +85,7 @@ class EnvironmentNormalization:
         return found or None
 
     def restart(self) -> None:
-        """Somebody else loaded a state: what it has is nobody's contribution."""
+        """Take the present statistics as the new base, after a loaded state has replaced them."""
         with self._lock:
             self._base = self._read()
 
@@ -97,10 +103,10 @@ class EnvironmentNormalization:
 
 
 def load(env: EnvBase, normalization: Normalization) -> None:
-    """Put statistics into an environment of this process.
+    """Load statistics into an environment of this process.
 
     Raises:
-        InvalidOption: it keeps others, or some that cannot be read here.
+        InvalidOption: the environment keeps different statistics, or statistics that cannot be read.
     """
     kept = find(env)
     learnt = {name for name, those in kept.items() if not isinstance(those[0], OfConstants)}
@@ -115,5 +121,5 @@ def load(env: EnvBase, normalization: Normalization) -> None:
 
 
 def differ(sums: Mapping[str, Array], travelled: Running) -> bool:
-    """Return whether what an environment has is not what travelled."""
+    """Return whether the loaded sums differ from the sent sums. Loaded sums that match are the same objects."""
     return any(sums[name] is not value for name, value in travelled.sums.items())

@@ -1,4 +1,4 @@
-"""Which statistics an environment keeps, wherever in it they are; what cannot be carried is refused by name."""
+"""Find the statistics of an environment at any depth. Reject unsupported statistics by name."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ _INSTEAD: Final = "freeze the transform (freeze()), or make it constant (to_obse
 
 
 def find(env: EnvBase) -> dict[str, list[Kept]]:
-    """All that is kept, by name. Environments that are made alike and stepped together keep theirs under one name.
+    """Return all statistics of an environment by name.
+
+    Equal environments that step together, as in a SerialEnv, have their statistics under one name.
 
     Raises:
-        InvalidOption: there are statistics that cannot be read here.
+        InvalidOption: the environment has statistics that cannot be read.
     """
     found: dict[str, list[Kept]] = {}
     for name, kept in _in(env, ""):
         there = found.setdefault(name, [])
-        # Environments of one EnvCreator share their memory: what is kept there is kept once.
+        # Environments of one EnvCreator share the memory of their statistics, so the memory is listed once.
         if all(other.identity != kept.identity for other in there):
             there.append(kept)
     return found
 
 
 def built_without(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
-    """Build an environment of a process of its own, where nothing that runs can be carried.
+    """Build an environment in a separate process, which cannot share running statistics with the fleet.
 
     Raises:
         InvalidOption: its transforms keep running statistics.
@@ -56,7 +58,10 @@ def transforms_of(env: EnvBase) -> Iterator[Transform]:
 
 
 def _in(env: EnvBase, place: str) -> Generator[tuple[str, Kept], None, int]:
-    """Returns how many transforms there are, the inner ones first, so that names are those of one environment alone."""
+    """Yield the statistics by name. Return the number of transforms.
+
+    Inner transforms come first, so that names do not depend on the environments around them.
+    """
     index = 0
     match env:
         case TransformedEnv():
@@ -100,7 +105,10 @@ def _refuse_unknown(transform: Transform) -> None:
 
 
 def _look_into_processes(env: ParallelEnv) -> None:
-    """Processes show nothing of their environments, so one of each kind is built here, looked at and closed."""
+    """Reject running statistics in processes.
+
+    Processes do not show their environments, so this function builds one of each kind here and closes it.
+    """
     count = 1 if are_alike(env) else env.num_workers
     for create, arguments in list(zip(env.create_env_fn, env.create_env_kwargs, strict=True))[:count]:
         one = create(**arguments)

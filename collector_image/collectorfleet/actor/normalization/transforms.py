@@ -1,4 +1,4 @@
-"""What TorchRL's transforms keep of one key, each under one interface: :class:`Kept`."""
+"""The statistics that a transform keeps for one key, behind one interface: :class:`Kept`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from collectorfleet.torchrl_private.transforms import (
 
 
 class Kept(Protocol):
-    """``runs``: it changes while the environment goes on. Those that share memory have one ``identity``."""
+    """Statistics of one key of a transform.
+
+    ``runs`` is True if the statistics change with each step. Statistics that share memory have the same ``identity``.
+    """
 
     runs: bool
 
@@ -32,11 +35,14 @@ class Kept(Protocol):
     def read(self) -> Running: ...
 
     def load(self, running: Running) -> dict[str, Array]:
-        """Make it ``running``; returns the sums that are there now, which are equal to the bit unless it went wrong."""
+        """Set the statistics to ``running``. Return the loaded sums: the given objects if every bit matches."""
 
 
 class OfVecNormV2:
-    """Means that fade; with decay 1, means of all, which are sums once they are multiplied by their number."""
+    """Statistics of VecNormV2: means with exponential decay.
+
+    With decay 1 they are means of all steps. Times the number of updates, these means are sums.
+    """
 
     def __init__(self, transform: Any, key: Any) -> None:
         self._transform = transform
@@ -70,7 +76,10 @@ class OfVecNormV2:
 
 
 class OfVecNorm:
-    """Sums that fade, and their number, which fades too: how many updates there were is counted beside it."""
+    """Statistics of VecNorm: sums and their count, all with exponential decay.
+
+    The count decays as well, so the number of updates is counted separately.
+    """
 
     _NAMES = ("sum", "ssq", "count")
 
@@ -111,7 +120,7 @@ class OfVecNorm:
 
 
 class _Counted:
-    """Updates of a VecNorm, by key."""
+    """An update method of VecNorm that counts its calls by key."""
 
     def __init__(self, update: Any) -> None:
         self._update = update
@@ -124,7 +133,7 @@ class _Counted:
 
 
 class OfConstants:
-    """What never changes by itself."""
+    """Constants of a transform, which do not change with steps."""
 
     runs = False
 
@@ -137,7 +146,7 @@ class OfConstants:
 
     @property
     def _tensors(self) -> dict[str, Tensor]:
-        # Not kept: a transform that moves to another device has others.
+        # Read at each call: a transform that moves to another device gets other tensors.
         return {name: getattr(self._transform, name) for name in self._names}
 
     def read(self) -> Running:
@@ -149,7 +158,7 @@ class OfConstants:
 
 
 class OfUsers:
-    """What a transform of the user's gives and takes itself, see ``docs/normalization.md``."""
+    """Statistics of a user's transform, which reads and loads them itself, see ``docs/normalization.md``."""
 
     def __init__(self, transform: Any) -> None:
         self._transform = transform
@@ -172,13 +181,13 @@ class OfUsers:
 
 
 def kept_by(transform: Transform) -> dict[str, Kept]:
-    """What a transform keeps, by its keys; nothing of one that normalizes nothing, or in a way that is not known."""
+    """Return the statistics of a transform by key; empty for a transform without statistics or of an unknown kind."""
     match transform:
         case VecNormV2(stateful=True):
             start_vec_norm_v2(transform, transform.parent.fake_tensordict().get("next"))
             return {_name(key): OfVecNormV2(transform, key) for key in transform.in_keys}
         case VecNorm():
-            # Keys that the environment does not have are no mistake of it.
+            # TorchRL allows keys that the environment does not have.
             there = transform.parent.fake_tensordict().get("next").keys(include_nested=True)
             return {_name(key): OfVecNorm(transform, key) for key in transform.in_keys if key in there}
         case ObservationNorm(initialized=True) | RewardScaling():
@@ -189,7 +198,7 @@ def kept_by(transform: Transform) -> dict[str, Kept]:
 
 
 def _name(key: Any) -> str:
-    """Of one key, which may be nested, or of several."""
+    """Return the name of one key, which may be nested, or of several keys."""
     if isinstance(key, list):
         return ",".join(map(_name, key))
     return key if isinstance(key, str) else "/".join(key)
@@ -201,7 +210,7 @@ def _numbers(tensor: Tensor) -> Array:
 
 
 def _written(tensor: Tensor, value: Array, travelled: Array) -> Array:
-    """Copy ``value`` into ``tensor``. Returns what travelled if it is there now, as exactly as the tensor can be."""
+    """Copy ``value`` into ``tensor``. Return ``travelled`` if the copy matches in that dtype, else its values."""
     expected = torch.from_numpy(np.asarray(value)).to(tensor.dtype)
     with torch.no_grad():
         tensor.copy_(expected)
