@@ -1,1 +1,1 @@
-"""A simulator that a collector starts beside its environment, in a process of its own, and ends with itself."""
+"""A simulator that a collector starts as a separate process for its environment, and stops when the collector ends."""

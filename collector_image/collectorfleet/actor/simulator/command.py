@@ -1,4 +1,4 @@
-"""What is run for a set of ports: the arguments with numbers in place of names. Pure."""
+"""Build the simulator's arguments, environment variables and addresses from its ports. No I/O."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _HOST = "127.0.0.1"
 def arguments(command: Sequence[str], ports: Mapping[str, int]) -> list[str]:
     """Return ``command`` with ``{name}`` replaced by the port of that name, and ``{python}`` by this interpreter.
 
-    Other braces stay as they are: arguments may be JSON, or a script of a shell.
+    Other braces do not change, because arguments may be JSON or a shell script.
     """
     values = {PYTHON: sys.executable} | {name: str(port) for name, port in ports.items()}
     return [_filled_in(argument, values) for argument in command]
 
 
 def variables(ports: Mapping[str, int]) -> dict[str, str]:
-    """Return the environment variables that say the ports: ``PORT_GAME_STATE`` for ``game-state``."""
+    """Return the environment variables with the ports: ``PORT_GAME_STATE`` for ``game-state``."""
     return {f"PORT_{name.upper().replace('-', '_')}": str(port) for name, port in ports.items()}
 
 
 def addresses(ports: Mapping[str, int]) -> dict[str, str]:
-    """Return what the factory gets."""
+    """Return the addresses for the environment factory, such as ``127.0.0.1:40123``, by name."""
     return {name: f"{_HOST}:{port}" for name, port in ports.items()}
 
 

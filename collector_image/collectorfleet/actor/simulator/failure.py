@@ -1,4 +1,4 @@
-"""How a simulator failed, in one sentence with its last lines. Pure."""
+"""Describe the failure of a simulator in one sentence with its last lines of output. No I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_NAME: Final = 80
 
 
 class SimulatorFailed(RuntimeError):
-    """A simulator did not start, ended, or does not answer: an error of the environment that needs it."""
+    """A simulator did not start, ended, or does not answer. The error counts as an error of the environment."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)
@@ -24,7 +24,10 @@ class SimulatorFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Exit:
-    """How a simulator ended: ``code`` is negative for a signal, as Python has it. Without a code, ``how`` says it."""
+    """The end of a simulator.
+
+    ``code`` is negative for a signal, as in Python's ``subprocess``. If ``code`` is None, ``how`` describes the end.
+    """
 
     code: int | None
     tail: Sequence[str] = field(default_factory=tuple)
@@ -47,13 +50,13 @@ def _signal_name(number: int) -> str:
 
 
 def name_of(arguments: Sequence[str]) -> str:
-    """Return how messages call a simulator: by its program, because arguments may be secrets."""
+    """Return the name of a simulator in messages. The name has only the program, because arguments may be secrets."""
     program = arguments[0]
     return f"simulator `{program if len(program) <= _LONGEST_NAME else program[: _LONGEST_NAME - 3] + '...'}`"
 
 
 def last_lines(tail: Sequence[str]) -> str:
-    """Return the end of what it printed, for the end of a sentence."""
+    """Return the last lines of output as the end of a sentence."""
     if not tail:
         return "it printed nothing"
     cut = (line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..." for line in tail[-_LAST_LINES:])

@@ -10,7 +10,7 @@ from typing import Final
 
 from collectorfleet.errors import InvalidOption
 
-# The keyword argument of a factory that gets the addresses.
+# The keyword argument of the environment factory for the addresses.
 ADDRESSES: Final = "process"
 # The placeholder for the collector's own interpreter.
 PYTHON: Final = "python"
@@ -21,14 +21,14 @@ _PORT_NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,13}[a-z0-9])?")
 class SimulatorProcess:
     """A simulator that each collector starts in its own container before it builds its environment.
 
-    The factory of the environment gets the addresses as ``process={"grpc": "127.0.0.1:40123"}``.
+    The environment factory gets the addresses as ``process={"grpc": "127.0.0.1:40123"}``.
 
     Args:
-        command: program and arguments. ``{grpc}`` becomes the number of the port ``grpc``, and ``{python}`` becomes
-            the collector's Python. The environment variable ``PORT_GRPC`` has the number as well.
+        command: program and arguments. ``{grpc}`` becomes the number of the port ``grpc``, and ``{python}`` becomes the
+            collector's Python. The environment variable ``PORT_GRPC`` has the number as well.
         ports: names of TCP ports of the loopback interface, of up to 15 lower-case letters, digits and ``-``. Each
-            simulator gets free ports of its own.
-        ready_timeout: how long the simulator may take to listen on all of its ports.
+            simulator gets its own free ports.
+        ready_timeout: the time that the simulator may take to listen on all of its ports.
 
     Raises:
         InvalidOption: a value that cannot work.
@@ -62,13 +62,14 @@ class SimulatorProcess:
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator, and how long the driver waits for the collector that has it.
+    """A simulator, and the times that the driver waits for its collector.
 
     Args:
-        process: what is started.
-        build_seconds: how long the driver waits for the environment to be built.
-        first_request_seconds: the same for the first rollout. Episodes of evaluators have a deadline of their own.
-        request_seconds: the same for each later rollout.
+        process: the simulator to start.
+        build_seconds: the time that the driver waits until the environment is built.
+        first_request_seconds: the time that the driver waits for the first rollout. Episodes of evaluators have a
+            separate deadline.
+        request_seconds: the time that the driver waits for each later rollout.
     """
 
     process: SimulatorProcess

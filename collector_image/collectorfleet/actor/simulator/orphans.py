@@ -1,4 +1,4 @@
-"""Reap supervisors of simulators whose collector ended before them. Linux."""
+"""Reap supervisors of simulators whose collector has ended first. Linux only."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _LOOK_SECONDS: Final = 5.0
 
 
 def reap_supervisors_as_init() -> None:
-    """Reap, for the life of this process, supervisors that the kernel gives to it as process 1 of a container.
+    """Start to reap orphaned supervisors if this process is process 1 of a container, which adopts them.
 
-    Returns at once. Waits for no other child, because subprocess and multiprocessing wait for theirs.
+    Returns at once. A thread reaps until this process ends. It does not wait for other children, because subprocess and
+    multiprocessing wait for theirs.
     """
     if os.getpid() == 1:
         start_to_reap()
@@ -38,7 +39,7 @@ def _ended_supervisors() -> list[int]:
     own, found = os.getpid(), []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            # Number, name in parentheses, state, parent.
+            # The fields are: pid, name in parentheses, state, parent.
             before, _, after = Path("/proc", entry, "stat").read_bytes().rpartition(b")")
             state, parent = after.split()[:2]
             if state == b"Z" and int(parent) == own and before.partition(b"(")[2] == PROCESS_NAME:

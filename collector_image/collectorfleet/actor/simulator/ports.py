@@ -1,4 +1,4 @@
-"""Free TCP ports of the loopback interface, and which of them something listens on. Linux."""
+"""Find free TCP ports of the loopback interface, and the sockets that listen on them. Linux only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 
 _TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
 _LISTENS: Final = "0A"
-# 127.0.0.1 and all addresses, as the kernel writes them: four bytes in the order of a little-endian machine.
+# 127.0.0.1 and the wildcard addresses in the kernel's notation, on a little-endian machine.
 _REACHED_BY_LOOPBACK: Final = {
     "0100007F",
     "00000000",
@@ -23,7 +23,7 @@ _TRIES: Final = 100
 
 @dataclass(frozen=True)
 class Reservation:
-    """Free ports by name. Collectors of the same machine take no port of it as long as one of ``sockets`` is open."""
+    """Free ports by name. Other collectors on this machine do not use these ports while one of ``sockets`` is open."""
 
     ports: Mapping[str, int]
     sockets: Sequence[socket.socket]
@@ -34,7 +34,7 @@ class Reservation:
 
 
 def reserve(names: Iterable[str]) -> Reservation:
-    """Find a free port for each name. Raises OSError if there is none."""
+    """Reserve a free port for each name. Raises OSError if no port is free."""
     found: dict[str, int] = {}
     sockets: list[socket.socket] = []
     with contextlib.ExitStack() as until_all_are_found:
@@ -54,10 +54,10 @@ def reserve(names: Iterable[str]) -> Reservation:
 
 
 def are_free(ports: Iterable[int]) -> bool:
-    """Whether a server could listen on each of them now."""
+    """Return whether a server could listen on each port now."""
     for port in ports:
         with socket.socket() as probe:
-            # Connections of a server that has ended do not count, as for most servers.
+            # Most servers set this option too, and then ignore old connections of an ended server.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
@@ -69,7 +69,8 @@ def are_free(ports: Iterable[int]) -> bool:
 def listeners(ports: Iterable[int]) -> dict[int, set[int]]:
     """Return the inodes of the sockets that listen on each port.
 
-    Reads the kernel's table: a server that takes one connection would take that of a probe for its client.
+    Reads the kernel's table instead of connecting. A server that accepts one connection would take the probe for its
+    client.
     """
     found: dict[int, set[int]] = {port: set() for port in ports}
     for table in _TABLES:
@@ -90,10 +91,10 @@ def _listening(table: Path) -> list[tuple[int, int]]:
 
 
 def _marked(port: int) -> socket.socket | None:
-    """Hold the name of the port among collectors of this machine; None: another does.
+    """Reserve the port among collectors of this machine. Return None if another collector has reserved it.
 
-    The kernel frees an abstract name with the last process that has it, and separates names as it separates ports:
-    by network namespace.
+    The reservation is an abstract socket name. The kernel frees the name when the last process with the socket ends.
+    Each network namespace has its own names, as it has its own ports.
     """
     name = socket.socket(socket.AF_UNIX)
     try:

@@ -1,4 +1,4 @@
-"""One process of a simulator, as the collector has it: its supervisor is another process, which ends it."""
+"""Control one simulator from the collector. A separate supervisor process runs and ends the simulator."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from typing import Any, Final
 from collectorfleet.actor.simulator.failure import Exit
 
 _SUPERVISOR: Final = str(Path(__file__).with_name("supervisor.py"))
-# Between SIGTERM and SIGKILL.
+# The time between SIGTERM and SIGKILL.
 GRACE_SECONDS: Final = 5.0
 _TAIL_SECONDS: Final = 2.0
 
 
 class SimulatorProcess:
-    """A simulator that runs. It ends with :meth:`stop`, and with this process, however that ends.
+    """A running simulator. It ends with :meth:`stop` or with this process, even if this process is killed.
 
-    ``held`` are sockets that stay open until it has ended. Raises OSError if there can be no process.
+    ``held`` are sockets that stay open until the simulator has ended. Raises OSError if the process cannot be started.
     """
 
     def __init__(self, arguments: Sequence[str], variables: Mapping[str, str], held: Sequence[socket.socket]) -> None:
         self.ended = threading.Event()
         self.exit: Exit | None = None
-        # The process whose descendants are the simulator; None: the program has not started.
+        # The process id of the supervisor, the ancestor of the simulator. None: the program has not started.
         self.supervisor: int | None = None
         self._tail: Sequence[str] = ()
         self._has_tail = threading.Event()
@@ -41,7 +41,7 @@ class SimulatorProcess:
         passed = [theirs.fileno(), *([pidfd] if pidfd >= 0 else []), *(one.fileno() for one in held)]
         words = [theirs.fileno(), pidfd, GRACE_SECONDS]
         try:
-            # Isolated: a module of the user's in the working folder may have the name of one of Python's.
+            # Isolated mode: a module in the working directory may have the name of a standard module.
             launcher = subprocess.Popen(
                 [sys.executable, "-I", "-S", _SUPERVISOR, *map(str, words), *arguments],
                 env={**os.environ, **variables},
@@ -50,7 +50,7 @@ class SimulatorProcess:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-            launcher.wait()  # the supervisor is its child
+            launcher.wait()  # the launcher exits once it has forked the supervisor
         except BaseException:
             self._control.close()
             raise
@@ -61,7 +61,7 @@ class SimulatorProcess:
         threading.Thread(target=self._hear, name="simulator", daemon=True).start()
 
     def tail(self) -> Sequence[str]:
-        """Return the last lines that it printed; blocks for a moment."""
+        """Return the last lines of the simulator's output. Blocks for at most 2 seconds."""
         if self.exit is None:
             self._has_tail.clear()
             with contextlib.suppress(OSError):
@@ -70,7 +70,7 @@ class SimulatorProcess:
         return self._tail if self.exit is None else self.exit.tail
 
     def stop(self) -> None:
-        """Have it ended; returns at once."""
+        """Make the supervisor end the simulator. Returns at once."""
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)
 
@@ -101,7 +101,7 @@ class SimulatorProcess:
 
 
 def _pidfd() -> int:
-    """Return what tells a supervisor that this process has ended, though processes that it forked live; -1: nothing."""
+    """Return a file descriptor that shows a supervisor the end of this process, also if its forks live on. -1: none."""
     try:
         pidfd = os.pidfd_open(os.getpid())
     except OSError:  # an old kernel
@@ -113,9 +113,9 @@ _controls: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 
 def _let_go() -> None:
-    # A fork that lives longer than this process would keep the simulator alive.
+    # A fork that outlives this process would keep the simulator alive.
     for control in list(_controls):
-        # Not by its close(), which waits for the reader: threads do not come along.
+        # The socket's close() would wait for the reader thread, which does not exist in a fork.
         with contextlib.suppress(OSError):
             os.close(control.detach())
 

@@ -1,4 +1,4 @@
-"""Which sockets the processes of a simulator have open. Linux."""
+"""Find the sockets that the processes of a simulator have open. Linux only."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
 
 
 def open_sockets(ancestor: int) -> set[int] | None:
-    """Return the inodes of the sockets of all descendants of a process; None: those of one cannot be read.
+    """Return the inodes of the sockets of all descendants of a process, or None if one process cannot be read.
 
-    The kernel hides them for programs with another user or with capabilities of their own.
+    The kernel hides the sockets of programs that run as another user or with additional capabilities.
     """
     found: set[int] = set()
     for pid in _descendants(ancestor):
@@ -22,7 +22,7 @@ def open_sockets(ancestor: int) -> set[int] | None:
             found |= _sockets(pid)
         except PermissionError:
             return None
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
     return found
 
@@ -31,9 +31,9 @@ def _descendants(ancestor: int) -> list[int]:
     children: defaultdict[int, list[int]] = defaultdict(list)
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
-            # The name of a program, in parentheses, may have spaces.
+            # The program name in parentheses may contain spaces.
             parent = int(Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()[1])
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         children[parent].append(int(entry))
     found = [*children[ancestor]]
@@ -48,7 +48,7 @@ def _sockets(pid: int) -> set[int]:
     for entry in os.listdir(folder):
         try:
             match = _SOCKET.fullmatch(os.readlink(f"{folder}/{entry}"))
-        except FileNotFoundError:  # it was closed
+        except FileNotFoundError:  # the file was closed
             continue
         if match:
             found.add(int(match[1]))

@@ -23,7 +23,7 @@ _NO_PORT: Final = re.compile(r"address (is )?already in use|EADDRINUSE|errno (48
 
 
 class PortTaken(SimulatorFailed):
-    """Another process took a port between its choice and its use."""
+    """Another process took a port before the simulator could use it."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,15 @@ class Started:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """What the factory gets."""
+        """The addresses for the environment factory, by name."""
         return addresses(self.ports)
 
 
 def start(asked: SimulatorProcess) -> Started:
-    """Start it, with other ports if another process takes one meanwhile. Blocks until its ports are open.
+    """Start a simulator, and block until its ports are open. If another process takes a port, try other ports.
 
-    Raises SimulatorFailed: it ended, or its ports did not open in time. The simulator is stopped then.
+    Raises SimulatorFailed if the simulator ended, or if its ports did not open in time. A simulator that still runs is
+    stopped.
     """
     if sys.platform != "linux":
         raise SimulatorFailed(
@@ -86,7 +87,7 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
         closed = [one for one, port in chosen.items() if not found.get(port, set()) - foreign]
         if not closed:
             return
-        # Twice, because processes begin and end while they are looked at.
+        # Seen twice, because processes may begin and end during one look.
         taken = [chosen[one] for one in closed if found.get(chosen[one], set()) & before]
         if taken:
             raise PortTaken(f"{name}: another program listens on port {taken[0]}; {last_lines(process.tail())}")
@@ -103,12 +104,12 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
 
 
 def _foreign(found: Mapping[int, set[int]], process: Process) -> set[int]:
-    """Return those of the listening sockets that no process of the simulator has open."""
+    """Return the listening sockets that no process of the simulator has open."""
     inodes = {inode for listening in found.values() for inode in listening}
     if not inodes or process.supervisor is None:
         return inodes
     own = open_sockets(process.supervisor)
-    # Each listener counts as that of a simulator whose sockets cannot be read.
+    # If the sockets of the simulator cannot be read, each listener counts as part of the simulator.
     return set() if own is None else inodes - own
 
 

@@ -1,11 +1,12 @@
-"""Runs one simulator for a collector, and ends it with all of its descendants once the collector is gone.
+"""Run one simulator for a collector, and end it with all of its descendants once the collector has ended.
 
-A program of its own, of the standard library alone. The collector may end by SIGKILL, with a step of its environment
-under way, so whatever ends the simulator has to live in another process. It is no child of the collector: Ray kills the
-children of a worker that it ends.
+This module is a separate program that uses only the standard library. The collector may end by SIGKILL during a step of
+its environment, so another process has to end the simulator. The supervisor is no child of the collector, because Ray
+kills the children of a worker that it ends.
 
 Arguments: the file descriptor of the control socket, a pidfd of the collector, the seconds between SIGTERM and SIGKILL,
-and the command. The pidfd is -1 if the kernel has none. Collector and supervisor exchange one JSON object in each line.
+and the command. The pidfd is -1 if the kernel has no pidfds. Collector and supervisor exchange one JSON object per
+line.
 """
 
 from __future__ import annotations
@@ -56,19 +57,19 @@ def _text(line: bytes) -> str:
 
 
 def _last_part(line: bytes) -> bytes:
-    """Return what stays of a line whose parts overwrite each other, as those of a progress bar do."""
+    """Return the visible part of a line with carriage returns, as a progress bar prints it."""
     return line.rstrip(b"\r").rpartition(b"\r")[2]
 
 
 class Output:
-    """What a simulator prints into a pipe."""
+    """The output of a simulator in a pipe."""
 
     def __init__(self, pipe: int) -> None:
         self.pipe = pipe
         self.tail = Tail()
 
     def read_some(self) -> bool:
-        """Read what was printed, up to more than a pipe holds; return whether more may follow."""
+        """Read the available output, at most 2 MiB per call. Return whether more may follow."""
         for _ in range(_READS):
             try:
                 data = os.read(self.pipe, _READ_BYTES)
@@ -91,7 +92,7 @@ class Supervisor:
         self._process: subprocess.Popen[bytes] | None = None
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.prctl(_PR_SET_NAME, PROCESS_NAME, 0, 0, 0)
-        # Descendants whose parent ends become children of this process, which can then end them.
+        # The kernel makes orphaned descendants children of this process, so that this process can end them.
         self._libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def run(self, command: list[str]) -> None:
@@ -113,7 +114,7 @@ class Supervisor:
             os.close(writes)
         try:
             self._supervise(signals)
-        finally:  # also after an error: nothing else ends children in the background
+        finally:  # also after an error, because no other process ends background children
             self._end_all()
 
     def _supervise(self, signals: int) -> None:
@@ -133,7 +134,7 @@ class Supervisor:
         own = os.getpid()
 
         def end_with_the_supervisor() -> None:
-            # It is about the thread that forks, and this process has one.
+            # The kernel sends this signal when the forking thread ends. This process has only one thread.
             self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             if os.getppid() != own:
                 os._exit(1)
@@ -167,7 +168,7 @@ class Supervisor:
         self._over = True
 
     def _reap(self) -> bool:
-        """Take note of what ended; return whether there are children left."""
+        """Reap ended children, and report the end of the simulator. Return whether children are left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -182,7 +183,7 @@ class Supervisor:
                 self._say({"exited": os.waitstatus_to_exitcode(status), "tail": self._output.tail.lines()})
 
     def _end_all(self) -> None:
-        """Ask all descendants to end, and kill what is left after the grace."""
+        """Send SIGTERM to all descendants, and SIGKILL to the remaining ones after the grace period."""
         self._signal(signal.SIGTERM)
         until = time.monotonic() + self._grace_seconds
         while self._reap():
@@ -200,7 +201,7 @@ class Supervisor:
                 os.kill(pid, number)
 
     def _say(self, said: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):  # the collector is gone, which is noticed elsewhere
+        with contextlib.suppress(OSError):  # the collector has ended, and the main loop notices it
             self._control.sendall(json.dumps(said).encode() + b"\n")
 
 
@@ -208,7 +209,7 @@ def _children() -> list[int]:
     own, found = os.getpid(), []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as file:
-            # The name of a program, in parentheses, may have spaces.
+            # The program name in parentheses may contain spaces.
             if int(file.read().rpartition(b")")[2].split()[1]) == own:
                 found.append(int(entry))
     return found

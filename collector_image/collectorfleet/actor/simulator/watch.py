@@ -1,4 +1,4 @@
-"""A simulator beside its environment: what became of it when the environment fails, or does not notice."""
+"""Watch a simulator, and report its end or hang if the environment does not notice."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.user_code import accepts, name_of
 
 _LOOK_SECONDS: Final = 0.5
-# An environment that lost its connection raises before the end of the simulator is known here.
+# Time in which the end of the simulator is noticed. The environment may raise a lost connection before that.
 _NOTICED_SECONDS: Final = 2.0
-# An environment that notices the end of its simulator raises by itself, with a traceback.
+# Time for the environment to raise its own error, with a traceback, after the simulator has ended.
 _RAISES_SECONDS: Final = 5.0
-# Of what the driver waits for, so that the report arrives before the driver calls the collector hung.
+# Part of the driver's deadline, so that the report arrives before the driver treats the collector as hung.
 _PART: Final = 0.8
-# Less than the factor by which the driver extends its deadlines (LearnedDeadline).
+# Multiple of the longest rollout to wait for. Less than the driver's factor for its deadlines (LearnedDeadline).
 _OF_THE_LONGEST: Final = 4.0
 
 
 class WatchedSimulator:
-    """Starts the simulator, which blocks until its ports are open, and watches it.
+    """A simulator that is watched. The constructor starts it, and blocks until its ports are open.
 
-    ``report`` is called once, from another thread, if the simulator ends or does not answer and the environment has
-    not raised by then.
+    Another thread calls ``report`` once if the simulator ends or does not answer, unless the environment has already
+    raised.
     """
 
     def __init__(self, simulator: Simulator, report: Callable[[SimulatorFailed], None]) -> None:
@@ -37,7 +37,7 @@ class WatchedSimulator:
         self._report = report
         self._rollouts = 0
         self._longest = 0.0
-        # When the work that is under way has to be done, and how many seconds that is after its start.
+        # When the running work must end, and the seconds from its start until then.
         self._deadline: tuple[float, float] | None = None
         self._over = threading.Event()
         self._allow(simulator.build_seconds)
@@ -45,9 +45,9 @@ class WatchedSimulator:
         threading.Thread(target=self._watch_and_report, name="simulator-watch", daemon=True).start()
 
     def arguments(self, create: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the factory ``create``: what the user gave, and the addresses.
+        """Return the user's arguments of the factory ``create`` with the simulator's addresses.
 
-        Raises InvalidOption: the factory does not take them.
+        Raises InvalidOption if the factory has no parameter for the addresses.
         """
         if not accepts(create, ADDRESSES):
             raise InvalidOption(
@@ -57,12 +57,12 @@ class WatchedSimulator:
         return {**given, ADDRESSES: self._started.addresses}
 
     def built(self) -> None:
-        """Note that the environment is built, and no work is under way."""
+        """Clear the deadline once the environment is built."""
         self._deadline = None
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Watch the rollout of one request, which runs inside of the context."""
+        """Watch the rollout of one request, which runs inside the context."""
         first, begun = self._rollouts == 0, time.monotonic()
         allowed = self._limits.first_request_seconds if first else self._limits.request_seconds
         self._allow(max(allowed, _OF_THE_LONGEST / _PART * self._longest))
@@ -75,14 +75,14 @@ class WatchedSimulator:
             self._longest = max(self._longest, time.monotonic() - begun)
 
     def explained(self, cause: str) -> str:
-        """Return ``cause`` of an environment that raised, with the end of the simulator if it has ended."""
+        """Return ``cause``, the environment's error, with the end of the simulator if it has ended."""
         started = self._started
         if not started.process.ended.wait(_NOTICED_SECONDS):
             return cause
         return f"{started.name}: {started.process.exit}, and the environment raised {cause}; {self._last_lines()}"
 
     def stop(self) -> None:
-        """Have the simulator ended; returns at once."""
+        """Stop the simulator and the watch. Returns at once."""
         self._over.set()
         self._started.process.stop()
 
@@ -94,7 +94,7 @@ class WatchedSimulator:
         try:
             self._watch()
         except Exception as error:  # noqa: BLE001  (reported)
-            # Without a report, the driver would wait for a simulator that nobody watches.
+            # Without this report, the driver would wait for a simulator that is no longer watched.
             self._tell(f"{self._started.name}: the collector can no longer watch it: {error!r}")
 
     def _watch(self) -> None:
