@@ -1,5 +1,6 @@
-"""A stepping loop of our own, used where its frames are those of TorchRL's collector, entry by entry.
+"""Fast loops that step environments, used if their frames equal the frames of TorchRL's collector in each entry.
 
-TorchRL's loop makes several TensorDicts in each step; here environment and policy are called, and their results are
-written where the batch has them. What is not understood is left to TorchRL's loop: :class:`NotExact` says what and why.
+TorchRL's loop makes several TensorDicts in each step. These loops call environment and policy directly, and write the
+results into the batch. TorchRL's loop steps everything that these loops do not support. :class:`NotExact` names the
+part and the reason.
 """

@@ -1,4 +1,4 @@
-"""TorchRL's collector with rollouts of our own where they are equal to its own."""
+"""TorchRL's collector with a faster loop where its rollouts equal TorchRL's rollouts."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from collectorfleet.torchrl_private.collectors import (
 
 
 class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
-    """``Collector``, but for how it steps; takes its arguments.
+    """A ``Collector`` with another stepping loop. It takes the arguments of ``Collector``.
 
-    The loop is chosen before the first rollout, and again before each rollout that finds environment, transforms or
-    policy changed. TorchRL's loop takes over if a rollout shows that the choice was wrong. ``must_be_fast`` refuses
-    TorchRL's loop.
+    The collector chooses the loop before the first rollout. It chooses again before a rollout if the environment, the
+    transforms or the policy have changed. TorchRL's loop takes over if a rollout shows that the choice was wrong. With
+    ``must_be_fast``, the collector raises NotExact instead.
     """
 
     must_be_fast = False
-    # TorchRL's own.
+    # Attributes of TorchRL's collector.
     frames_per_batch: int
     pre_collect_hook: Any
     reset_at_each_iter: bool
@@ -43,7 +43,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     _before_policy: Callable[[], None] | None = None
 
     def _choose(self) -> Found | NotExact:
-        """The choice, made anew if what it was made for has changed."""
+        """Return the chosen loop, or choose again if the parts that it was chosen for have changed."""
         found = self._found
         if isinstance(found, NotExact):
             return found
@@ -65,22 +65,22 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     @property
     def steps_by(self) -> str:
-        """Which loop steps, and why not the fastest."""
+        """The name of the loop in use, with the reason if it is TorchRL's loop."""
         found = self._found or self._choose()
         return f"TorchRL: {found}" if isinstance(found, NotExact) else found.loop.name
 
     @property
     def inexact(self) -> str | None:
-        """Why TorchRL's loop steps after all, in one sentence; None where ours does."""
+        """The reason why TorchRL's loop steps, in one sentence, or None if the fast loop steps."""
         found = self._found or self._choose()
         return str(found) if isinstance(found, NotExact) else None
 
     def call_before_policy(self, call: Callable[[], None]) -> None:
-        """Have ``call`` called in each step, before the policy, which is a module; it may change the policy's weights.
+        """Call ``call`` in each step before the policy, which must be a module. ``call`` may change the weights.
 
-        What the policy said in earlier steps stays as it was.
+        The policy's outputs of earlier steps do not change.
         """
-        found = self._choose()  # before: a choice is used when it is made
+        found = self._choose()  # chosen before ``call`` is set, because choosing also sets it
         self._before_policy = call
         self._use(found)
 
@@ -108,7 +108,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
         return truncated_at_end(self, batch)
 
     def _by_torchrl(self) -> TensorDictBase:
-        """A rollout of TorchRL's loop after the hook that it would call."""
+        """Make a rollout with TorchRL's loop, without a second call of the hook."""
         hook, self.pre_collect_hook = self.pre_collect_hook, None
         try:
             return super().rollout()
@@ -116,7 +116,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self.pre_collect_hook = hook
 
     def _finish(self, batch: TensorDictBase, left: LeftOver) -> None:
-        """Have TorchRL's loop step the rest of a rollout."""
+        """Make the remaining steps of a rollout with TorchRL's loop."""
         steps = self.frames_per_batch
         if left.begins == steps:
             return
@@ -134,7 +134,10 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self._share(batch, left.begins)
 
     def _share(self, batch: TensorDictBase, step: int) -> None:
-        """Copy the observations of ``step`` into ``next`` of the step before, as TorchRL's shared memory does."""
+        """Copy the observations of ``step`` into ``next`` of the previous step.
+
+        TorchRL stores both in the same memory.
+        """
         time = batch.ndim - 1
         for key in self.env.observation_spec.keys(True, True):
             seen, before = batch.get(key), batch.get(("next", key) if isinstance(key, str) else ("next", *key), None)
@@ -143,9 +146,9 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
 
 def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None:
-    """Have TorchRL's loop call ``call`` before the policy in each step, and keep what the policy said before.
+    """Make TorchRL's loop call ``call`` before the policy in each step, and copy the policy's outputs.
 
-    ``call`` may change the weights. Without copies, an entry that is a view of the weights would change with them.
+    ``call`` may change the weights. Without copies, an output that is a view of the weights would change with them.
     """
     if getattr(collector, "cudagraphed_policy", False) and torch.cuda.is_available():
         _call_before_recorded(collector, call)
@@ -166,7 +169,7 @@ def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None
 def _call_before_recorded(collector: Any, call: Callable[[], None]) -> None:
     recorded = recorded_policy(collector)
 
-    # A hook of the policy would run while the graph is recorded, and never when the graph is replayed.
+    # A hook of the policy would run during the recording of the graph, but not during its replay.
     def acting(observed: TensorDictBase) -> Any:
         call()
         return recorded(observed)

@@ -1,7 +1,7 @@
-"""The steps of one rollout with an environment that is a batch of tensors, on any device.
+"""Make the steps of one rollout with an environment that is a batch of tensors, on any device.
 
-Steps launch kernels and wait for none of them. What the host has to know, such as how many trajectories ended, is read
-when the rollout is over.
+Steps launch kernels without waiting for them. Values that the host needs, such as the number of ended trajectories, are
+read after the rollout.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _SAID, _REACHED, _FOLLOWING = "said", "reached", "following"
 
 
 class DeviceLoop:
-    """What a collector steps, found once.
+    """The loop for an environment that is a batch of tensors. It is built once and makes many rollouts.
 
     Args:
-        keys: all that a batch has.
-        device: where environment and policy are.
+        keys: all keys of a batch.
+        device: the device of environment and policy.
         records: whether policy and environment are recorded as one CUDA graph.
     """
 
@@ -50,13 +50,13 @@ class DeviceLoop:
         self._keys = list(keys)
         self._device = device
         self._tried = False
-        self._kept: dict[Any, Tensor] = {}  # memory on the device, for a batch that is elsewhere
+        self._kept: dict[Any, Tensor] = {}  # memory on the device, for a batch on another device
         self.records_steps = records
         self._recorded = Recorded(self._whole_step)
 
     @property
     def name(self) -> str:
-        """Which loop this is, for the status."""
+        """The name of the loop for the status."""
         name = f"Fast, with tensors on {self._device}"
         if self.records_steps:
             return f"{name}, as a CUDA graph"
@@ -67,12 +67,13 @@ class DeviceLoop:
         return name
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
-        """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy.
+        """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
-        Returns what TorchRL's loop has to step, because policy or environment began to write into what they are given.
+        With ``random``, actions are random and the policy is not called. Returns the part of the rollout that TorchRL's
+        loop has to step. This happens if policy or environment begin to write into their inputs.
 
         Raises:
-            NotExact: they did so where TorchRL's frames can no longer be made.
+            NotExact: they wrote at a point where TorchRL's frames can no longer be made.
         """
         carrier, interruptor = carrier_of(collector), collector.interruptor
         is_carrier = carrier.device == self.envs.env.device
@@ -107,17 +108,18 @@ class DeviceLoop:
             changed = self.envs.changed_input(reached)
             if changed:
                 into = [key for key, tensor in changed.items() if tensor is now.get(key)]
-                # TorchRL shows what is set in the TensorDict if it gives its own.
+                # If TorchRL passes its own TensorDict to the environment, its frames show the entries that the
+                # environment sets there.
                 shown = {key: tensor for key, tensor in changed.items() if is_carrier or key in into or key not in said}
                 rows.write(step, {key: shown[key] for key in now if key in shown and (is_carrier or key in into)})
-                # Only what is written into is in the memory of the step before, too.
+                # Only entries that were written in place are also in the memory of the previous step.
                 if step and into:
                     self._share(rows, step, into, now, mask, CHANGES)
                 now = {key: changed.get(key, tensor) for key, tensor in now.items()}
                 said |= {key: tensor for key, tensor in shown.items() if key not in now}
-            # Not before: an environment may write into its action, and TorchRL's frames show what it wrote.
+            # Written after the step: an environment may write into its action, and TorchRL's frames show the result.
             rows.write(step, said)
-            # Not later: a reset may write where the environment keeps what it shows.
+            # Written before the reset, because a reset may write into the tensors that the step returned.
             rows.write_next(step, reached)
             now, mask = self._go_on(now, reached)
             interrupted = interruptor is not None and interruptor.collection_stopped()
@@ -132,14 +134,17 @@ class DeviceLoop:
         return LeftOver(steps if interrupted else taken, shares=self._shares(mask), why=why)
 
     def methods_of_environments(self) -> list[Any]:
-        """What is assigned to the environment, of what a step depends on."""
+        """Return the assigned attributes of the environment that affect a step."""
         return self.envs.assigned()
 
     def _memory(self, batch: TensorDictBase) -> Mapping[Any, Tensor]:
-        """Tensors ``[environments, steps, ...]`` on the device: the batch's own, or others of their kind."""
+        """Return tensors ``[environments, steps, ...]`` on the device.
+
+        Tensors on another device are replaced by kept memory.
+        """
         entries = {key: entry for key in self._keys if (entry := batch.get(key, None)) is not None}
         for key in ENDS:
-            # A hook may have taken it out of the batch, and the trajectories are counted by it.
+            # A hook may have removed this entry from the batch, but trajectories are counted with it.
             if key in self.envs.env.done_keys and ("next", key) not in entries:
                 entries["next", key] = torch.empty((*batch.shape, 1), dtype=torch.bool, device=self._device)
         return {key: self._on_device(key, entry) for key, entry in entries.items()}
@@ -153,7 +158,7 @@ class DeviceLoop:
         return kept
 
     def _bring(self, memory: Mapping[Any, Tensor], batch: TensorDictBase, taken: int) -> None:
-        """Copy what is kept on the device to a batch that is elsewhere."""
+        """Copy the memory on the device into a batch on another device."""
         for key, entry in memory.items():
             target = batch.get(key, None)
             if target is not None and target is not entry and key != TRAJECTORY:
@@ -165,9 +170,9 @@ class DeviceLoop:
         return action
 
     def _ask(self, now: Values) -> tuple[Values, Values, list[str]]:
-        """Return what the policy was shown, what it said, and the keys of what it was shown and wrote into."""
+        """Call the policy. Return its inputs, its outputs, and the keys of the inputs that it wrote into."""
         if not self._tried:
-            # It is shown copies, and those are compared, because torch counts not all that is written.
+            # The first call gets copies to compare, because torch does not count all writes.
             self._tried = True
             shown = {**now, **{key: now[key].clone() for key in self.policy.reads}}
             said = self._act(shown)
@@ -191,7 +196,7 @@ class DeviceLoop:
         except BaseException as error:
             mark(error, Origin.POLICY)
             raise
-        # A view of the weights, or what the next replay writes over, may be kept by the environment.
+        # The environment may keep an output that is a view of the weights, or that the next replay overwrites.
         return {key: owned(values.pop(key)).to(self._device) for key in self.policy.writes}
 
     def _step(self, now: Values, said: Values) -> Values:
@@ -203,12 +208,12 @@ class DeviceLoop:
             return self.envs.go_on(now, reached)
 
     def _whole_step(self, now: Values) -> Values:
-        """Ask the policy, step and reset: one function of tensors, for :class:`Recorded`."""
+        """Call the policy, step and reset: one function of tensors, for :class:`Recorded`."""
         values = dict(now)
         self.policy(values)
         said = {key: values[key] for key in self.policy.writes}
         with calling(Origin.ENVIRONMENT), self.envs.written_in_place():
-            # Copies, because the reset may write where the environment keeps what it shows.
+            # Copies, because the reset may write into the tensors that the step returned.
             reached = {key: tensor.clone() for key, tensor in self.envs.step(now, said).items()}
             following, mask = self.envs.go_on(now, reached)
         made: Values = {} if mask is None else {_MASK: mask}
@@ -227,18 +232,18 @@ class DeviceLoop:
         return parts[_SAID], parts[_REACHED], parts[_FOLLOWING], made.get(_MASK)
 
     def _share(self, rows: Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None, why: str) -> None:
-        """Show what was written into in the step before too: there TorchRL's loop has the same tensors."""
+        """Copy the written inputs into the previous step as well, because TorchRL's loop has the same tensors there."""
         some = mask is not None and bool(mask.any()) and not bool(mask.all())
         require(not some, f"{why} when some environments have just been reset; {CLONE}")
         if self._shares(mask):
             rows.write_next(step - 1, {key: now[key] for key in written})
 
     def _shares(self, mask: Tensor | None) -> bool:
-        """Whether TorchRL has what the next step sees and ``next`` of this one in the same memory."""
+        """Return whether TorchRL stores ``next`` of this step and the next step's observation in the same memory."""
         return self.envs.shares_observations and (mask is None or not bool(mask.any()))
 
     def _left(self, said: Values, mask: Tensor | None) -> Values:
-        """Return what the policy said, as the next step finds it."""
+        """Return the policy's outputs as the next step finds them."""
         kept = {key: tensor for key, tensor in said.items() if key != "action"}
         if mask is None:
             return {key: tensor.clone() for key, tensor in kept.items()}
@@ -253,7 +258,7 @@ class DeviceLoop:
         now: Values,
         left: Values,
     ) -> None:
-        """Number the trajectories, and leave the rollout to whoever goes on."""
+        """Write the ids of the trajectories, and store the last state in TorchRL's carrier for the next rollout."""
         carrier = carrier_of(collector)
         ended = ends_of(memory, taken)
         if not self.envs.allows_done_after_reset:
@@ -271,6 +276,6 @@ class DeviceLoop:
 
 
 def _same_bytes(one: Tensor, other: Tensor) -> bool:
-    """Whether they are the same where numbers are NaN, too."""
+    """Return whether two tensors are equal, also where both are NaN."""
     same = torch.equal if not one.is_floating_point() else partial(torch.allclose, rtol=0, atol=0, equal_nan=True)
     return same(one, other)

@@ -1,6 +1,6 @@
-"""Draws from common distributions without their objects, which cost more than the draw.
+"""Draw from common distributions without distribution objects, which cost more time than the draw.
 
-Each gives bit for bit what the class gives with the same generator, in fewer calls of torch.
+With the same generator, each draw equals the draw of its distribution class in every bit, with fewer calls of torch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 from torchrl.modules import OneHotCategorical, TanhNormal
 
-# From parameters by name to what is drawn and its log-probability, which is None unless it is asked for.
+# Takes the parameters by name. Returns the draw and its log-probability, or None if no log-probability is requested.
 Draw = Callable[[Mapping[str, Tensor]], tuple[Tensor, Tensor | None]]
 
 _LOG_ROOT_OF_TWO_PI: Final = math.log(math.sqrt(2 * math.pi))
@@ -37,7 +37,7 @@ class RandomState(NamedTuple):
 
 
 def find_draw(module: ProbabilisticTensorDictModule, *, log_prob: bool) -> Draw | None:
-    """How to draw what ``module`` draws, None if only its distribution knows."""
+    """Return a function that draws as ``module`` does, or None if only its distribution class can draw."""
     settings = dict(module.distribution_kwargs)
     parameters = list(module.dist_keys)
     if module.distribution_class is OneHotCategorical and parameters == ["logits"] and not settings:
@@ -66,12 +66,12 @@ def _choose(probabilities: Tensor) -> Tensor:
     """Return one index ``[rows, 1]`` for each row, as ``torch.multinomial`` does."""
     if not probabilities.is_cuda:
         return torch.multinomial(probabilities, 1, replacement=True)
-    # There multinomial waits for the device, to check the probabilities. The rest of it is this.
+    # On a GPU, multinomial waits for the device to check the probabilities. This line does the same without the check.
     return torch.div(probabilities, torch.empty_like(probabilities).exponential_(1)).argmax(-1, keepdim=True)
 
 
 class _Tanh:
-    """A normal distribution's draw, squashed into bounds."""
+    """Draws from a normal distribution, squashed into bounds by tanh."""
 
     def __init__(self, log_prob: bool, low: Any = -1.0, high: Any = 1.0) -> None:
         self._log_prob = log_prob

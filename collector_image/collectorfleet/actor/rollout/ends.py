@@ -1,4 +1,4 @@
-"""Who is at an end after a step."""
+"""Record which environments end an episode."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 class Ends:
-    """Those that are at an end after one step, in their order: lists that are as long as they are many.
+    """The environments whose episode ends with one step, in ascending order, as lists of equal length.
 
-    Most steps end nothing, and others few: what is done about them is done for each by itself.
+    Most steps end no episode or few. So each end is handled separately.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class Ends:
 
     @classmethod
     def of(cls, terminated: np.ndarray, truncated: np.ndarray) -> Ends:
-        """From arrays of bool ``[environments]``."""
+        """Build the ends from bool arrays ``[environments]``."""
         found = cls()
         found.which = (terminated | truncated).nonzero()[0].tolist()
         found.terminated = terminated[found.which].tolist()
@@ -26,13 +26,13 @@ class Ends:
         return found
 
     def add(self, environment: int, terminated: bool, truncated: bool) -> None:
-        """One more, behind those that are there."""
+        """Add an environment after the present ones."""
         self.which.append(environment)
         self.terminated.append(terminated)
         self.truncated.append(truncated)
 
     def cut(self, these: np.ndarray) -> None:
-        """A transform truncates ``these``, bool ``[environments]``."""
+        """Add the episodes that a transform truncates: ``these`` is bool ``[environments]``."""
         terminated = dict(zip(self.which, self.terminated, strict=True))
         truncated = dict(zip(self.which, self.truncated, strict=True)) | dict.fromkeys(
             these.nonzero()[0].tolist(), True
@@ -43,7 +43,7 @@ class Ends:
 
 
 class Ended:
-    """The ends of a rollout: for each the step, the environment and how it ended, as they came."""
+    """The ends of a rollout in the order of steps: step, environment, and whether it is terminated or truncated."""
 
     def __init__(self) -> None:
         self.steps: list[int] = []

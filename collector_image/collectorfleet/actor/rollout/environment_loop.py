@@ -1,7 +1,7 @@
-"""The steps of one rollout with an environment that only TorchRL knows how to step.
+"""Make the steps of one rollout with an environment that only TorchRL can step.
 
-``step_and_maybe_reset`` is the environment's own, and so are its transforms. The policy is called without a TensorDict,
-and what was said is stacked by key, not TensorDict by TensorDict.
+The loop calls the environment's own ``step_and_maybe_reset`` with its transforms. It calls the policy without a
+TensorDict, and stacks the results by key instead of stacking TensorDicts.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from collectorfleet.torchrl_private.collectors import (
 
 
 class EnvironmentLoop:
-    """What a collector steps, found once.
+    """The loop for an environment that TorchRL steps. It is built once and makes many rollouts.
 
     Args:
-        keys: all that a batch has, but for the ids of trajectories.
-        reads: what the policy reads of the environment.
-        why: the environment is TorchRL's to step.
+        keys: all keys of a batch except the ids of trajectories.
+        reads: the entries of the environment that the policy reads.
+        why: the reason why TorchRL steps the environment.
     """
 
     def __init__(self, policy: Policy, keys: Iterable[Any], reads: Iterable[Any], why: str) -> None:
@@ -43,7 +43,10 @@ class EnvironmentLoop:
         self._reads = list(reads)
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> None:
-        """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy."""
+        """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
+
+        With ``random``, actions are random and the policy is not called.
+        """
         env, interruptor = collector.env, collector.interruptor
         ends = env.done_keys
         self.policy.begin()
@@ -55,7 +58,7 @@ class EnvironmentLoop:
                 env.rand_action(carrier)
             else:
                 self._act(carrier)
-            # The same TensorDict, unless only the environment has a device.
+            # Both names refer to the same TensorDict, unless only the environment has a device.
             cast = casts_to_environment(collector) and collector.env_device is not None
             given = carrier.to(collector.env_device) if cast else carrier
             try:
@@ -81,13 +84,13 @@ class EnvironmentLoop:
         batch.get(TRAJECTORY).fill_(-1)
         time = batch.ndim - 1
         for key, rows in said.items():
-            # What the policy says is not there while it has never been asked, nor what a hook took out of the batch.
+            # Outputs of the policy are missing until its first call. A hook may have removed an entry from the batch.
             entry = batch.get(key)
             if rows[0] is not None and entry is not None:
                 self._stack(key, rows, time, entry.narrow(time, 0, taken))
 
     def methods_of_environments(self) -> list[Any]:
-        """None is looked up before it is called."""
+        """Return no methods, because this loop looks methods up at each call."""
         return []
 
     def _act(self, carrier: TensorDictBase) -> None:
@@ -103,7 +106,10 @@ class EnvironmentLoop:
             carrier.set(key, owned(values.pop(key)))
 
     def _stack(self, key: Any, rows: list[torch.Tensor], time: int, entry: torch.Tensor) -> None:
-        """Write the rows of one key into the batch; a spec that does not hold is an error of who wrote the key."""
+        """Write the rows of one key into the batch.
+
+        An error of shape counts as an error of the code that wrote the key.
+        """
         with calling(Origin.POLICY if key in self.policy.writes else Origin.ENVIRONMENT):
             by_spec = torch.Size((*entry.shape[:time], *entry.shape[time + 1 :]))
             found = list(dict.fromkeys(tuple(row.shape) for row in rows))
@@ -117,5 +123,5 @@ class EnvironmentLoop:
 
 
 def _name(key: Any) -> str:
-    """The key as the environment and the policy have it."""
+    """Return the name of the key for environment and policy, without ``next``."""
     return key if isinstance(key, str) else ".".join(key[1:] if key[0] == "next" else key)

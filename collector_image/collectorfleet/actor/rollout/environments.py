@@ -1,4 +1,4 @@
-"""Gymnasium environments below TorchRL's wrappers, called without them."""
+"""Call Gymnasium environments directly, without TorchRL's wrappers around them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _NUMBERS: Final = (float, int, np.number)
 
 
 class Stepped(Protocol):
-    """Environments of one kind.
+    """A group of equal environments.
 
-    ``key`` is that of their one observation, which is of ``shape`` and ``dtype``. Those that ``resets_itself`` reset
-    where they are at an end, and nowhere else.
+    They have one observation with the key ``key``, of ``shape`` and ``dtype``. If ``resets_itself``, an environment
+    resets exactly when its episode has ended.
     """
 
     key: str
@@ -44,26 +44,26 @@ class Stepped(Protocol):
     def __len__(self) -> int: ...
 
     def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
-        """Step all; returns who is at an end, None if nobody is.
+        """Step all environments. Return the ended episodes, or None without ends.
 
         Writes ``observations`` ``[environments, *shape]`` and ``rewards`` ``[environments, 1]``.
         """
 
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
-        """Reset these, in the order that TorchRL has; writes their rows of ``observations``."""
+        """Reset these environments in TorchRL's order, and write their rows of ``observations``."""
 
     def leave(self, ends: Ends | None) -> None:
-        """TorchRL goes on with them, after a step with these ``ends``."""
+        """Leave the environments to TorchRL, after a step with these ``ends``."""
 
     def methods(self) -> list[Any]:
-        """Of each environment, the method that was looked up once."""
+        """Return the method of each environment that was looked up once, as the environment has it now."""
 
 
 class Environments:
     """Gymnasium environments that are stepped one after the other.
 
     Args:
-        read_action: from actions ``[environments, ...]`` to what each environment takes.
+        read_action: converts actions ``[environments, ...]`` to the input of each environment.
     """
 
     resets_itself = False
@@ -101,17 +101,17 @@ class Environments:
             observations[index] = seen
 
     def leave(self, ends: Ends | None) -> None:
-        """TorchRL keeps nothing of a step."""
+        """Do nothing, because TorchRL keeps no state of a step."""
 
     def methods(self) -> list[Any]:
         return [env.step for env in self._envs]
 
 
 def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
-    """What to call, and the transforms in front of it, the innermost first.
+    """Return the environments to call and the transforms around them, the innermost first.
 
     Raises:
-        NotExact: they are not Gymnasium's, or more than their results is read.
+        NotExact: the environments are not Gymnasium's, or TorchRL reads more than their results.
     """
     base, outer = _peeled(env)
     if isinstance(base, GymWrapper) and is_vector(base):
@@ -124,8 +124,8 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
             base.start()
         chains = [_peeled(one) for one in environments_of(base)]
         inner = chains[0][1]
-        # The transforms of one environment then speak for all. No transform that is understood has a state outside of
-        # the data, and transforms with settings are compared.
+        # All environments have equal transforms, so the first environment's transforms are used. Supported transforms
+        # keep no state outside the data, and their settings are compared.
         for _, others in chains:
             require([_settings(one) for one in others] == [_settings(one) for one in inner], "transforms differ")
         wrappers = [one for one, _ in chains]
@@ -140,7 +140,7 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
 
 
 def _peeled(env: EnvBase) -> tuple[EnvBase, list[Transform]]:
-    """The environment below all transforms, and those, the innermost first."""
+    """Return the environment below all transforms, and the transforms, the innermost first."""
     found: list[Transform] = []
     while type(env) is TransformedEnv:
         found = [*_flat(env.transform), *found]
@@ -169,7 +169,7 @@ def _settings(transform: Transform) -> tuple[Any, ...]:
 
 
 def _only_observation(env: EnvBase) -> str:
-    """The key of the one observation of an environment that does nothing but what Gymnasium's does."""
+    """Return the key of the only observation. Raise NotExact if the wrapper does more than Gymnasium's environment."""
     name = type(env).__name__
     require(type(env) in (GymEnv, GymWrapper), f"{name} is not a Gymnasium environment")
     require(GymWrapper.get_library_name(gymnasium_of(env)) == "gymnasium", "the environment is of the older gym")
@@ -181,7 +181,7 @@ def _only_observation(env: EnvBase) -> str:
     require(not env.run_type_checks, "the environment checks the types of its results")
     require(set(env.done_keys) == _ENDS, "the environment has other ends than done, terminated and truncated")
     require(env.reward_keys == ["reward"] and env.reward_spec.shape[-1:] == (1,), "the reward is not one number")
-    # What a vector environment that resets itself saw last is taken out again by TorchRL's transform.
+    # TorchRL's transform removes the last observation that a self-resetting vector environment adds.
     observations = {key: spec for key, spec in env.observation_spec.items(True, True) if key[0] != "final"}
     require(len(observations) == 1, f"there are {len(observations)} observations, and not one")
     ((key, spec),) = observations.items()
@@ -194,7 +194,7 @@ def _only_observation(env: EnvBase) -> str:
 
 
 def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-    """From actions ``[environments, ...]`` to those of each; ``listed`` is how it takes several numbers."""
+    """Return a function from actions ``[environments, ...]`` to inputs; ``listed`` converts integer actions."""
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
     spec = env.full_action_spec["action"]
     if type(spec) is OneHot and not spec.use_register:
@@ -210,5 +210,5 @@ def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor],
 
 
 def _number(reward: Any) -> Any:
-    """What TorchRL makes of a reward that is None, or an array of one number."""
+    """Convert a reward as TorchRL does: None to 0.0, and an array of one number to the number."""
     return 0.0 if reward is None else np.asarray(reward).item()

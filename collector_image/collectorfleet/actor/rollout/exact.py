@@ -1,4 +1,4 @@
-"""Where a loop of our own would not give TorchRL's frames."""
+"""The error for rollouts that the fast loop cannot make exactly as TorchRL does."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class NotExact(Exception):
-    """Rollouts would not be TorchRL's, entry by entry, or nobody has shown that they are; the text says why."""
+    """The rollouts would differ from TorchRL's, or are not proven equal in each entry. The text has the reason."""
 
 
 def require(holds: Any, why: str) -> None:
-    """Raises :class:`NotExact` unless it ``holds``."""
+    """Raise :class:`NotExact` with the reason ``why`` if ``holds`` is false."""
     if not holds:
         raise NotExact(why)

@@ -1,4 +1,4 @@
-"""Whether a collector's rollouts can be made by the loop of our own, and that loop."""
+"""Find the fast loop for a collector, or the reason why only TorchRL's loop fits."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ CPU = (None, torch.device("cpu"))
 
 
 class Found(NamedTuple):
-    """A loop, and what it was chosen for."""
+    """A loop, and the structure of environment and policy that it was chosen for."""
 
     loop: Loop | DeviceLoop | EnvironmentLoop
     structure: Structure
 
 
 def find_loop(collector: Collector) -> Found:
-    """The loop for a collector between two rollouts.
+    """Return the fast loop for a collector between two rollouts.
 
     Raises:
-        NotExact: what its policy or options do is not understood; all of it is TorchRL's to step then.
+        NotExact: the policy or an option is not supported, so TorchRL's loop has to step the collector.
     """
     _require_plain(collector)
     if _device_of_environment(collector).type != "cpu":
@@ -53,17 +53,17 @@ def find_loop(collector: Collector) -> Found:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and it can step itself)
         why = f"inspecting it raised {type(error).__name__}: {error}"
-    if not isinstance(base_of(collector.env), GymLikeEnv):  # which make arrays of the CPU into tensors
+    if not isinstance(base_of(collector.env), GymLikeEnv):  # these environments convert CPU arrays into tensors
         with suppress(NotExact):
             return found_with_tensors(collector)
     return _found(collector, _find_environment_loop(collector, why), list(containers(collector.env)))
 
 
 def found_with_tensors(collector: Collector) -> Found:
-    """The loop for an environment that is a batch of tensors.
+    """Return the loop for an environment that is a batch of tensors.
 
     Raises:
-        NotExact: it is none, or it does something of its own in a step.
+        NotExact: the environment is no batch of tensors, or changes how TorchRL steps.
     """
     loop = _find_device_loop(collector)
     all_of_it = chain(collector.env) if loop.records_steps else containers(collector.env)
@@ -74,9 +74,10 @@ def _found(
     collector: Collector, loop: Loop | DeviceLoop | EnvironmentLoop, environments: list[Any], *, recorded: bool = False
 ) -> Found:
     policy_parts = list(loop.policy.modules)
-    kept: list[Any] = []  # objects with tensors at whose addresses a CUDA graph reads
+    kept: list[Any] = []  # objects with tensors that a CUDA graph reads by address
     if recorded or loop.policy.is_recorded:
-        # What a graph was recorded with stays in it, such as numbers that are attributes.
+        # A graph keeps the values that it was recorded with, such as numbers in attributes. So all inner modules are
+        # watched.
         policy_parts = list({id(inner): inner for one in policy_parts for inner in one.modules()}.values())
         kept = [*policy_parts, *(environments if recorded else [])]
     objects = [*environments, *policy_parts]
@@ -84,7 +85,7 @@ def _found(
 
     def facts() -> list[Any]:
         policy = acting_policy(collector)
-        # A CUDA graph keeps the way of drawing that it was recorded with.
+        # A CUDA graph keeps the exploration type and the tensor addresses that it was recorded with.
         read = [tensor.data_ptr() for tensor in _tensors_of(kept)]
         return [id(collector.env), id(policy), collector.exploration_type, read, *loop.methods_of_environments()]
 
@@ -92,14 +93,14 @@ def _found(
 
 
 def _tensors_of(objects: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """Parameters, buffers and attributes."""
+    """Yield the tensors among the parameters, buffers and attributes of ``objects``."""
     for one in objects:
         for values in (vars(one), *(vars(one).get(name, {}) for name in ("_parameters", "_buffers"))):
             yield from (value for value in values.values() if isinstance(value, torch.Tensor))
 
 
 def _tensors_read_once(objects: list[Any]) -> Iterator[torch.Tensor]:
-    """Those that only the choice of a loop reads: settings of transforms, and of distributions."""
+    """Yield tensors that are read only when a loop is chosen: settings of transforms and of distributions."""
     for one in objects:
         values: Iterable[Any] = ()
         if isinstance(one, Transform) and type(one) in BY_ITSELF:
@@ -121,7 +122,7 @@ def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
 
 
 def _find_device_loop(collector: Collector) -> DeviceLoop:
-    """The loop for an environment that is a batch of tensors, with the policy on the same device."""
+    """Return the loop for an environment that is a batch of tensors, with the policy on the same device."""
     device, policy_device = _device_of_environment(collector), _device_of_policy(collector)
     require(policy_device in (None, device), f"the environment is on {device} and the policy on {policy_device}")
     storing = collector.storing_device
@@ -145,7 +146,7 @@ def _device_of_environment(collector: Collector) -> torch.device:
 
 
 def _device_of_policy(collector: Collector) -> torch.device | None:
-    """The device of the policy; None if it has no tensors, and nobody says which."""
+    """Return the device of the policy, or None if it has no tensors and the collector sets no device."""
     if collector.policy_device is not None:
         return _with_index(collector.policy_device)
     policy = acting_policy(collector)
@@ -179,18 +180,18 @@ def _find_whole_loop(collector: Collector) -> Loop:
         raw = np.zeros((len(envs), *envs.shape), envs.dtype), observed
     said = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
     stage = Stage(now, said, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
-    # Environments begin with no end, and go on from none.
+    # No environment is at an end when it begins or continues.
     ends = {key: torch.zeros_like(carrier_of(collector).get(key)) for key in ENDS if key in policy.reads}
     return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)
 
 
 def is_recorded(collector: Collector) -> bool:
-    """Whether the policy is to be recorded as a CUDA graph.
+    """Return whether the policy is recorded as a CUDA graph.
 
     Raises:
-        NotExact: that is asked for in a way that only TorchRL's recorder knows.
+        NotExact: the collector requests options that only TorchRL's recorder supports.
     """
-    # Without CUDA TorchRL's recorder records nothing, says so, and calls the policy as it is.
+    # Without CUDA, TorchRL's recorder logs a warning and calls the policy without a graph.
     if not (collector.cudagraphed_policy and torch.cuda.is_available()):
         return False
     device = collector.policy_device
@@ -231,14 +232,17 @@ def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[A
 
 
 def _bring_to_cpu(batch: TensorDictBase) -> None:
-    """Frames are sent from the CPU. What a policy on a device says, TorchRL may keep there."""
+    """Move the entries of the batch to the CPU, from where frames are sent.
+
+    TorchRL may keep policy outputs on a device.
+    """
     for key, entry in batch.items(True, True):
         if isinstance(entry, torch.Tensor) and entry.device.type != "cpu":
             batch.set(key, entry.cpu())
 
 
 def _tensors(batch: TensorDictBase) -> set[Any]:
-    """The keys of a batch that has nothing but tensors."""
+    """Return the keys of a batch. Raise NotExact if an entry is no tensor."""
     for key, entry in batch.items(True):
         require(type(entry) in (torch.Tensor, TensorDict), f"{key} is a {type(entry).__name__}")
     return set(batch.keys(True, True))

@@ -1,4 +1,4 @@
-"""The layers of a network, to be called one after the other without what torch does around each."""
+"""Find the layers of a network, to call their ``forward`` directly without the overhead of ``nn.Module.__call__``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torchrl.modules import MLP
 
 from collectorfleet.torchrl_private.policies import reshapes_output
 
-# What torch calls around a module's forward.
+# Attributes with hooks that torch calls around the ``forward`` of a module.
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
-    """``forward`` of each layer; None if torch would do more than call them one after the other.
+    """Return ``forward`` of each layer, or None if torch would do more than call them one after the other.
 
-    Calling a module costs as much as a small layer computes. A layer by itself is no gain.
+    Calling a module takes as long as a small layer computes. For a single layer there is no gain.
     """
     if not isinstance(network, nn.Module) or _has_any_global_hook():  # type: ignore[no-untyped-call]
         return None
@@ -32,7 +32,7 @@ def _layers(module: Any) -> Iterator[nn.Module]:
     # A container with an assigned forward does not call its layers in a row.
     is_row = type(module) is nn.Sequential or (type(module) is MLP and not reshapes_output(module))
     if is_row and "forward" not in vars(module):
-        # Not children(), which tells a layer that comes twice once.
+        # Not children(), which lists a repeated layer only once.
         for inner in module:
             yield from _layers(inner)
     elif type(module) is not nn.Identity:
@@ -40,6 +40,6 @@ def _layers(module: Any) -> Iterator[nn.Module]:
 
 
 def _is_plain(module: nn.Module) -> bool:
-    """Whether to call it is to call its forward."""
+    """Return whether calling the module only calls its ``forward``."""
     own_call = type(module).__call__ is not nn.Module.__call__ or module._compiled_call_impl is not None
     return not own_call and not any(getattr(module, name) for name in _HOOKS)

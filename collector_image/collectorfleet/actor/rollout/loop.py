@@ -1,7 +1,7 @@
-"""The steps of one rollout, from TorchRL's carrier to TorchRL's memory.
+"""Make the steps of one rollout, from TorchRL's carrier to TorchRL's memory of the batch.
 
-Between two rollouts all that is known is where TorchRL's collector has it, so that its other methods (``reset``,
-``load_state_dict``, ``set_seed``) need no form of their own.
+Between two rollouts the whole state is in TorchRL's collector. So its other methods (``reset``, ``load_state_dict``,
+``set_seed``) work unchanged.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ CLONE: Final = "clone it there, or set collection.rollout to TorchRL"
 
 
 class LeftOver(NamedTuple):
-    """What TorchRL's loop has to step of a rollout.
+    """The steps of a rollout that TorchRL's loop has to make.
 
     Args:
-        begins: the first of the steps.
+        begins: the first of these steps.
         shares: whether TorchRL stores this step's observation and ``next`` of the step before in the same memory.
-        why: what our loop does not do as TorchRL's.
+        why: the reason why the fast loop stopped.
     """
 
     begins: int
@@ -45,13 +45,13 @@ class LeftOver(NamedTuple):
 
 
 class Loop:
-    """What a collector steps, found once.
+    """The loop for Gymnasium environments with common transforms. It is built once and makes many rollouts.
 
     Args:
-        keys: all that a batch has.
-        observed: where environments write what they see, ``[environments, *shape]``, and what makes the observation of
-            it; None if it is the observation.
-        ends: nobody is at an end: what the policy reads of it.
+        keys: all keys of a batch.
+        observed: the array for raw observations, ``[environments, *shape]``, and the transforms that make observations
+            of them. None: the raw observations are the observations.
+        ends: the entries about ends that the policy reads. They are always False at the start of a step.
     """
 
     name = "Fast"
@@ -80,18 +80,19 @@ class Loop:
         self._tried = False
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
-        """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy.
+        """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
-        Returns what TorchRL's loop has to step, because the policy began to write into its observations.
+        With ``random``, actions are random and the policy is not called. Returns the part of the rollout that TorchRL's
+        loop has to step. This happens if the policy begins to write into its observations.
 
         Raises:
-            NotExact: the policy did so where TorchRL's frames can no longer be made.
+            NotExact: the policy wrote at a point where TorchRL's frames can no longer be made.
         """
         memory = Memory(batch, self._keys, batched=self._batched)
         carrier, interruptor = carrier_of(collector), collector.interruptor
         stage = self._stage
         stage.begin(carrier)
-        # Torch counts writes into a tensor, but none by ``.data`` or numpy. So the loop also compares bytes.
+        # Torch does not count writes by ``.data`` or numpy, so the loop also compares bytes.
         compared = [key for key in stage.memory if key in self.policy.reads]
         counted = {**stage.memory, **self._ends}
         versions = [tensor._version for tensor in counted.values()]
@@ -101,7 +102,7 @@ class Loop:
         for transform in self._stepping:
             transform.begin(stage.frames[0])
         ended = Ended()
-        # What the policy said last is said again by frames with random actions.
+        # Frames with random actions repeat the last outputs of the policy.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}
         said: list[Said] = []
@@ -114,7 +115,7 @@ class Loop:
             row = step - copied
             if row == stage.steps:
                 memory.write(stage, [one.key for one in said], copied, row)
-                values = {}  # Holds the last frame, which nobody may hold when it is written over.
+                values = {}  # Release the last frame, because a frame with references is not overwritten.
                 stage.begin_again()
                 counted = {**stage.memory, **self._ends}
                 versions = [tensor._version for tensor in counted.values()]
@@ -148,10 +149,10 @@ class Loop:
                 said = stage.said_by(values, random=random)
             ends = self._step(values["action"], now, after, stage.rewards[row])
             if written:
-                # Not before: a stack of frames is made of what the environment has shown.
+                # Written after the step, because a stack of frames uses the environment's original observation.
                 for key, tensor in written.items():
                     now.tensors[key].copy_(tensor)
-            # Not before: an environment may write into its action, and TorchRL's frames show what it wrote.
+            # Written after the step: an environment may write into its action, and TorchRL's frames show the result.
             for one in said:
                 one.write(row, values[one.key])
             over = []
@@ -180,7 +181,7 @@ class Loop:
         return LeftOver(steps if interrupted else step + 1, shares=not over)
 
     def methods_of_environments(self) -> list[Any]:
-        """The methods that are called, as the environments have them now."""
+        """Return the methods that the loop calls, as the environments have them now."""
         return self._envs.methods()
 
     def _act(self, values: Values) -> None:
@@ -193,9 +194,9 @@ class Loop:
             raise
 
     def _try(self, values: Values) -> Values:
-        """Ask the policy for the first time; returns what it wrote into what it was shown.
+        """Call the policy for the first time. Return the inputs that it wrote into.
 
-        It is shown copies, and those are compared, so that nothing escapes.
+        The policy gets copies of its inputs, and the copies are compared. So every write is detected.
         """
         self._tried = True
         shown = {key: values[key].clone() for key in self.policy.reads}
@@ -207,14 +208,15 @@ class Loop:
         return written
 
     def _require_followed(self, written: Iterable[str], over: Sequence[int]) -> None:
-        """Raise NotExact unless TorchRL's loop can go on after a policy wrote into these for the first time.
+        """Raise NotExact unless TorchRL's loop can continue after a policy wrote into these entries for the first time.
 
-        The environments ``over`` have been reset just before.
+        The environments ``over`` have just been reset.
         """
         self._require_of_environment(written)
         stacked = self._observed is not None and self._observed[1].reads_frames
         require(not stacked, f"{WRITES}, of which CatFrames makes the next; {CLONE}")
-        # The others have it in the frame before too, where TorchRL's loop would have it as it was.
+        # The other environments share the memory with the previous frame, where TorchRL's loop would have the old
+        # values.
         require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:
@@ -222,7 +224,10 @@ class Loop:
             require(key == self._envs.key, f"the policy writes into the counter {key}; {CLONE}")
 
     def _left(self, values: Values, over: Sequence[int]) -> Values:
-        """What the policy said, as it is left for the next step: a reset of some environments, not all, makes zeros."""
+        """Return the policy's outputs for the next step.
+
+        If only some environments were reset, their outputs are zero.
+        """
         found = {key: values[key].clone() for key in self.policy.writes if key in values}
         if 0 < len(over) < len(self._envs):
             for tensor in found.values():
@@ -230,7 +235,7 @@ class Loop:
         return found
 
     def _step(self, action: Tensor, now: Frame, after: Frame, reward: np.ndarray) -> Ends | None:
-        """Write ``after`` and ``reward``; returns who is at an end, None if nobody is."""
+        """Step, and write ``after`` and ``reward``. Return the ended episodes, or None without ends."""
         target = after.arrays[self._envs.key] if self._observed is None else self._observed[0]
         try:
             ends = self._envs.step(action if self._batched else action.unsqueeze(0), target, reward)
@@ -260,5 +265,5 @@ class Loop:
 
 
 def _same_bytes(one: Tensor, other: Tensor) -> bool:
-    """Whether they are the same where numbers are NaN, too."""
+    """Return whether two tensors have the same bytes, so that NaN equals NaN."""
     return one.numpy().tobytes() == other.numpy().tobytes()

@@ -1,4 +1,4 @@
-"""What a rollout writes to: the batch that TorchRL's collector keeps and hands out, as arrays."""
+"""Write a rollout as arrays into the batch that TorchRL's collector reuses and returns."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ TRAJECTORY: Final = ("collector", "traj_ids")
 
 
 class Memory:
-    """``arrays`` are ``[environments, steps, ...]``, whatever the batch size of the environment.
+    """The arrays of the batch for one rollout, ``[environments, steps, ...]`` for any batch size.
 
-    For one rollout: between two of them TorchRL and hooks may put other tensors into the batch.
+    TorchRL and hooks may replace tensors of the batch between two rollouts, so each rollout needs a new instance.
     """
 
     def __init__(self, batch: TensorDictBase, keys: Iterable[Any], *, batched: bool) -> None:
         self.batch = batch
         entries = {key: batch.get(key) for key in keys}
-        # A hook may have taken one out of the batch, which has it no more then; so has TorchRL's.
+        # A hook may have removed an entry from the batch. TorchRL does not write this entry either.
         self.arrays: dict[Any, np.ndarray] = {
             key: as_array(entry, batched) for key, entry in entries.items() if entry is not None
         }
 
     def write(self, stage: Stage, said: Iterable[Any], first: int, steps: int) -> None:
-        """Copy ``steps`` of the stage to those of the batch that begin with ``first``; ``said`` by the policy."""
+        """Copy ``steps`` of the stage into the batch from step ``first`` on.
+
+        ``said`` are the keys of the policy's outputs.
+        """
         time = slice(first, first + steps)
         for key, rows in stage.seen.items():
             self._write(key, time, rows[:steps])
             after = self.arrays.get(("next", key))
-            if after is not None:  # compact observations are not there
+            if after is not None:  # compact batches lack this entry
                 after[:, time] = rows[1 : steps + 1].swapaxes(0, 1)
                 for step, one, last in stage.last:
                     after[one, first + step] = last[key]
@@ -47,14 +50,14 @@ class Memory:
         self._write(("next", "reward"), time, stage.rewards[:steps])
 
     def write_next(self, step: int, frame: Frame) -> None:
-        """What was seen after ``step``, once more."""
+        """Write the observations after ``step`` again."""
         for key, array in frame.arrays.items():
             after = self.arrays.get(("next", key))
             if after is not None:
                 after[:, step] = array
 
     def write_ends(self, steps: int, ended: Ended) -> None:
-        """Nothing is at its end but what ``ended`` has; and nothing is where a step begins."""
+        """Write the ends of ``ended``. All other ends are False, and so are all ends before a step."""
         for key, how in zip(ENDS, (True, ended.terminated, ended.truncated), strict=True):
             before, after = self.arrays.get(key), self.arrays.get(("next", key))
             if before is not None:
@@ -64,7 +67,10 @@ class Memory:
                 after[ended.which, ended.steps, 0] = how
 
     def write_trajectories(self, steps: int, ended: Ended, collector: Collector) -> Tensor:
-        """Ids change where a trajectory ended; returns those that the next rollout begins with."""
+        """Write the ids of the trajectories, with a new id after each end.
+
+        Return the ids that the next rollout begins with.
+        """
         now: Tensor = carrier_of(collector).get(TRAJECTORY).clone()
         last = now.reshape(-1).numpy()
         ids = self.arrays[TRAJECTORY]

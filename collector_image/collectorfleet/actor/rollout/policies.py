@@ -1,4 +1,4 @@
-"""Policies made of TensorDictModules, called without a TensorDict."""
+"""Call policies made of TensorDictModules without a TensorDict."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ _SEVERAL: Final = (
     *(TensorDictSequential, SafeSequential, ActorValueOperator),
     *(ProbabilisticTensorDictSequential, SafeProbabilisticTensorDictSequential, ProbabilisticActor, QValueActor),
 )
-# These take TensorDicts, read their in_keys and write their out_keys, and nothing else.
+# These modules take a TensorDict, read only their in_keys and write only their out_keys.
 _WHOLE: Final = (QValueModule, EGreedyModule, AdditiveGaussianModule)
-# What a module may return for several entries.
+# Types that a module may return for several entries.
 _BY_KEY: Final = (dict, TensorDictBase)
 _DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
 
 
 class Policy:
-    """Writes what the policy writes into a dictionary that begins with the frame.
+    """A policy that reads from and writes to a dictionary of tensors instead of a TensorDict.
 
-    ``reads`` are keys of the frame, ``writes`` are keys in their order. Hooks of ``modules`` would not be called, and
-    their settings were read when this was made. If the policy is on another ``device`` than the frames, which are on
-    the CPU then, they are copied there and back.
+    ``reads`` are the keys of the frame that it reads, and ``writes`` are its output keys in order. The policy does not
+    call hooks of ``modules``, and it reads their settings only once. If the policy is on another ``device`` than the
+    frames, the frames are on the CPU. The policy then copies inputs and outputs between both.
     """
 
     def __init__(
@@ -84,20 +84,20 @@ class Policy:
         self.is_recorded = False
 
     def add(self, call: Call) -> None:
-        """Have ``call`` called after those before."""
+        """Add ``call`` after the present calls."""
         self._calls.append(call)
 
     def compile(self, **options: Any) -> None:
-        """Have its calls compiled as one, with ``options`` of ``torch.compile``, when it has been called once."""
+        """Compile the calls as one function after the first call, with ``options`` of ``torch.compile``."""
         self._whole = compile_with_warmup(self._said, **options)
 
     def record(self) -> None:
-        """Have its calls recorded as one CUDA graph, when it has been called a few times."""
+        """Record the calls as one CUDA graph after a few calls."""
         self._whole = Recorded(self._whole or self._said)
         self.is_recorded = True
 
     def begin(self) -> None:
-        """A rollout begins: see whether its modules have hooks by now."""
+        """Check before a rollout whether the modules now have hooks."""
         if self._whole is not None:
             return
         for call in self._calls:
@@ -115,7 +115,7 @@ class Policy:
         if self._whole is None:
             said = self._said(read)
         else:
-            # What a graph returned may be overwritten by the next call; it was copied by then.
+            # The next call may overwrite the outputs of a graph, but the caller has copied them by then.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
             said = self._whole(read)
         values.update(said if self._device is None else {key: tensor.cpu() for key, tensor in said.items()})
@@ -128,17 +128,17 @@ class Policy:
 
     @property
     def hooked(self) -> bool:
-        """Whether one of its modules has hooks by now."""
+        """Whether one of the modules now has hooks."""
         return any(module._forward_hooks or module._forward_pre_hooks for module in self.modules)
 
 
 def find_policy(
     policy: Any, known: Sequence[Any], batch_size: torch.Size, device: torch.device | None = None
 ) -> Policy:
-    """The calls that make up ``policy``, for frames that have the keys ``known``; ``device``: where it is.
+    """Return ``policy`` as calls, for frames that have the keys ``known``. ``device`` is the device of the policy.
 
     Raises:
-        NotExact: a module of it is not understood, or reads what the steps before have left.
+        NotExact: a module is not supported, or reads an entry that only earlier steps wrote.
     """
     if type(policy) is RandomPolicy:
         require(policy.action_key == "action", "RandomPolicy writes another key than action")
@@ -173,7 +173,7 @@ class _Random:
 
 
 def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call | None]]:
-    """Each module with its call, in their order; containers have none."""
+    """Yield each module with its call, in order. The call of a container is None."""
     kind = type(policy)
     if kind in _SEVERAL:
         require(not selects_entries(policy), f"{kind.__name__} has selected out_keys")
@@ -184,9 +184,9 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
             require(draws(policy), f"{kind.__name__} draws nothing itself")
         yield policy, None
         if isinstance(policy.module, nn.ModuleList):
-            yield policy.module, None  # one of them may be replaced
+            yield policy.module, None  # a user may replace one of the modules
         inner = [one for module in modules_of(policy) for one in _unrolled(module, batch_size)]
-        # Only there do TorchRL's classes leave the way of drawing as the collector set it.
+        # TorchRL's classes keep the collector's exploration type only for the last module.
         drawing = [isinstance(call, _Drawing) for _, call in inner]
         require(not any(drawing[:-1]), f"{kind.__name__} draws before its last module")
         yield from inner
@@ -207,18 +207,18 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
 
 
 class _Computing:
-    """A ``TensorDictModule``."""
+    """Calls a ``TensorDictModule``."""
 
     def __init__(self, module: TensorDictModule) -> None:
         self._in = tuple(module.in_keys)
         self._out = tuple(module.out_keys_source)
-        # The inner module itself, unless the outer one says how it is called.
+        # The inner module, unless the outer module sets a method or arguments for its call.
         self._plain = module.module if module.method is None and not module.method_kwargs else None
         self._module = module
         self._layers: list[Callable[[Tensor], Any]] | None = None
 
     def begin(self) -> None:
-        """Find the layers anew: hooks may have come, and layers gone."""
+        """Find the layers again, because hooks and layers may have changed."""
         self._layers = find_layers(self._plain) if self._plain is not None and len(self._in) == 1 else None
 
     def __call__(self, values: Values) -> None:
@@ -245,7 +245,7 @@ class _Computing:
 
 
 class _Whole:
-    """A module that is called with a TensorDict."""
+    """Calls a module with a TensorDict."""
 
     def __init__(self, module: Any, batch_size: torch.Size) -> None:
         self._module = module
@@ -258,7 +258,7 @@ class _Whole:
 
 
 class _Drawing:
-    """A ``ProbabilisticTensorDictModule``: its own distribution, drawn from by its own rules."""
+    """Draws as a ``ProbabilisticTensorDictModule`` does, from its distribution and by its rules."""
 
     def __init__(self, module: ProbabilisticTensorDictModule) -> None:
         self._module = module
@@ -284,9 +284,9 @@ class _Drawing:
             self._draw = self._draw if self._compare(values, self._draw) else None
 
     def _compare(self, values: Values, draw: Draw) -> bool:
-        """Draw by the distribution; whether ``draw`` gives the same, and leaves the generator the same.
+        """Draw by the distribution. Return whether ``draw`` gives the same result and the same generator state.
 
-        Another version of torch or TorchRL may differ, and parameters may have shapes that were not thought of.
+        They may differ with another version of torch or TorchRL, or with unusual shapes of parameters.
         """
         parameters = {name: values[key] for name, key in self._parameters}
         random = RandomState.of(next(iter(parameters.values())).device)

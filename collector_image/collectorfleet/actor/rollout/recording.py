@@ -1,4 +1,4 @@
-"""Functions of tensors, recorded as CUDA graphs."""
+"""Record functions of tensors as CUDA graphs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class Graph(Protocol):
     """A recorded call."""
 
     def replay(self) -> Values:
-        """Launch what was recorded; return the same tensors each time, which the next replay writes over."""
+        """Launch the recorded kernels. Return the same tensors each time, which the next replay overwrites."""
 
 
-# Torch and what it compiles allocate and choose in the first calls, which cannot be recorded.
+# In the first calls, torch and compiled code allocate memory and choose kernels, which cannot be recorded.
 _FIRST_CALLS: Final = 3
 
 
 class Recorded:
-    """``call``, which is called a few times, then recorded, then replayed.
+    """Calls ``call`` a few times, then records it, then replays it.
 
-    ``call`` takes and returns tensors by key. It launches the same kernels in each call and reads none of their results
-    on the host. Its randomness comes from torch's default generator. Tensors that it does not take, such as weights,
-    are read at their addresses: whoever changes them writes into them.
+    ``call`` takes and returns tensors by key. Each call launches the same kernels and reads no result on the host.
+    Random numbers come from torch's default generator. The graph reads all other tensors, such as weights, at their
+    addresses. So they must be changed in place.
     """
 
     def __init__(self, call: Callable[[Values], Values]) -> None:
@@ -38,7 +38,7 @@ class Recorded:
         self._graph: Graph | None = None
 
     def __call__(self, given: Values) -> Values:
-        """Return what ``call`` returns for ``given``; the next call may write over it."""
+        """Return the result of ``call`` for ``given``. The next call may overwrite the result."""
         if self._left:
             self._left -= 1
             return self._call(given)
@@ -69,16 +69,16 @@ class _CudaGraph:
 
 
 def capture(call: Callable[[], Values], device: torch.device) -> Graph:
-    """Record the kernels of ``call`` on ``device``, which computes nothing while they are recorded.
+    """Record the kernels of ``call`` on ``device``. The kernels do not run during the recording.
 
     Raises:
         RuntimeError: ``call`` reads a result on the host, or does something else that CUDA cannot record.
     """
-    gc.collect()  # An older graph keeps its memory until then.
+    gc.collect()  # This frees the memory of an older graph.
     try:
         with torch.cuda.device(device):
             graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-            # Other threads of the process receive weights meanwhile.
+            # Thread-local, because other threads of the process receive weights during the recording.
             with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
                 made = call()
     except RuntimeError as error:

@@ -1,7 +1,7 @@
-"""Steps on their way into the batch.
+"""Collect steps in memory before they are copied to the batch.
 
-A batch has a row of time for each environment, so that a step written there touches memory all over. Steps are written
-one after the other here, and copied to the batch by the dozen.
+A batch has a row of time for each environment, so one step would touch memory in many places. The stage stores steps
+one after the other, and the loop copies many steps to the batch at once.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from torch import Tensor
 
 from collectorfleet.actor.rollout.ownership import count_sharers
 
-# So much stays in a core's cache until it is copied.
+# This number of bytes stays in the cache of a core until it is copied.
 _CACHED_BYTES: Final = 128 * 1024
 _FEWEST_STEPS: Final = 4
 _MOST_STEPS: Final = 64
-# Allocators of tensors align to it, and what kernels round may depend on it.
+# Torch aligns tensors to this size, and the rounding of kernels may depend on the alignment.
 _ALIGNED_BYTES: Final = 64
-# To compare so much in each step costs less than a microsecond. Of more, as many numbers are compared.
+# Comparing this number of bytes in each step takes less than a microsecond. Of larger arrays, 64 numbers are compared.
 _COMPARED_BYTES: Final = 1024
 _COMPARED_NUMBERS: Final = 64
-# What a policy keeps for longer is its own memory.
+# The most memories to keep for reuse while a policy still references them.
 _MOST_LEFT: Final = 4
 
 
 class Frame:
-    """What environments and transforms say at one time.
+    """The entries of environments and transforms at one time.
 
-    One array ``[environments, *shape]`` for each key; ``tensors`` are the same memory in the environment's shape.
-    ``compared`` are views that show whether somebody wrote into it: all of it, or a sample of large arrays.
+    ``arrays`` has one array ``[environments, *shape]`` for each key. ``tensors`` are the same memory in the
+    environment's shape. ``compared`` are views for detecting writes: small arrays as a whole, and a sample of large
+    arrays.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], *, batched: bool) -> None:
@@ -52,7 +53,7 @@ _Memory = tuple[dict[str, Tensor], list[Frame], dict[str, np.ndarray], list[int]
 
 
 class Said:
-    """The rows for one entry that a policy writes; ``wanted`` is what it wrote when the collector was built."""
+    """The rows for one output of a policy. ``wanted`` is the output when the collector was built."""
 
     def __init__(self, key: Any, wanted: Tensor, dtype: torch.dtype | None, rows: np.ndarray, *, batched: bool) -> None:
         self.key = key
@@ -63,7 +64,7 @@ class Said:
         self._batched = batched
 
     def write(self, row: int, tensor: Tensor) -> None:
-        """Raises ValueError if it is of another shape or dtype, which numpy would stretch and cast in silence."""
+        """Write one row. Raise ValueError for another shape or dtype, which numpy would convert without an error."""
         if tensor.shape != self._shape or (tensor.dtype is not self._dtype and self._dtype is not None):
             raise ValueError(
                 f"the policy's {self.key} is {tensor.dtype} {list(tensor.shape)} and was {self._wanted.dtype} "
@@ -74,17 +75,17 @@ class Said:
 
 
 class Stage:
-    """Memory for ``steps`` at a time.
+    """Memory for ``steps`` steps.
 
     Args:
-        frame: what the environment says, as it begins.
-        said: what the policy writes, of one step.
-        reward: of one step.
+        frame: the entries of the environment at the start.
+        said: the policy's outputs of one step.
+        reward: the reward of one step.
         batched: False for an environment without batch size: its tensors have no first dimension.
 
-    ``frames`` are one more than ``steps``: the last of them is what the next steps begin with. ``seen``, ``said`` and
-    ``rewards`` are ``[steps, environments, ...]``. ``last`` is what was seen at ends, by step, environment and key:
-    the frame after it has what began there.
+    There is one more of ``frames`` than ``steps``: the last frame begins the next steps. ``seen``, ``said`` and
+    ``rewards`` are ``[steps, environments, ...]``. ``last`` has the last observations of ended episodes by step,
+    environment and key. The frame after such a step already has the first observation of the next episode.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Stage:
         self.said = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in said.items()}
         self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
         self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
-        # Memory that a policy had kept something of; one that keeps little needs two of them in turn.
+        # Memories that a policy has kept references to. A policy that keeps few tensors needs two memories in turn.
         self._left: list[_Memory] = []
         self._make_frames()
 
@@ -112,12 +113,12 @@ class Stage:
         self._references = self._count_references()
 
     def _count_references(self) -> list[int]:
-        """How often the frames are held: as objects of Python, and as memory that other tensors share."""
+        """Return the numbers of references to the frames: Python references, and tensors that share the memory."""
         held = [sys.getrefcount(tensor) for frame in self.frames for tensor in frame.tensors.values()]
         return held + [count_sharers(rows) for rows in self._frame.values()]
 
     def _leave_kept(self) -> None:
-        """Take other memory if a policy has kept what it was shown: that may not be written over."""
+        """Take other memory if a policy still references the frames, which must not be overwritten."""
         if self._count_references() == self._references:
             return
         self._left = [*self._left[1 - _MOST_LEFT :], (self._frame, self.frames, self.seen, self._references)]
@@ -129,8 +130,8 @@ class Stage:
         self._make_frames()
 
     def said_by(self, values: Mapping[str, Tensor], *, random: bool) -> list[Said]:
-        """Where what a policy says goes that said these ``values``; ``random``: the environment chose the action."""
-        # A random action may have another dtype than the policy's, and is kept as the policy's are.
+        """Return the rows for the policy's outputs ``values``. ``random``: the action is a random action."""
+        # A random action may have another dtype. It is stored in the dtype of the policy's actions.
         return [
             Said(key, wanted, None if random else wanted.dtype, self.said[key], batched=self._batched)
             for key, wanted in self._said.items()
@@ -138,19 +139,19 @@ class Stage:
         ]
 
     def begin(self, tensors: Mapping[str, Tensor]) -> None:
-        """The first frame is this."""
+        """Begin a rollout with ``tensors`` as the first frame."""
         self.last.clear()
         self._leave_kept()
         for key, tensor in self.frames[0].tensors.items():
             tensor.copy_(tensors[key])
 
     def end(self, step: int, which: Sequence[int]) -> None:
-        """Keep what these saw after ``step``, before they are reset."""
+        """Keep the observations of these environments after ``step``, before they are reset."""
         arrays = self.frames[step + 1].arrays.items()
         self.last += [(step, one, {key: array[one].copy() for key, array in arrays}) for one in which]
 
     def begin_again(self) -> None:
-        """All steps were copied; the next begin where they ended."""
+        """Begin the next steps with the last frame, after all steps were copied."""
         self.last.clear()
         newest = self.frames[-1].arrays
         self._leave_kept()
@@ -159,18 +160,21 @@ class Stage:
 
     @property
     def memory(self) -> dict[str, Tensor]:
-        """The memory of all frames, by key; other memory after :meth:`begin` and :meth:`begin_again`."""
+        """The memory of all frames, by key. :meth:`begin` and :meth:`begin_again` may replace the memory."""
         return self._frame
 
 
 def as_array(tensor: Tensor, batched: bool, dim: int = 0) -> np.ndarray:
-    """Its memory; ``dim`` is that of environments, which a tensor of one environment has not."""
+    """Return the memory of a tensor as an array.
+
+    Without batch size, the array gets the dimension ``dim`` of environments.
+    """
     array: np.ndarray = (tensor if batched else tensor.unsqueeze(dim)).numpy()
     return array
 
 
 def _rows(count: int, like: Tensor) -> Tensor:
-    """``[count, *like.shape]``, each row of it as well aligned as a tensor of its own."""
+    """Return memory ``[count, *like.shape]``, with each row aligned like a separate tensor."""
     items = _ALIGNED_BYTES // like.element_size()
     room = -(-like.numel() // items) * items
     return torch.empty(count, room, dtype=like.dtype)[:, : like.numel()].view(count, *like.shape)

@@ -15,15 +15,15 @@ from collectorfleet.torchrl_private.environments import CACHES, environments_of
 _PLAIN: Final = (bool, int, float, str)
 _COLLECTIONS: Final = (dict, list)
 _LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
-# Environments and transforms have a dozen more, which nn.Module needs for what is never called of them. There may be
-# many of them.
+# nn.Module gives environments and transforms a dozen more dicts, which a loop does not use. With many environments,
+# comparing them would take long.
 _DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
 
 
 class Structure:
-    """The attributes of ``objects``, and whatever else ``facts`` returns, as they are now.
+    """The attributes of ``objects``, the results of ``facts`` and the values of ``tensors`` at one time.
 
-    Values are compared by identity first, and collections by what they have in them; ``tensors`` by their numbers.
+    Attributes are compared by identity first, collections by their items, and tensors by their numbers.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class Structure:
     ) -> None:
         self._objects = [_Attributes(one) for one in objects]
         self._facts = facts, facts()
-        # Not by their versions: torch does not count what is written by ``.data`` or as an array.
+        # Torch's version counts would miss writes by ``.data`` or through arrays.
         self._values = [(tensor, tensor.clone()) for tensor in tensors]
 
     def change(self) -> str | None:
-        """What has changed, by its class and name; None if nothing has."""
+        """Return the class and name of a changed attribute, or None without a change."""
         for one in self._objects:
             name = one.change()
             if name is not None:
@@ -49,14 +49,14 @@ class Structure:
 
 
 class _Attributes:
-    """Those of one object."""
+    """The attributes of one object."""
 
     def __init__(self, of: Any) -> None:
         self._kind = type(of).__name__
         self._is_of_policy = not isinstance(of, EnvBase | Transform)
         self._of = type(of)
         self._now: dict[str, Any] = vars(of)
-        self._notes: set[str] = set()  # plain attributes that came later, which nothing of the class reads
+        self._notes: set[str] = set()  # plain attributes that were added later and that the class does not define
         self._remember()
 
     def _remember(self) -> None:
@@ -100,7 +100,7 @@ def _items(collection: Any) -> list[Any]:
 
 
 def _same(now: list[Any], before: list[Any]) -> bool:
-    """Whether these are the same objects, or equal."""
+    """Return whether both lists have the same or equal objects."""
     try:
         return now == before
     except Exception:  # noqa: BLE001  (tensors do not say in one word whether they are equal, and others raise anything)
@@ -108,7 +108,10 @@ def _same(now: list[Any], before: list[Any]) -> bool:
 
 
 def chain(env: EnvBase) -> Iterator[Any]:
-    """An environment, its transforms, and all below it, but for what is below an environment that is not TorchRL's."""
+    """Yield an environment, its transforms, and all environments below.
+
+    Parts below an environment that is not TorchRL's are left out.
+    """
     while type(env) is TransformedEnv:
         yield env
         yield from _transforms(env.transform)
@@ -120,7 +123,10 @@ def chain(env: EnvBase) -> Iterator[Any]:
 
 
 def containers(env: EnvBase) -> Iterator[Any]:
-    """Of an environment that steps itself, what says which transforms it has, and not how they are set."""
+    """Yield the parts that show which transforms an environment has, but not the settings of these transforms.
+
+    This is enough for an environment that steps itself.
+    """
     while type(env) is TransformedEnv:
         yield env
         yield from (one for one in _transforms(env.transform) if not isinstance(one, Transform) or _holds(one))
@@ -140,10 +146,10 @@ def _transforms(transform: Transform) -> Iterator[Any]:
 
 
 def require_own_methods(objects: Iterable[Any]) -> None:
-    """Raise NotExact if a method of one of them was assigned: a loop of our own would not call it."""
+    """Raise NotExact if a method was assigned to one of the objects, because the fast loop would not call it."""
     for one in objects:
         for name, value in vars(one).items():
             assigned = callable(value) and callable(getattr(type(one), name, None))
-            # TorchRL assigns methods of its own, by the version of Gymnasium.
+            # TorchRL itself assigns some methods, depending on the version of Gymnasium.
             own = str(getattr(value, "__module__", "")).partition(".")[0] in _LIBRARIES
             require(own or not assigned, f"{type(one).__name__}.{name} was assigned")

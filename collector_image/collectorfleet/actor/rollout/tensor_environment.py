@@ -1,6 +1,6 @@
-"""Environments that are batches of tensors, such as simulators on a GPU, called without TorchRL's ``step``.
+"""Step environments that are batches of tensors, such as simulators on a GPU, without TorchRL's ``step``.
 
-The methods of :class:`TensorEnvironment` do what ``EnvBase.step_and_maybe_reset`` does, and launch fewer kernels. Their
+The methods of :class:`TensorEnvironment` do the work of ``EnvBase.step_and_maybe_reset`` with fewer kernels. Their
 entries are tensors ``[environments, ...]`` by key.
 """
 
@@ -54,13 +54,13 @@ from collectorfleet.torchrl_private.environments import (
 from collectorfleet.torchrl_private.tensordicts import tensordict_of
 from collectorfleet.torchrl_private.transforms import has_hooks_after_step
 
-# An environment declares these by attributes; docs/gpu-simulators.md says what they promise.
+# An environment declares these capabilities as attributes, see docs/gpu-simulators.md.
 MASKED_RESET: Final = "masked_reset"
 CAPTURABLE: Final = "capturable"
 
-# Transforms of TorchRL that keep those promises.
+# TorchRL's transforms with these capabilities.
 _CAPTURABLE: Final = (CatTensors, DoubleToFloat, InitTracker, RewardClipping, RewardSum, StepCounter)
-# These read one of their tensors on the host in each call.
+# These transforms read one of their tensors on the host in each call.
 _READING: Final = (ObservationNorm, RewardScaling)
 _MASKED: Final = (*_CAPTURABLE, *_READING)
 _KEPT: Final = (Tensor, bool, int, float, str)
@@ -70,8 +70,8 @@ _INIT: Final = "is_init"
 class TensorEnvironment:
     """Steps and resets ``env``.
 
-    ``waits`` says why each step waits for the device, and is None if no step does. ``launches`` says why a step cannot
-    be recorded as a CUDA graph, and is None if it can.
+    ``waits`` is the reason why each step waits for the device, or None if no step waits. ``launches`` is the reason why
+    a step cannot be recorded as a CUDA graph, or None if it can.
     """
 
     def __init__(self, env: EnvBase) -> None:
@@ -79,7 +79,7 @@ class TensorEnvironment:
         self.env = env
         self._parts = parts = [base_of(env), *transforms(env)]
         self._native = resets_itself(env)
-        # Whether TorchRL has an observation and ``next`` of the step before in the same memory.
+        # Whether TorchRL stores an observation and ``next`` of the previous step in the same memory.
         self.shares_observations = not self._native
         on_host = None if self._native else _first_without(parts, MASKED_RESET, _MASKED)
         self._resets_on_host = on_host is not None
@@ -100,7 +100,10 @@ class TensorEnvironment:
 
     @contextmanager
     def written_in_place(self) -> Iterator[None]:
-        """Raise ValueError if a step within assigns what the environment keeps, which a CUDA graph does not repeat."""
+        """Raise ValueError if a step inside the context assigns an attribute.
+
+        A CUDA graph does not repeat assignments.
+        """
         before = _kept(self._parts)
         yield
         for name, value in _kept(self._parts).items():
@@ -112,7 +115,7 @@ class TensorEnvironment:
                 )
 
     def assigned(self) -> list[Any]:
-        """Return the attributes of the environment, and of all that it wraps, on which a step depends."""
+        """Return the attributes that affect a step, of the environment and of all environments inside it."""
         names = (*STEPPING, *SETTINGS)
         return [vars(one).get(name) for one in layers(self.env) for name in names]
 
@@ -139,7 +142,7 @@ class TensorEnvironment:
     def changed_input(self, reached: Values) -> Values:
         """Return the entries that the last step changed in its input TensorDict.
 
-        An environment may show what it ``reached`` in the same tensor as before; that is no change.
+        An environment may return its results ``reached`` in the tensors of its input. That does not count as a change.
         """
         into = [key for key, version in self._versions.items() if version_of(self._entries[key]) != version]
         written = {key for key in into if not _share_memory(self._entries[key], reached.get(key))}
@@ -179,8 +182,8 @@ class TensorEnvironment:
     def go_on(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
         """Reset the environments whose episode has ended.
 
-        Returns the entries that the next step begins with, and the mask ``[environments]`` of environments that were
-        reset. The mask is None if the host knows that none was reset.
+        Returns the entries that the next step begins with, and a mask ``[environments]`` of the reset environments. The
+        mask is None if the host knows that no environment was reset, or if the environments reset themselves.
         """
         both = {**now, **{key: tensor for key, tensor in reached.items() if key in self._of_next}}
         following = {key: both[key] for key in self.keys if key in both}
@@ -204,7 +207,10 @@ class TensorEnvironment:
         return following, mask
 
     def _hide_lost_observations(self, reached: Values) -> None:
-        """Mark what an environment that resets itself saw last: it has shown the first observation instead."""
+        """Replace the last observation of an episode by NaN or 0 if the environment resets itself.
+
+        Such an environment returns the first observation of the next episode instead.
+        """
         self._shown = {key: reached[key] for key in self._observations if key in reached}
         done = self._any_end(reached)
         for key, seen in self._shown.items():
@@ -232,7 +238,7 @@ class TensorEnvironment:
 
 
 def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
-    """Return tensors and plain values that are attributes or buffers, by class and name."""
+    """Return the tensors and plain values in attributes and buffers, by class and name."""
     found: dict[str, Any] = {}
     for one in parts:
         attributes = {**vars(one), **vars(one).get("_buffers", {})}
@@ -242,7 +248,10 @@ def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
 
 
 def zeroed_by_partial_reset(tensor: Tensor, mask: Tensor) -> Tensor:
-    """Return an entry that a reset does not write, as TorchRL leaves it: zero where some were reset, and not all."""
+    """Return an entry that the reset does not write, as TorchRL leaves it.
+
+    The entry is zero in reset environments, unless all environments were reset.
+    """
     return tensor.masked_fill(_beside(mask & ~mask.all(), tensor), 0)
 
 
@@ -261,12 +270,12 @@ def _share_memory(one: Tensor, other: Tensor | None) -> bool:
 
 
 def version_of(tensor: Tensor) -> int:
-    """How often torch has seen the tensor written into; 0 for one of inference mode, where it does not count."""
+    """Return torch's count of writes into the tensor, or 0 for an inference tensor, which has no count."""
     return 0 if tensor.is_inference() else tensor._version
 
 
 def layers(env: EnvBase) -> Iterator[EnvBase]:
-    """The environment and all that it wraps, the outermost first."""
+    """Yield the environment and all environments that it wraps, the outermost first."""
     yield env
     while isinstance(env, TransformedEnv):
         env = env.base_env
@@ -274,25 +283,25 @@ def layers(env: EnvBase) -> Iterator[EnvBase]:
 
 
 def base_of(env: EnvBase) -> EnvBase:
-    """The environment below all transforms."""
+    """Return the environment below all transforms."""
     return [*layers(env)][-1]
 
 
 def transforms(env: EnvBase) -> Iterator[Transform]:
-    """All transforms of the environment."""
+    """Yield all transforms of the environment."""
     for one in layers(env):
         found = one.transform.modules() if isinstance(one, TransformedEnv) else ()
         yield from (inner for inner in found if isinstance(inner, Transform) and type(inner) is not Compose)
 
 
 def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tuple[type, ...]) -> str | None:
-    """Say which part neither declares ``promise`` nor is ``known`` to keep it."""
+    """Return a sentence about the first part that neither declares ``promise`` nor is ``known`` to keep it, or None."""
     names = (type(one).__name__ for one in parts if not getattr(one, promise, type(one) in known))
     return next((f"{name} does not declare {promise}" for name in names), None)
 
 
 def _require_tensors(env: EnvBase) -> None:
-    """Raise NotExact unless TensorEnvironment does what TorchRL's methods of ``env`` do."""
+    """Raise NotExact unless TensorEnvironment steps ``env`` exactly as TorchRL's methods do."""
     require(len(env.batch_size) == 1, "the environment has no batch dimension, or several")
     require(env.batch_locked, "the environment takes batches of any size")
     for one in layers(env):

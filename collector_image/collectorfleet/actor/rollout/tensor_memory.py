@@ -1,4 +1,4 @@
-"""What a rollout of tensors writes: the steps, and which trajectory each of them belongs to.
+"""Write the steps of a rollout of tensors, and the ids of their trajectories.
 
 ``memory`` has tensors ``[environments, steps, ...]`` by the keys of a batch.
 """
@@ -48,7 +48,7 @@ class Rows:
             torch._foreach_copy_(targets, sources, non_blocking=True)
 
     def _require_fits(self, key: Any, tensor: Tensor) -> None:
-        """Raise ValueError for what would be stretched, or lose digits; it is an error of who wrote the entry."""
+        """Raise ValueError if the tensor would be broadcast or lose digits. The error names the origin of the entry."""
         shape, dtype = self._wanted[key]
         if tensor.shape == shape and torch.can_cast(tensor.dtype, dtype):
             return
@@ -61,13 +61,13 @@ class Rows:
 
 
 def ends_of(memory: Mapping[Any, Tensor], taken: int) -> Tensor:
-    """Return bool ``[environments, taken]``: whether the trajectory ended with the step."""
+    """Return bool ``[environments, taken]``: whether a trajectory ended with each step."""
     found = [memory["next", key][:, :taken].flatten(2).any(2) for key in ENDS if ("next", key) in memory]
     return torch.stack(found).any(0)
 
 
 def require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: Tensor) -> None:
-    """Raise RuntimeError if an environment was at an end when it had just been reset."""
+    """Raise RuntimeError if an environment was at an end right after its reset."""
     for key in ENDS:
         rows = memory.get(key)
         if key not in now or rows is None:
@@ -82,13 +82,13 @@ def require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: 
 
 
 def ids_of(collector: Collector, ended: Tensor, before: Tensor) -> Tensor:
-    """Return ``[environments, taken]``: the trajectory that each environment is in after each step."""
+    """Return ids ``[environments, taken]``: the trajectory of each environment after each step."""
     now = before.to(ended.device)[:, None].expand(ended.shape)
     count = int(ended.sum())
     if not count:
         return now
     fresh = new_trajectories(collector, count, ended.device).to(now.dtype)
-    # Ends are numbered step by step, as they come.
+    # New ids follow the order of the steps, as in TorchRL's loop.
     number = ended.t().reshape(-1).cumsum(0).view(ended.shape[1], -1).t() - 1
     steps = torch.arange(ended.shape[1], device=ended.device)
     last = torch.where(ended, steps, -1).cummax(1).values

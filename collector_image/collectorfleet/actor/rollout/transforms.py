@@ -1,4 +1,4 @@
-"""TorchRL's common transforms over all environments at once."""
+"""Apply TorchRL's common transforms to all environments at once."""
 
 from __future__ import annotations
 
@@ -25,28 +25,34 @@ from collectorfleet.actor.rollout.stage import Frame
 from collectorfleet.torchrl_private.environments import RESET_KEY
 from collectorfleet.torchrl_private.transforms import frames_of, transformed
 
-# These make each observation of an environment from that one alone.
+# These transforms compute each observation only from the same observation before the transform.
 BY_ITSELF: Final = (DoubleToFloat, ObservationNorm, ToTensorImage, GrayScale)
 
 
 class Stepping(Protocol):
-    """A transform that keeps a number for each environment under ``key``, in the frames; ``cuts`` if it truncates."""
+    """A transform that stores a number for each environment in the frames.
+
+    ``key`` is the key of the number. ``cuts`` is True if the transform can truncate episodes.
+    """
 
     key: str
     cuts: bool
 
     def begin(self, frame: Frame) -> None:
-        """A rollout begins with this."""
+        """Begin a rollout with this frame."""
 
     def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:
-        """Write ``after``; returns which environments it truncates, None where it truncates none."""
+        """Write ``after``.
+
+        Return which environments the transform truncates, bool ``[environments]``, or None without any.
+        """
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
-        """These environments were reset."""
+        """Set the numbers of environments that were reset."""
 
 
 class Steps:
-    """``StepCounter``."""
+    """Counts steps as ``StepCounter`` does."""
 
     def __init__(self, transform: StepCounter) -> None:
         require(transform.truncated_key == "truncated", "StepCounter has a truncated_key of its own")
@@ -62,7 +68,7 @@ class Steps:
     def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (a counter has no use for it)
         counts = after.arrays[self.key]
         np.add(before.arrays[self.key], 1, out=counts)
-        # One number is compared in each step, and all of them only when one is there.
+        # The largest count is enough to compare in most steps.
         self._longest += 1
         if self._most is None or self._longest < self._most:
             return None
@@ -75,7 +81,7 @@ class Steps:
 
 
 class Return:
-    """``RewardSum``."""
+    """Sums rewards as ``RewardSum`` does."""
 
     cuts = False
 
@@ -86,7 +92,7 @@ class Return:
         require(isinstance(self.key, str), f"RewardSum writes {self.key}, which is nested")
 
     def begin(self, frame: Frame) -> None:
-        """Keeps nothing beside the frames."""
+        """Do nothing, because all state is in the frames."""
 
     def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:
         np.add(before.arrays[self.key], reward, out=after.arrays[self.key])
@@ -97,7 +103,7 @@ class Return:
 
 
 class Begun:
-    """``InitTracker``."""
+    """Marks the first frame of an episode as ``InitTracker`` does."""
 
     cuts = False
 
@@ -105,7 +111,7 @@ class Begun:
         self.key: str = transform.init_key
 
     def begin(self, frame: Frame) -> None:
-        """Keeps nothing beside the frames."""
+        """Do nothing, because all state is in the frames."""
 
     def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (no step begins anything)
         after.arrays[self.key][...] = False
@@ -116,7 +122,7 @@ class Begun:
 
 
 class Observed:
-    """Transforms that take each observation by itself: TorchRL's own, on all environments at once; and a stack."""
+    """The transforms of the observation, for all environments at once: TorchRL's own, and a stack of frames."""
 
     def __init__(self, key: str, transforms: Sequence[Transform], stack: Stack | None) -> None:
         self._key = key
@@ -125,16 +131,16 @@ class Observed:
 
     @property
     def reads_frames(self) -> bool:
-        """Whether an observation is made of the one before."""
+        """Whether an observation depends on the previous observation."""
         return self._stack is not None
 
     def begin(self) -> None:
-        """A rollout begins."""
+        """Begin a rollout."""
         if self._stack is not None:
             self._stack.begin()
 
     def step(self, raw: np.ndarray, before: Frame, after: Frame) -> None:
-        """Environments saw ``raw`` after a step."""
+        """Write the observations ``after`` a step, made of the raw observations ``raw``."""
         seen = self._apply(raw)
         if self._stack is None:
             after.arrays[self._key][...] = seen
@@ -142,12 +148,12 @@ class Observed:
             self._stack.step(seen, before.arrays[self._key], after.arrays[self._key])
 
     def reset(self, raw: np.ndarray, which: Sequence[int], frame: Frame) -> None:
-        """``which`` of the environments were reset and see this."""
+        """Write the first observations of the environments ``which``, which were reset."""
         seen = self._apply(raw[which])
         frame.arrays[self._key][which] = seen if self._stack is None else self._stack.begun(seen)
 
     def leave(self, frame: Frame) -> None:
-        """TorchRL goes on with this."""
+        """Store the state for TorchRL at the end of a rollout."""
         if self._stack is not None:
             self._stack.leave(frame.arrays[self._key])
 
@@ -160,7 +166,7 @@ class Observed:
 
 
 class Stack:
-    """``CatFrames``: the newest of ``N`` observations is the last along an axis."""
+    """Stacks observations as ``CatFrames`` does: the newest of ``N`` observations is the last along an axis."""
 
     def __init__(self, transform: CatFrames, key: str) -> None:
         self._transform = transform
@@ -169,7 +175,7 @@ class Stack:
         self._begun: np.ndarray | None = None
 
     def begin(self) -> None:
-        # Not what the policy is shown, into which it may have written.
+        # TorchRL's own frames, because the policy may have written into its observation.
         self._begun = self._buffer.clone().numpy()
 
     def step(self, seen: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
@@ -181,14 +187,14 @@ class Stack:
         newest[...] = seen
 
     def begun(self, seen: np.ndarray) -> np.ndarray:
-        """The first of an episode: itself over and over, or behind the value that it is padded with."""
+        """Return the first stack of an episode: the observation repeated, or after frames of the padding value."""
         count = self._transform.N
         if self._transform.padding == "same":
             return np.concatenate([seen] * count, self._axis)
         return np.concatenate([*[np.full_like(seen, self._transform.padding_value)] * (count - 1), seen], self._axis)
 
     def leave(self, stacked: np.ndarray) -> None:
-        # TorchRL reads it where some of the environments are reset in between, and where a state is saved.
+        # TorchRL reads these frames if some environments are reset between rollouts, or if a state is saved.
         self._buffer.copy_(torch.from_numpy(stacked).view(self._buffer.shape))
 
     @property
@@ -197,10 +203,10 @@ class Stack:
 
 
 def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | None, list[Stepping]]:
-    """Those of the observation ``key``, None if there is none of them, and those that keep numbers.
+    """Return the transforms of the observation ``key``, or None without any, and the transforms that store numbers.
 
     Raises:
-        NotExact: one of them has no such form.
+        NotExact: a transform is not supported for all environments at once.
     """
     observed: list[Transform] = []
     stack: Stack | None = None

@@ -1,4 +1,4 @@
-"""Gymnasium's vector environments below TorchRL's wrapper, which undoes how they reset themselves."""
+"""Call Gymnasium's vector environments without TorchRL's wrapper, which undoes their automatic resets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class VectorEnvironment:
         ends = Ends.of(terminated, truncated)
         if self.resets_itself:
             self._begun[...] = observations
-            # TorchRL shows zeros where Gymnasium tells the last observation with the next step.
+            # If Gymnasium returns the last observation only with the next step, TorchRL has zeros here.
             last = infos.get("final_obs", np.zeros(len(self)))
             for row in ends.which:
                 observations[row] = last[row]
@@ -81,7 +81,7 @@ class VectorEnvironment:
         if ends is not None:
             done[ends.which] = True
         begun = None if ends is None else TensorDict({self.key: torch.from_numpy(self._begun.copy())}, [len(self)])
-        # It takes this up when a collector resets all environments in between.
+        # The transform uses this state if a collector resets all environments before the next rollout.
         leave_reset(self._undoing, torch.from_numpy(done).unsqueeze(-1), begun)
 
     def methods(self) -> list[Any]:
@@ -89,22 +89,22 @@ class VectorEnvironment:
 
 
 def wrong_shape(key: str, seen: Any, shape: tuple[int, ...]) -> ValueError:
-    """The error of an environment whose observation numpy would repeat in silence."""
+    """Return the error for an observation of the wrong shape, which numpy would broadcast without an error."""
     return ValueError(f"{key} has shape {list(np.shape(seen))}; its observation space has {list(shape)}")
 
 
 def find_vector(
     env: GymWrapper, key: str, transforms: Sequence[Transform], read_action: Callable[[Tensor], Any]
 ) -> tuple[VectorEnvironment, list[Transform]]:
-    """What to call, and the transforms in front of it but for the one that TorchRL put there by itself.
+    """Return the environment to call, and the transforms around it without the one that TorchRL adds.
 
     Raises:
-        NotExact: it resets itself, and something else decides who is reset.
+        NotExact: the environment resets itself, and another part decides which environments are reset.
     """
     vector = gymnasium_of(env)
     readers = [type(reader) for reader in env.info_dict_reader]
     if getattr(vector, "autoreset_mode", None) is AutoresetMode.DISABLED:
-        # It resets whom it is told to, and Gymnasium says how: anybody's may be asked.
+        # In this mode, ``reset_mask`` selects the environments to reset. So every class of vector environment works.
         require(not readers, "an info_dict_reader writes to the frames")
         return VectorEnvironment(vector, key, None, read_action), list(transforms)
     require(
