@@ -1,1 +1,1 @@
-"""Tensors as bytes and back, for both sides: rollouts, and snapshots of weights. In the collector and in the driver."""
+"""Convert rollouts and snapshots of weights to arrays of bytes and back, in the collector and in the driver."""

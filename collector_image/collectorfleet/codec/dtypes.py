@@ -1,4 +1,4 @@
-"""Which dtypes hold every value of which others, so that a cast there and back changes nothing."""
+"""Find out whether a dtype can represent every value of another dtype, so that a cast there and back is exact."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import torch
 
 
 def holds(into: torch.dtype, of: torch.dtype) -> bool:
-    """Whether ``into`` has every value of ``of``."""
+    """Return whether ``into`` can represent every value of ``of``."""
     if into == of or of == torch.bool:
         return True
     try:
         return _holds(into, of)
     except (TypeError, NotImplementedError, RuntimeError):
-        return False  # torch does not say what a quantized dtype holds
+        return False  # torch has no information about quantized dtypes
 
 
 def _holds(into: torch.dtype, of: torch.dtype) -> bool:
@@ -32,7 +32,7 @@ def _holds_integers(into: torch.dtype, of: torch.dtype) -> bool:
     if _is_integer(into):
         there = torch.iinfo(into)
         return there.min <= needed.min and needed.max <= there.max
-    # Every whole number up to 2 / eps has the digits for its last one.
+    # A float dtype represents every whole number up to 2 / eps exactly.
     return needed.max <= min(2 / torch.finfo(into).eps, torch.finfo(into).max)
 
 

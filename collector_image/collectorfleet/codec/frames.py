@@ -1,4 +1,4 @@
-"""What is said of every frame of a rollout beside its data: the weights that made it, and its trajectory."""
+"""The entries that each frame of a rollout has besides its data: weights version, trajectory, parameters and mask."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ TRAJECTORY: Final = "traj_ids"
 TRAJECTORY_KEY: Final = (COLLECTOR, TRAJECTORY)
 PARAMETERS_KEY: Final = (COLLECTOR, "environment_parameters_version")
 MASK_KEY: Final = (COLLECTOR, "mask")
-# Every collector counts its trajectories from 0; each incarnation of each gets a range of its own.
+# Every collector counts its trajectories from 0, so each incarnation of a collector gets a separate range.
 _TRAJECTORIES_PER_INCARNATION: Final = 2**32
 
 
 @dataclass(frozen=True)
 class Part:
-    """One answer: the rollout, and with which weights and by which incarnation of a collector it was made.
+    """One rollout of a collector, with its weights versions and the incarnation of the collector.
 
-    ``segments`` is None if the rollout itself says the version of each frame. ``parameters`` is the version of the
-    environment's parameters in all frames. It is None if the rollout itself says it, or if there are no parameters.
+    ``segments`` is None if each frame of the rollout has its version. ``parameters`` is the version of the environment
+    parameters in all frames. It is None if each frame has its version, or if there are no parameters.
     """
 
     encoded: tensors.Encoded = field(repr=False)
@@ -38,13 +38,16 @@ class Part:
 
 
 def distinct_trajectories(ids: Tensor, incarnation: int) -> Tensor:
-    """Ids that no other incarnation of any collector has. Negative ids mark frames that are no part of a trajectory."""
+    """Return ids that are unique among all incarnations of all collectors.
+
+    Negative ids do not change. They mark frames that belong to no trajectory.
+    """
     ids = ids.to(torch.int64)
     return torch.where(ids >= 0, ids + incarnation * _TRAJECTORIES_PER_INCARNATION, ids)
 
 
 def versions_of(segments: Sequence[Segment], shape: torch.Size) -> Tensor:
-    """int64 of ``shape``, whose last dimension is time: the version that made each frame."""
+    """Return the version that made each frame, int64 of ``shape``, whose last dimension is time."""
     versions = torch.empty(shape, dtype=torch.int64)
     for segment in segments:
         versions[..., segment.first_step :] = segment.version

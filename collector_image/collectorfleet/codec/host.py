@@ -1,4 +1,4 @@
-"""Tensors of a GPU in memory of the host."""
+"""Copy tensors from a GPU to the memory of the host."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from torch import Tensor
 
 
 def on_the_host(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return ``tensors`` on the CPU, each with its values. Those that are there already are not copied.
+    """Return ``tensors`` on the CPU. Blocks until all copies are complete. CPU tensors are not copied.
 
-    Copies from a GPU go to pinned memory, which torch keeps for the next ones. A copy to memory that is new to the
-    process takes 40 times as long (docs/decisions/data-plane.md).
+    Copies from a GPU go to pinned memory, which torch reuses. A copy to memory that is new to the process takes 40
+    times as long (docs/decisions/data-plane.md).
     """
     copies = [tensor.detach().to("cpu", non_blocking=tensor.is_cuda) for tensor in tensors]
     for device in {tensor.device for tensor in tensors if tensor.is_cuda}:

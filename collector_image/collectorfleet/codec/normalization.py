@@ -1,4 +1,4 @@
-"""Statistics of environments as a snapshot, which travels as weights do, and as a state that a user may keep."""
+"""Convert statistics of environments to a snapshot, which is sent like weights, or to a state for users, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UPDATES: Final = "updates"
 
 
 def encode(normalization: Normalization) -> Snapshot:
-    """All of it but the decays, which a collector knows of its own transforms."""
+    """Return the statistics as a snapshot, without decays. Collectors read the decays from their own transforms."""
     entries, arrays = [], []
     for name, one in normalization.items():
         for part, value in {_UPDATES: np.asarray(one.updates), **one.sums}.items():
@@ -26,7 +26,7 @@ def encode(normalization: Normalization) -> Snapshot:
 
 
 def decode(snapshot: Snapshot) -> dict[str, Running]:
-    """The other way round; the arrays are not to be written to."""
+    """Return the statistics of a snapshot with decay 1. Do not write to their arrays."""
     parts: dict[str, dict[str, Array]] = {}
     for entry, array in zip(snapshot.entries, snapshot.arrays, strict=True):
         name, _, part = entry.name.rpartition(":")
@@ -35,7 +35,7 @@ def decode(snapshot: Snapshot) -> dict[str, Running]:
 
 
 def to_state(normalization: Normalization) -> dict[str, Any]:
-    """As dicts, numbers and tensors of their own, for ``torch.save``."""
+    """Return the statistics as dicts, numbers and copied tensors, for ``torch.save``."""
     return {
         name: {
             "decay": one.decay,
@@ -47,7 +47,7 @@ def to_state(normalization: Normalization) -> dict[str, Any]:
 
 
 def from_state(state: Mapping[str, Any]) -> dict[str, Running]:
-    """The other way round. Raises KeyError for what is no such state."""
+    """Return the statistics of a state from :func:`to_state`. Raises KeyError if an entry is missing."""
     return {
         name: Running(
             float(one["decay"]), int(one[_UPDATES]), {part: value.numpy() for part, value in one["sums"].items()}

@@ -1,4 +1,4 @@
-"""Observations that a rollout says twice: as the ``next`` of a step, and as what the following step begins with."""
+"""Omit observations that a rollout has twice: in ``next`` of a step, and at the start of the following step."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ Array = npt.NDArray[Any]
 
 
 def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | None:
-    """What of ``after`` is not ``before`` a step later, bit for bit: rows, and where they are (int64).
+    """Return the rows of ``after`` that differ from the next step's ``before`` in any bit, and their places (int64).
 
-    Both are C-contiguous ``[..., time, *rest]`` of the same shape and dtype. None if more than half of the rows differ:
-    it is not worth it then. Rows at the end of an episode and of the rollout may always differ.
+    Both arrays are C-contiguous ``[..., time, *rest]`` of the same shape and dtype. Return None if more than half of
+    the rows differ, because omitting the others would save too little. The last row of the rollout always counts as
+    different. The last row of an episode usually differs.
     """
     lead, steps = int(np.prod(after.shape[:time], dtype=int)), after.shape[time]
     if not after.size:
@@ -29,7 +30,7 @@ def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | N
 
 
 def repeated(before: Array, rows: Array, where: Array, time: int) -> Array:
-    """The ``after`` that :func:`differing` was given, in memory of its own."""
+    """Return the array ``after`` that :func:`differing` got, in new memory."""
     after = np.empty_like(before)
     earlier, later = [slice(None)] * time + [slice(-1)], [slice(None)] * time + [slice(1, None)]
     after[tuple(earlier)] = before[tuple(later)]
@@ -38,7 +39,7 @@ def repeated(before: Array, rows: Array, where: Array, time: int) -> Array:
 
 
 def _words(array: Array, lead: int, steps: int) -> Array:
-    """``[lead, steps, words]`` of the same bytes, in words as large as divide a row."""
+    """Return the same bytes as ``[lead, steps, words]``, in the largest words that divide a row."""
     row_bytes = array.nbytes // (lead * steps)
     word = next(size for size in (8, 4, 2, 1) if row_bytes % size == 0)
     return array.reshape(-1).view(f"u{word}").reshape(lead, steps, -1)

@@ -1,4 +1,4 @@
-"""The device of what TorchRL's modules keep besides parameters and buffers, which ``Module.to`` leaves where it is."""
+"""Move the objects of TorchRL's modules that ``Module.to`` does not move to another device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torchrl.data import TensorSpec
 
 
 def move_settings(policy: nn.Module, device: torch.device | str) -> None:
-    """Move the specs of all modules in ``policy`` to ``device``, and the tensors that set distributions."""
+    """Move the specs of all modules in ``policy``, and the tensors in settings of distributions, to ``device``."""
     for module in policy.modules():
         for name, value in list(vars(module).items()):
             if isinstance(value, TensorSpec):

@@ -1,8 +1,7 @@
-"""A module's tensors as arrays of bytes, and back.
+"""Convert the tensors of a module to arrays of bytes and back.
 
-All arrays of a snapshot make one object in the store and one digest, whatever their number. Parameters that are shared
-between layers are in it once. Loading copies into the tensors that the module already has, so optimizers, compiled
-graphs and views of them stay valid.
+All arrays of a snapshot become one object in the store, with one digest. A parameter that layers share is contained
+once. Loading copies into the existing tensors of the module, so optimizers, compiled graphs and views stay valid.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Include = Callable[[str], bool]
 
 
 class Entry(NamedTuple):
-    """What the bytes of one tensor are."""
+    """Name, dtype and shape of one tensor in a snapshot."""
 
     name: str
     dtype: torch.dtype
@@ -37,10 +36,10 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Tensors as ``arrays`` of uint8, one for each of ``entries``, which may be read-only.
+    """Tensors as uint8 ``arrays``, one for each of ``entries``. The arrays may be read-only.
 
-    ``whole``: it has all tensors of the model, so that one that is missing is a mistake and not left out.
-    ``policy_version`` is what its publisher counts, for TorchRL's ``PolicyVersion``; None: nothing but our versions.
+    ``whole``: the snapshot has all tensors of the model, so a missing tensor is an error. ``policy_version`` is the
+    publisher's own count for TorchRL's ``PolicyVersion``. None: the publisher uses only our versions.
     """
 
     entries: tuple[Entry, ...]
@@ -53,7 +52,7 @@ class Snapshot:
         return sum(array.nbytes for array in self.arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By columns and plain buffers: an object for each tensor takes three times as long to pickle.
+        # Pickled as columns and plain buffers, because pickling an object for each tensor takes three times as long.
         return _restored, (
             *_columns(self.entries),
             [pickle.PickleBuffer(array.data) for array in self.arrays],
@@ -78,14 +77,14 @@ def _restored(
     return Snapshot(tuple(map(Entry, names, dtypes, shapes)), arrays, whole, policy_version)
 
 
-# Of a fleet that publishes no weights, and yet has something to tell its collectors.
+# The snapshot of a fleet that publishes no weights but other data, such as normalization.
 NOTHING: Final = Snapshot((), [], whole=False)
 
 
 def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[str, Tensor]:
-    """All parameters and buffers of a module, each tensor once, under its first name that is preferred, else its first.
+    """Return all parameters and buffers of a module, each tensor once, under its first preferred name, else its first.
 
-    A tensor that layers share has several names, and one of them may be what is to travel.
+    A tensor that layers share has several names. One of these names may be selected for publishing.
     """
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
     names: dict[int, str] = {}
@@ -97,13 +96,13 @@ def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[
 
 
 def by_every_name(module: nn.Module) -> dict[str, Tensor]:
-    """All parameters and buffers of a module; one that several layers share is there under each of its names."""
+    """Return all parameters and buffers of a module. A tensor that layers share is listed under each of its names."""
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
     return {name: with_values(name, tensor) for name, tensor in named}
 
 
 def not_in_state_dicts(module: nn.Module) -> frozenset[str]:
-    """The names of the buffers of a module that its ``state_dict()`` leaves out."""
+    """Return the names of the buffers of a module that its ``state_dict()`` leaves out."""
     return frozenset(
         f"{path}.{name}" if path else name
         for path, inner in module.named_modules(remove_duplicate=False)
@@ -112,7 +111,7 @@ def not_in_state_dicts(module: nn.Module) -> frozenset[str]:
 
 
 def with_values(name: str, tensor: Tensor) -> Tensor:
-    """The tensor without its graph. Raises InvalidOption if there are no values in it."""
+    """Return the tensor without its autograd graph. Raises InvalidOption if it has no values."""
     if is_lazy(tensor):
         raise InvalidOption(
             f"weights: {name} has no shape yet, because no data went through its module; call the policy once with "
@@ -127,12 +126,12 @@ def with_values(name: str, tensor: Tensor) -> Tensor:
 
 
 def including(names: Sequence[str] | Include | None) -> Include:
-    """Which tensors travel: those whose name begins with one of ``names``, or for which the callable says so."""
+    """Return a function that selects tensors by name: by the beginnings ``names``, or by the given function."""
     if names is None:
         return lambda _name: True
     if callable(names):
         return names
-    # A string is one beginning, and not its letters.
+    # A string is one prefix, and not a sequence of letters.
     prefixes = (names,) if isinstance(names, str) else tuple(names)
     return lambda name: name.startswith(prefixes)
 
@@ -144,10 +143,11 @@ def take(
     names: Sequence[str] | Include | None = None,
     whole: bool = True,
 ) -> Snapshot:
-    """The bytes of ``tensors``. Contiguous ones on the CPU are referenced, not copied: store them before they change.
+    """Return the bytes of ``tensors`` as a snapshot.
 
-    Floating tensors that ``dtype`` does not hold are cast to it; only what ``names`` includes is taken. ``whole``:
-    these are all tensors that there are.
+    Contiguous CPU tensors are referenced and not copied, so store the snapshot before they change. Floating-point
+    tensors that are wider than ``dtype`` are cast to it. Only tensors that ``names`` selects are included. ``whole``:
+    ``tensors`` are all tensors of the model.
     """
     included = including(names)
     chosen = {name: tensor for name, tensor in tensors.items() if included(name)}
@@ -158,16 +158,16 @@ def take(
 
 
 def travels_as(tensor: Tensor, dtype: torch.dtype | None) -> torch.dtype:
-    """The dtype of a tensor in a snapshot that is taken with ``dtype``."""
+    """Return the dtype of a tensor in a snapshot that is made with ``dtype``."""
     if dtype is None or not tensor.is_floating_point() or dtype.itemsize >= tensor.dtype.itemsize:
-        return tensor.dtype  # as many bytes would say nothing more
+        return tensor.dtype  # a cast to as many bytes or more adds no information
     return dtype
 
 
 def rounding(name: str, travels: torch.dtype, loaded: torch.dtype) -> str | None:
-    """What to say where a tensor travels in a dtype that the collectors' policy cannot hold; None: it can.
+    """Return an error message if the collectors' policy cannot represent the published dtype of a tensor, else None.
 
-    It would act with other weights than were published, and could not prove them.
+    Such a policy would act with rounded weights, and its digest would not match.
     """
     if holds(loaded, travels):
         return None
@@ -178,30 +178,30 @@ def rounding(name: str, travels: torch.dtype, loaded: torch.dtype) -> str | None
 
 
 def bytes_of(tensor: Tensor) -> Bytes:
-    """A contiguous CPU tensor's own memory."""
+    """Return the memory of a contiguous CPU tensor, without a copy."""
     found: Bytes = tensor.detach().view(-1).view(torch.uint8).numpy()
     return found
 
 
 def tensor_of(entry: Entry, array: Bytes) -> Tensor:
-    """The other way round; not to be written to."""
+    """Return the tensor of an entry, without a copy. Do not write to it."""
     return torch.from_numpy(array).view(entry.dtype).view(entry.shape)
 
 
 def copied(snapshot: Snapshot) -> Snapshot:
-    """The same snapshot in memory of its own."""
+    """Return a copy of the snapshot in new memory."""
     return replace(snapshot, arrays=[array.copy() for array in snapshot.arrays])
 
 
 def tensors_by_name(snapshot: Snapshot) -> dict[str, Tensor]:
-    """Copies of the tensors of a snapshot."""
+    """Return copies of the tensors of a snapshot by name."""
     pairs = zip(snapshot.entries, snapshot.arrays, strict=True)
     return {entry.name: tensor_of(entry, array).clone() for entry, array in pairs}
 
 
 def digest(arrays: Iterable[Bytes]) -> str:
-    """``xxh3:...`` of the bytes, in their order; each array is asked for when those before it are done."""
-    # Not cryptographic: this tells a mistake, not an attack, and takes a tenth of the time of SHA-256.
+    """Return the digest ``xxh3:...`` of the arrays in order. Each array is hashed before the next one is requested."""
+    # The digest detects errors, not attacks, and takes a tenth of the time of SHA-256.
     hashed = xxhash.xxh3_128()
     for array in arrays:
         hashed.update(array.data)

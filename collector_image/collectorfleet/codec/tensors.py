@@ -1,8 +1,9 @@
-"""A TensorDict as a list of numpy arrays and a schema, and back.
+"""Convert a TensorDict to a list of numpy arrays and a schema, and back.
 
-Ray reads numpy arrays where they lie in its object store, while a pickled TensorDict is copied twice. The schema keeps
-what numpy does not know: nesting, batch sizes, dimension names, and dtypes such as bfloat16, which travel as integers
-of their size. What no array can carry (non-tensor data, ragged stacks) goes pickled, and is counted.
+Ray reads numpy arrays directly in its object store, while it copies a pickled TensorDict twice. The schema has the
+information that numpy arrays lack: nesting, batch sizes, dimension names, and dtypes such as bfloat16. Values of such
+dtypes are sent as integers of the same size. Data that fits no array (non-tensor data, ragged stacks) is pickled and
+counted.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collectorfleet.codec import repeats
 from collectorfleet.codec.host import on_the_host
 from collectorfleet.torchrl_private.tensordicts import has_names
 
-# Arrays of Ray's object store are read-only, and nothing here writes to them.
+# Arrays in Ray's object store are read-only, and this module does not write to them.
 warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
 
 Array = npt.NDArray[Any]
@@ -46,7 +47,7 @@ _NUMPY_KNOWS = frozenset(
 
 @dataclass(frozen=True)
 class Leaf:
-    """One tensor: which array it is in, and the dtype to read it as."""
+    """One tensor: the index of its array, and the dtype to read the array as."""
 
     index: int
     dtype: torch.dtype
@@ -56,7 +57,7 @@ class Leaf:
 class Repeated:
     """A tensor of ``next`` that equals the root's entry one step later, except in some rows.
 
-    It says which arrays have the values.
+    The fields are the root's tensor, and the indexes of the arrays with the differing rows and their places.
     """
 
     root: Leaf
@@ -88,7 +89,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class Encoded:
-    """``schema`` is None on the way to a reader that has it already."""
+    """An encoded TensorDict. ``schema`` is None while it is sent to a reader that already has the schema."""
 
     schema: Schema | None
     arrays: list[Array] = field(repr=False)
@@ -101,10 +102,10 @@ class Encoded:
 
 
 def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
-    """Encode ``batch``. Contiguous CPU tensors are referenced, not copied: serialize before they change.
+    """Encode ``batch``. Contiguous CPU tensors are referenced, not copied: serialize the result before they change.
 
-    ``compact`` leaves out the entries of ``next`` that the root has one step later. ``batch`` must be a rollout whose
-    last dimension is time.
+    ``compact`` leaves out the entries of ``next`` that the root has one step later. It requires a rollout whose last
+    dimension is time.
     """
     tensors: list[Tensor] = []
     pickled: list[Any] = []
@@ -123,7 +124,7 @@ def decode(encoded: Encoded) -> TensorDictBase:
 
 
 def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[Any]) -> Schema:
-    # A lazy stack has names, and TensorDict does not say so.
+    # has_names returns False for a lazy stack, although the stack may have names.
     names = tuple(batch.names) if has_names(batch) or isinstance(batch, LazyStackedTensorDict) else None
     if isinstance(batch, LazyStackedTensorDict):
         batch = TensorDict.maybe_dense_stack(batch.tensordicts, batch.stack_dim)
@@ -140,7 +141,7 @@ def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[Any]) ->
             schema.children[key] = _encode(value, tensors, pickled)
         else:
             schema.pickled[key] = len(pickled)
-            # Tensors of a GPU would need the same GPU on the other side.
+            # Moved to the CPU, because the reader may not have the same GPU.
             pickled.append(value.cpu() if isinstance(value, Tensor) or is_tensor_collection(value) else value)
     return schema
 
@@ -163,7 +164,7 @@ def _leave_out(after: Schema, before: Schema, arrays: list[Array], time: int) ->
 
 
 def fits_an_array(tensor: Tensor) -> bool:
-    """Whether the tensor is a plain block of numbers, which numpy can carry."""
+    """Return whether the tensor is a plain block of numbers, which fits a numpy array."""
     return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
 
 

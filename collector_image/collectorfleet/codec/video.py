@@ -1,4 +1,4 @@
-"""Frames as an animated WebP file and back, by Pillow."""
+"""Convert frames to an animated WebP file and back, with Pillow."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Pixels = NDArray[np.uint8]
 LARGEST_SIDE: Final = 320  # pixels
 MOST_BYTES: Final = 1_000_000
 FRAMES_PER_SECOND: Final = 20
-# Of WebP: from here on, flat drawings and noise look right at this size, and higher numbers only cost bytes and time.
+# Options of WebP. Flat drawings and noise look right with this quality. Higher values only cost bytes and time.
 _OPTIONS: Final[dict[str, Any]] = {"quality": 60, "method": 2, "allow_mixed": True}
 _GIF_COLORS: Final = 128
 
 
 def reduced(frame: Pixels) -> Pixels:
-    """Return ``frame`` with at most 320 pixels in width and in height, in its own proportions."""
+    """Return ``frame`` with at most 320 pixels in width and in height, in the same proportions."""
     height, width, _ = frame.shape
     longest = max(height, width)
     if longest <= LARGEST_SIDE:
@@ -34,7 +34,8 @@ def reduced(frame: Pixels) -> Pixels:
 def encode(frames: Sequence[Pixels]) -> bytes:
     """Return an animated WebP file of at most 1 MB, which plays in a loop.
 
-    If the file is larger, every second frame is left out, and each of the others is shown for twice as long.
+    If the file would be larger, every second frame is omitted, and the other frames are shown for twice as long. A
+    single frame may exceed 1 MB.
     """
     milliseconds = 1000 // FRAMES_PER_SECOND
     while True:
@@ -45,9 +46,9 @@ def encode(frames: Sequence[Pixels]) -> bytes:
 
 
 def decode(data: bytes) -> tuple[NDArray[np.uint8], float]:
-    """Return the frames of a file, uint8 ``[frames, height, width, 3]``, and how many are shown in a second.
+    """Return the frames of a file, uint8 ``[frames, height, width, 3]``, and the frames per second.
 
-    WebP stores equal frames in a row once. They come back as often as they were.
+    WebP stores consecutive equal frames once. The result repeats them.
     """
     with Image.open(io.BytesIO(data)) as image:
         shown = [(np.asarray(frame.convert("RGB")), _milliseconds(frame)) for frame in ImageSequence.Iterator(image)]
@@ -63,7 +64,7 @@ def size_of(data: bytes) -> tuple[int, int]:
 
 
 def gif(data: bytes) -> bytes:
-    """Return the same frames as an animated GIF, for viewers that know no WebP."""
+    """Return the same frames as an animated GIF, for viewers without support for WebP."""
     frames, per_second = decode(data)
     images = [
         Image.fromarray(frame).quantize(_GIF_COLORS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
@@ -75,8 +76,8 @@ def gif(data: bytes) -> bytes:
 
 
 def _milliseconds(frame: Image.Image) -> int:
-    """Return for how long a frame is shown. A file of one frame does not say."""
-    frame.load()  # which reads it
+    """Return how long a frame is shown, in milliseconds. A file with one frame has no duration."""
+    frame.load()  # which reads the duration
     return int(frame.info.get("duration") or 1000 // FRAMES_PER_SECOND)
 
 
