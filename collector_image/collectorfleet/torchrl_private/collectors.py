@@ -1,4 +1,4 @@
-"""Private names of TorchRL's collectors of one process."""
+"""Private names of TorchRL's single-process collectors."""
 
 from __future__ import annotations
 
@@ -11,128 +11,131 @@ from torch import Tensor, nn
 from torchrl._utils import _check_for_faulty_process, compile_with_warmup
 from torchrl.collectors import Collector
 
-__all__ = ["compile_with_warmup"]  # Compiles a policy when TorchRL's collector would, after as many calls.
+__all__ = ["compile_with_warmup"]  # Compiles a policy after as many calls as TorchRL's collector does.
 
-# TorchRL raises the death of a process of a collector here, with nothing in the error that says so.
+# The code that raises if a process of a collector has died. The error itself does not show this cause.
 PROCESS_CHECK = _check_for_faulty_process.__code__
 
 
 # -------------------------------------------------------------- rollouts
 def carrier_of(collector: Collector) -> TensorDictBase:
-    """Return the TensorDict that the next step begins with: a loop of ours begins and ends where TorchRL's does."""
+    """Return the TensorDict that the next step begins with. The fast loop begins and ends with this TensorDict, too."""
     carrier: TensorDictBase = collector._carrier
     return carrier
 
 
 def set_carrier(collector: Collector, carrier: TensorDictBase) -> None:
-    """Have the next step begin with ``carrier``."""
+    """Make the next step begin with ``carrier``."""
     collector._carrier = carrier
 
 
 def make_carrier(collector: Collector) -> None:
-    """Reset the environment into a new carrier. A transform may have changed which entries there are."""
+    """Reset the environment into a new carrier. A new transform may have changed its entries."""
     collector._make_carrier()
 
 
 def lacks_device(collector: Collector) -> bool:
-    """Return whether TorchRL's carrier has no device, so that its frames have none either."""
+    """Return whether TorchRL's carrier has no device. Its frames then have no device either."""
     return bool(collector._carrier_has_no_device)
 
 
 def casts_to_environment(collector: Collector) -> bool:
-    """Return whether TorchRL moves what an environment is given to the environment's device."""
+    """Return whether TorchRL moves the inputs of an environment to the environment's device."""
     return bool(collector._cast_to_env_device)
 
 
 def keeps_batch(collector: Collector) -> bool:
-    """Return whether the collector reuses the memory of a batch, into which a loop of ours can write."""
+    """Return whether the collector reuses the memory of a batch, so that the fast loop can write into it."""
     return bool(collector._use_buffers)
 
 
 def kept_batch(collector: Collector) -> TensorDictBase:
-    """Return the memory of the batch, ``[*environments, steps]``: a loop of ours writes where TorchRL's does."""
+    """Return the memory of the batch, ``[*environments, steps]``, into which the fast loop and TorchRL's loop write."""
     batch: TensorDictBase = collector._final_rollout
     return batch
 
 
 def set_kept_batch(collector: Collector, batch: TensorDictBase) -> None:
-    """Have rollouts written into ``batch``: requests differ in their frames, and a rollout may have two loops."""
+    """Make rollouts write into ``batch``. Requests differ in their frames, and two loops may share a rollout."""
     collector._final_rollout = batch
 
 
 def make_kept_batch(collector: Collector) -> None:
-    """Make the memory of the batch anew. A transform may have changed which entries there are."""
+    """Create new memory for the batch. A new transform may have changed its entries."""
     collector._maybe_make_final_rollout(make_rollout=keeps_batch(collector))
 
 
 def set_frames(collector: Collector, frames: int) -> None:
-    """Have each rollout make ``frames`` frames: TorchRL fixes the number when it builds a collector."""
+    """Set the number of frames of each rollout. TorchRL sets this number only when it builds a collector."""
     collector._setup_frames_per_batch(frames)
 
 
 def frames_so_far(collector: Any) -> int:
-    """Return how many frames were collected: TorchRL compares ``init_random_frames`` with this number."""
+    """Return the number of collected frames. TorchRL compares ``init_random_frames`` with this number."""
     frames: int = collector._frames
     return frames
 
 
 def draws_random_actions(collector: Collector) -> bool:
-    """Return whether the next rollout asks no policy: TorchRL's rule for ``init_random_frames``."""
+    """Return whether the next rollout uses random actions, by TorchRL's rule for ``init_random_frames``."""
     return bool(collector._should_use_random_frames())
 
 
 def compact_keys(collector: Collector) -> set[Any]:
-    """Return the keys that a batch leaves out of ``next``: a loop of ours must leave out the same."""
+    """Return the keys that a batch leaves out of ``next``. The fast loop has to leave out the same keys."""
     return set(collector._compact_next_keys)
 
 
 def truncated_at_end(collector: Collector, batch: TensorDictBase) -> TensorDictBase:
-    """Return ``batch`` with its last step truncated if the collector's option ``set_truncated`` says so."""
+    """Return ``batch``. If the collector's option ``set_truncated`` is set, its last step is truncated."""
     truncated: TensorDictBase = collector._maybe_set_truncated(batch)
     return truncated
 
 
 # -------------------------------------------------------------- trajectories
 def new_trajectories(collector: Collector, count: int, device: torch.device | None = None) -> Tensor:
-    """Return ``[count]`` new ids: from TorchRL's numbers, so that its loop can go on after ours."""
+    """Return new ids ``[count]`` from TorchRL's pool, so that TorchRL's loop can continue after the fast loop."""
     ids: Tensor = collector._traj_pool.get_traj_and_increment(count, device=device)
     return ids
 
 
 def update_trajectories(collector: Collector, output: TensorDictBase) -> None:
-    """Give new ids to the environments that a step ended, as TorchRL's own loop does."""
+    """Give new ids to environments whose trajectory ended with a step, as TorchRL's loop does."""
     collector._update_traj_ids(output)
 
 
 def start_trajectories(collector: Collector) -> None:
-    """Give new ids to all environments: they were reset between two rollouts."""
+    """Give new ids to all environments, after a reset between two rollouts."""
     collector._start_new_trajectories()
 
 
 # -------------------------------------------------------------- the policy
 def acting_policy(collector: Collector) -> Any:
-    """Return the policy as TorchRL calls it, before it is compiled or recorded: its modules say what is called."""
+    """Return the policy as TorchRL calls it, before it is compiled or recorded, to inspect its modules."""
     return collector._wrapped_policy_uncompiled
 
 
 def recorded_policy(collector: Collector) -> Callable[[TensorDictBase], Any]:
-    """Return the policy as TorchRL compiles and records it; to read it may do both."""
+    """Return the policy as TorchRL compiles and records it.
+
+    Reading this attribute may compile and record the policy.
+    """
     policy: Callable[[TensorDictBase], Any] = collector._wrapped_policy
     return policy
 
 
 def set_recorded_policy(collector: Collector, policy: Callable[[TensorDictBase], Any]) -> None:
-    """Have TorchRL's loop call ``policy``. A hook of a recorded policy would run only while it is recorded."""
+    """Make TorchRL's loop call ``policy``. A hook of a recorded policy would run only during its recording."""
     collector._wrapped_policy_maybe_compiled = policy
 
 
 def policy_writes(collector: Any) -> set[Any]:
-    """Return the keys that the policy writes; nothing where the collector has processes, which know them."""
+    """Return the keys that the policy writes. Empty for a collector with processes, because only they have the keys."""
     writes: set[Any] = getattr(collector, "_policy_output_keys", set())
     return writes
 
 
 def allow_no_weights(collector: Collector) -> None:
-    """Have a collector without weights load a state: TorchRL's refuses any state where the policy has none."""
+    """Allow a collector without weights to load a state. TorchRL's collector otherwise rejects every state."""
     if not hasattr(collector, "_policy_w_state_dict"):
         collector._policy_w_state_dict = nn.Module()

@@ -12,36 +12,36 @@ from torchrl.envs.transforms import VecGymEnvTransform
 
 
 def transformed(transform: Transform, tensor: Tensor) -> Tensor:
-    """Return one entry as the transform makes it, for all environments at once, without a TensorDict."""
+    """Return one entry after the transform, for all environments at once, without a TensorDict."""
     made: Tensor = transform._apply_transform(tensor)
     return made
 
 
 def has_hooks_after_step(transform: Transform) -> bool:
-    """Return whether a transform changes entries between two steps, where a loop of ours does not call it."""
+    """Return whether a transform changes entries between two steps. The fast loops do not call such a hook."""
     return bool(type(transform)._post_step_mdp_hooks is not Transform._post_step_mdp_hooks)
 
 
 def frames_of(transform: CatFrames, key: str) -> Tensor:
-    """Return the frames that CatFrames has stacked of ``key``: our loop goes on from them, and TorchRL's from ours."""
+    """Return the stacked frames of ``key`` in CatFrames, with which both loops continue."""
     frames: Tensor = getattr(transform, f"_cat_buffers_{key}")
     return frames
 
 
 def leave_reset(transform: VecGymEnvTransform, done: Tensor, begun: TensorDictBase | None) -> None:
-    """Tell what a vector environment that resets itself has shown: the transform takes it up at the next reset."""
+    """Store the last results of a self-resetting vector environment. The transform uses it at the next reset."""
     transform._memo.update(done=done, saved_next=begun)
 
 
 class VecNormV2State:
-    """What a stateful ``VecNormV2`` keeps of one key. No method gives or takes it for a key."""
+    """The statistics of a stateful ``VecNormV2`` for one key. No public method reads or sets them for a key."""
 
     def __init__(self, transform: VecNormV2, key: Any) -> None:
         self._transform, self._key = transform, key
 
     @property
     def updates(self) -> Tensor:
-        """How many updates there were."""
+        """The number of updates."""
         count: Tensor = self._transform._count.get(self._key)
         return count
 
@@ -52,39 +52,39 @@ class VecNormV2State:
 
     @property
     def variance(self) -> Tensor:
-        """The variance as TorchRL averages it."""
+        """The variance as TorchRL stores it."""
         variance: Tensor = self._transform._var.get(self._key)
         return variance
 
 
 def start_vec_norm_v2(transform: VecNormV2, example: TensorDictBase) -> None:
-    """Make the statistics of a stateful ``VecNormV2`` before its first step, so that they can be loaded."""
+    """Create the statistics of a stateful ``VecNormV2`` before its first step, so that values can be loaded."""
     transform._maybe_stateful_init(example)
 
 
 def keys_of_vec_norm_v2(transform: VecNormV2) -> Sequence[Any]:
-    """Return the keys that are normalized: ``in_keys`` has more where the statistics are in the data."""
+    """Return the normalized keys. ``in_keys`` has additional keys if the statistics are in the data."""
     keys: Sequence[Any] = transform._in_keys_safe
     return keys
 
 
 def sums_of_vec_norm(transform: VecNorm) -> TensorDictBase | None:
-    """Return the sums that ``VecNorm`` keeps; None before its first step."""
+    """Return the sums of ``VecNorm``, or None before its first step."""
     sums: TensorDictBase | None = transform._td
     return sums
 
 
 def start_vec_norm(transform: VecNorm, example: TensorDictBase, key: Any) -> None:
-    """Make the sums of one key before the first step, so that they can be loaded."""
+    """Create the sums of one key before the first step, so that values can be loaded."""
     transform._init(example, key)
 
 
 def update_of_vec_norm(transform: VecNorm) -> Callable[..., Tensor]:
-    """Return what ``VecNorm`` calls for each update of a key."""
+    """Return the method that ``VecNorm`` calls for each update of a key."""
     update: Callable[..., Tensor] = transform._update
     return update
 
 
 def set_update_of_vec_norm(transform: VecNorm, update: Callable[..., Tensor]) -> None:
-    """Have ``VecNorm`` call ``update`` instead: its own counts fade, and give no number of updates."""
+    """Make ``VecNorm`` call ``update``, to count updates. Its own counts decay and do not give this number."""
     transform._update = update

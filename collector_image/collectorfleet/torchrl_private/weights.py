@@ -7,14 +7,14 @@ from typing import Any
 from torchrl.weight_update import RayWeightSyncScheme
 from torchrl.weight_update.utils import _weight_tensor_signature as weight_signature
 
-__all__ = ["weight_signature"]  # Names, shapes and dtypes of weights, as a learner compares them.
+__all__ = ["weight_signature"]  # Names, shapes and dtypes of weights, which a learner compares.
 
 
 def actor_of(service: Any) -> Any:
-    """Return the Ray actor of TorchRL's inference service: the scheme calls actors."""
+    """Return the Ray actor of TorchRL's inference service, because TorchRL's scheme calls actors."""
     return service._actor
 
 
 def join_when_sent(scheme: RayWeightSyncScheme) -> None:
-    """Have a learner connect the receivers when it sends for the first time: no collector connects them."""
+    """Make a learner connect the receivers when it first sends weights, because no collector connects them."""
     scheme._manage_receiver_connect = True
