@@ -1,1 +1,1 @@
-"""What becomes of a lost collector, and how long a request may take: classes that answer and never act. Pure."""
+"""Decide about lost collectors and about the deadlines of requests. These classes only decide. No I/O."""

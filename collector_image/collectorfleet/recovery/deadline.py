@@ -1,4 +1,4 @@
-"""How long a request may take before its collector counts as hung. Learned from what requests took so far. Pure."""
+"""Compute the deadline after which a collector counts as hung, from the durations of earlier requests. No I/O."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _REMEMBERED = 100
 
 @dataclass
 class LearnedDeadline:
-    """Five times the longest of the last 100 requests of the fleet, but no less than a floor.
+    """A deadline of five times the longest of the fleet's last 100 requests, but at least a floor.
 
     Args:
-        floor: seconds that any request may take.
-        first_floor: the same for the first request of a collector, which may compile or download.
+        floor: the minimum for every request, in seconds.
+        first_floor: the minimum for the first request of a collector, in seconds. This request may compile or download.
     """
 
     floor: float
@@ -27,5 +27,5 @@ class LearnedDeadline:
         self._longest.note(seconds)
 
     def allowed(self, *, first: bool) -> float:
-        """Seconds from the start of the execution."""
+        """Return the deadline in seconds from the start of the execution."""
         return max(self.first_floor if first else self.floor, _FACTOR * self._longest.value)

@@ -1,6 +1,6 @@
-"""What becomes of a collector that was lost: replaced after a while, or given up; or of the run, which it ends.
+"""Decide whether a lost collector is restarted after a pause, is given up, or ends the run.
 
-The policy sees numbers and answers; the gather loop acts. Users pass their own with the same method.
+A failure policy decides by numbers only, and the gather loop acts. Users can pass another policy with the same method.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class Loss:
 
     collector: str
     cause: str
-    restarts: int  # of this collector since it last worked for ten minutes, without those whose node was lost
+    restarts: int  # The collector's restarts since it last worked for ten minutes. Losses of its node do not count.
     fault: Fault = Fault.DIED
 
 
 @dataclass(frozen=True)
 class Replace:
-    """Restart the collector after a pause."""
+    """The decision to restart the collector after a pause."""
 
     after: timedelta
     reason: str
@@ -33,14 +33,14 @@ class Replace:
 
 @dataclass(frozen=True)
 class GiveUp:
-    """Do not restart the collector."""
+    """The decision not to restart the collector."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Fail:
-    """End the run, with the environment's error if the environment raised."""
+    """The decision to end the run, with the environment's error if the environment raised."""
 
     reason: str
 
@@ -53,7 +53,7 @@ class FailurePolicy(Protocol):
 
 
 class OnEnvironmentError(StrEnum):
-    """What :class:`ReplaceWithBackoff` decides if an environment raised."""
+    """The decision of :class:`ReplaceWithBackoff` after an error of the environment."""
 
     FAIL = "fail"
     RESTART = "restart"
@@ -61,13 +61,14 @@ class OnEnvironmentError(StrEnum):
 
 @dataclass(frozen=True)
 class ReplaceWithBackoff:
-    """Starts a lost collector again, each time after twice the pause, ``budget`` times at most.
+    """A policy that restarts a lost collector with exponential backoff, at most ``budget`` times.
 
-    The first replacement follows at once: most losses are a pod or node that went away, not a collector that cannot
-    live. A lost node does not count towards the budget. Ten minutes of work restore the whole budget.
+    The first restart follows at once, because most losses come from a lost pod or node and not from the collector. Each
+    later pause is twice as long, up to ``longest_pause``. A lost node does not count towards the budget. Ten minutes of
+    work restore the whole budget.
 
-    An environment that raises is a mistake to report at once. If it is known to fail now and then, such as a simulator
-    or a game server, its error is a loss like others.
+    By default, an error of the environment ends the run at once. Some environments, such as simulators or game servers,
+    fail occasionally. With ``on_environment_error=RESTART``, their errors count as losses.
     """
 
     budget: int = 10
