@@ -1,1 +1,4 @@
-"""The collector process: build the collector, make rollouts, load weights, encode frames. No import of Ray."""
+"""The collector process: build the collector, make rollouts, load weights and encode frames.
+
+The package does not depend on a launcher or on Ray.
+"""

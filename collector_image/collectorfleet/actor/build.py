@@ -124,7 +124,7 @@ def normalization_of(env: EnvBase, config: CollectorConfig) -> EnvironmentNormal
 
 
 def _weights_for_factory(factory: Callable[[], Any]) -> dict[str, Any]:
-    # Without a weight sync scheme, such a collector would never update the factory's weights in its processes.
+    # Without a scheme to send weights, such a collector would never update the factory's weights in its processes.
     from torchrl.weight_update import SharedMemWeightSyncScheme
 
     return {"policy_factory": factory, "weight_sync_schemes": {POLICY: SharedMemWeightSyncScheme()}}

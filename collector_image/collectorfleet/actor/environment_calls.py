@@ -21,7 +21,7 @@ _REACHES_PROCESSES: Final = {
 
 
 class EnvironmentCalls:
-    """Whether any observed call changed the state of an environment (``changed_state``)."""
+    """The observed calls: ``changed_state`` is True once a call changed the state of an environment."""
 
     def __init__(self) -> None:
         self.changed_state = False

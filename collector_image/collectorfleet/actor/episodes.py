@@ -22,7 +22,7 @@ _MOST_OPEN: Final = 100_000
 
 
 class EpisodeCounter:
-    """Counts the episodes of one collector. Keeps return and length of each unfinished trajectory."""
+    """A counter of one collector's episodes, with return and length of each unfinished trajectory."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[int, tuple[float, int]] = OrderedDict()

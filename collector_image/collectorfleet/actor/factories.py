@@ -37,7 +37,7 @@ class NotAPolicy(TypeError):
 
 
 class EnvironmentFactory:
-    """Builds an environment with ``create``. It is sent pickled.
+    """A factory that calls ``create`` and checks that it returns an environment. It is sent pickled.
 
     Raises:
         NotAnEnvironment: ``create`` returns a different object.
@@ -56,7 +56,7 @@ class EnvironmentFactory:
 
 
 class PolicyFactory:
-    """Builds a policy with ``create``. It is sent pickled.
+    """A factory that calls ``create`` and checks that it returns a policy. It is sent pickled.
 
     Raises:
         NotAPolicy: ``create`` returns None, a class, or an object that is not callable.

@@ -24,7 +24,7 @@ STARTS: Final = 8
 
 
 class FirstStarts:
-    """Computes the digest of one collector. It does no work once the digest exists or cannot exist."""
+    """The digest of one collector's first starts. It costs no time once it exists or cannot exist."""
 
     def __init__(self) -> None:
         self._digests: list[bytes] = []

@@ -32,7 +32,7 @@ class LoadedNormalization(Protocol):
 
 
 class Inbox:
-    """Holds the offered weights until they can be loaded, loads them, and reports the loaded version.
+    """The offered weights, until they can be loaded, and the loaded version.
 
     Args:
         target: the tensors to load weights into.
@@ -69,7 +69,7 @@ class Inbox:
                 self._put(offered)
                 if not self._running:
                     self._load_offered()
-            except Exception as error:  # noqa: BLE001  (there is nobody here to tell)
+            except Exception as error:  # noqa: BLE001  (next_applied raises it)
                 self._refused = error
             self._changed.notify_all()
 

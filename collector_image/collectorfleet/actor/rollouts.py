@@ -90,9 +90,10 @@ class RolloutRunner:
         self._first_starts = FirstStarts()
         self.normalization = normalization
         self._frames = config.frames_per_request
-        # The state of the environment has changed since the last observation, so the next rollout begins with a reset.
+        # Whether the state of the environment has changed since the last observation. The next rollout then begins with
+        # a reset.
         self._begins_anew = False
-        # The frames have other entries than the memory that is kept for a batch.
+        # Whether the frames have other entries than the memory that is kept for a batch.
         self._has_other_entries = False
         self._has_run = False
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
@@ -182,8 +183,8 @@ class RolloutRunner:
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
         if not state.get("env_state_dict", True):
-            # TorchRL's collector requires this entry on loading, but does not always save it. The buffers keep their
-            # values.
+            # TorchRL's collector saves no buffers of some environments, but expects them on loading. The buffers keep
+            # their values.
             state = {**state, "env_state_dict": self.collector.env.state_dict()}
         self.collector.load_state_dict({**self.collector.state_dict(), **state})
         # The loaded frame stacks and statistics belong to another episode than the last observation.

@@ -91,8 +91,7 @@ class CollectorServer:
                 found: tuple[str, ...] = ()
             else:
                 self._made = runner = build(config, self._id.incarnation, seeds)
-                # TorchRL names the index so. The constructor does not get it, because some collector classes of users
-                # do not take it.
+                # TorchRL's name of the index. It is set here, because constructors of users' classes may not take it.
                 runner.collector.worker_idx = self._id.index
                 if self._simulator is not None:
                     runner.while_stepping = self._simulator.stepping
@@ -137,7 +136,7 @@ class CollectorServer:
             return self.failure(error)
         except ValueError as error:  # weights of another policy
             return Raised(self._id, "policy", str(error), "".join(traceback.format_exception(error)))
-        except Exception as error:  # noqa: BLE001  (a device, or the processes of a collector that has some)
+        except Exception as error:  # noqa: BLE001  (such as an error of a device or of a collector's process)
             return self.lost(error)
         return None if loaded is None else Applied(self._id, *loaded, policy)
 

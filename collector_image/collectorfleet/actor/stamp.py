@@ -55,7 +55,7 @@ class SharedVersion:
 
 
 class VersionStamp(Transform):
-    """Writes the weights version of each step to ``("next", "weights_version")``.
+    """A transform that writes the weights version of each step to ``("next", "weights_version")``.
 
     Args:
         shared: the loaded version.

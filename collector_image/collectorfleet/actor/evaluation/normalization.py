@@ -19,7 +19,7 @@ _REWARD = "reward"
 
 
 class FrozenNormalization:
-    """Loads the statistics of a version into an environment, and keeps the environment from changing them.
+    """The statistics of an evaluation environment, which change only when a version is loaded.
 
     Args:
         env: the environment. Its running statistics are frozen from now on.

@@ -72,7 +72,10 @@ class EpisodePlayer:
         self.normalization: EnvironmentNormalization | None = None
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
-        """Play the episodes of ``request.seed`` with exactly ``request.version``, which ``weights`` have."""
+        """Play the episodes of ``request.seed`` with exactly ``request.version``.
+
+        ``weights`` have this version. None: the version is already loaded.
+        """
         if request.seed is None or request.version is None:
             raise RuntimeError("an evaluator was asked for a rollout")
         with calling(Origin.OPTIONS):

@@ -50,7 +50,7 @@ class EpisodeRecorder:
             # Rendering must not change the result of an episode, even if it draws random numbers.
             with unchanged_generators():
                 frames = self._frames.now(observed, rows)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (a renderer is anybody's code)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (a renderer may raise any error)
             self._fail(error)
             return
         for row, frame in zip(rows, frames, strict=True):
@@ -64,7 +64,7 @@ class EpisodeRecorder:
         if self._failure is None:
             try:
                 return Recorded(tuple(encode(clip.frames) for clip in self._clips))
-            except Exception as error:  # noqa: BLE001  (frames of different sizes, say)
+            except Exception as error:  # noqa: BLE001  (such as frames of different sizes)
                 self._fail(error)
         return Recorded(failure=self._failure)
 

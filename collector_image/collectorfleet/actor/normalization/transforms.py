@@ -158,7 +158,7 @@ class OfConstants:
 
 
 class OfUsers:
-    """Statistics of a user's transform, which reads and loads them itself, see ``docs/normalization.md``."""
+    """Statistics that a user's transform returns and loads with its own methods, see ``docs/normalization.md``."""
 
     def __init__(self, transform: Any) -> None:
         self._transform = transform

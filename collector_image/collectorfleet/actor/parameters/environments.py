@@ -70,7 +70,7 @@ def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
             environments().offer(offered)
         except ParametersRefused as error:
             return str(error)
-        except Exception as error:  # noqa: BLE001  (of the user's code; raised here, it would end the process)
+        except Exception as error:  # noqa: BLE001  (raised here, the user's error would end the process)
             return describe(error)
         return ""
 

@@ -33,7 +33,7 @@ def _nothing(_: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Taker:
-    """Sets the parameters of an environment (``take``), and checks that they are still set (``check``).
+    """Functions that set the parameters of an environment (``take``), and check that they are still set (``check``).
 
     ``check`` raises ParametersRefused if the environment has other values.
     """

@@ -182,6 +182,6 @@ def _find(collector: FastCollector, changed: str | None) -> Found | NotExact:
         return find_loop(collector)
     except NotExact as why:
         found = why
-    except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and TorchRL's loop may take it)
+    except Exception as error:  # noqa: BLE001  (the user's code may raise any error; TorchRL's loop may work)
         found = NotExact(f"inspecting the environment and the policy raised {type(error).__name__}: {error}")
     return found if changed is None else NotExact(f"{found} ({changed} has changed)")

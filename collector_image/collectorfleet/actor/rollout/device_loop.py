@@ -108,7 +108,7 @@ class DeviceLoop:
             changed = self.envs.changed_input(reached)
             if changed:
                 into = [key for key, tensor in changed.items() if tensor is now.get(key)]
-                # If TorchRL passes its own TensorDict to the environment, its frames show the entries that the
+                # If TorchRL passes its carrier and not a copy to the environment, its frames show the entries that the
                 # environment sets there.
                 shown = {key: tensor for key, tensor in changed.items() if is_carrier or key in into or key not in said}
                 rows.write(step, {key: shown[key] for key in now if key in shown and (is_carrier or key in into)})

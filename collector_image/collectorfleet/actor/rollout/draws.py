@@ -71,7 +71,7 @@ def _choose(probabilities: Tensor) -> Tensor:
 
 
 class _Tanh:
-    """Draws from a normal distribution, squashed into bounds by tanh."""
+    """A draw from a normal distribution, squashed into bounds by tanh."""
 
     def __init__(self, log_prob: bool, low: Any = -1.0, high: Any = 1.0) -> None:
         self._log_prob = log_prob

@@ -51,7 +51,7 @@ def find_loop(collector: Collector) -> Found:
         return _found(collector, _find_whole_loop(collector), list(chain(collector.env)))
     except NotExact as error:
         why = str(error)
-    except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and it can step itself)
+    except Exception as error:  # noqa: BLE001  (the user's code may raise any error; the environment can step itself)
         why = f"inspecting it raised {type(error).__name__}: {error}"
     if not isinstance(base_of(collector.env), GymLikeEnv):  # these environments convert CPU arrays into tensors
         with suppress(NotExact):

@@ -207,7 +207,7 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
 
 
 class _Computing:
-    """Calls a ``TensorDictModule``."""
+    """The call of a ``TensorDictModule`` without a TensorDict."""
 
     def __init__(self, module: TensorDictModule) -> None:
         self._in = tuple(module.in_keys)
@@ -245,7 +245,7 @@ class _Computing:
 
 
 class _Whole:
-    """Calls a module with a TensorDict."""
+    """The call of a module with a TensorDict."""
 
     def __init__(self, module: Any, batch_size: torch.Size) -> None:
         self._module = module
@@ -258,7 +258,7 @@ class _Whole:
 
 
 class _Drawing:
-    """Draws as a ``ProbabilisticTensorDictModule`` does, from its distribution and by its rules."""
+    """The draw of a ``ProbabilisticTensorDictModule``, from its distribution and by its rules."""
 
     def __init__(self, module: ProbabilisticTensorDictModule) -> None:
         self._module = module

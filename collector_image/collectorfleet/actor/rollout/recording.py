@@ -24,7 +24,7 @@ _FIRST_CALLS: Final = 3
 
 
 class Recorded:
-    """Calls ``call`` a few times, then records it, then replays it.
+    """A function ``call`` that is called a few times, then recorded, then replayed.
 
     ``call`` takes and returns tensors by key. Each call launches the same kernels and reads no result on the host.
     Random numbers come from torch's default generator. The graph reads all other tensors, such as weights, at their

@@ -103,7 +103,7 @@ def _same(now: list[Any], before: list[Any]) -> bool:
     """Return whether both lists have the same or equal objects."""
     try:
         return now == before
-    except Exception:  # noqa: BLE001  (tensors do not say in one word whether they are equal, and others raise anything)
+    except Exception:  # noqa: BLE001  (comparing tensors or other objects may raise any error)
         return False
 
 

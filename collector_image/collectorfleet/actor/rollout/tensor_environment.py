@@ -68,7 +68,7 @@ _INIT: Final = "is_init"
 
 
 class TensorEnvironment:
-    """Steps and resets ``env``.
+    """An environment ``env`` that is a batch of tensors, with methods that step and reset it.
 
     ``waits`` is the reason why each step waits for the device, or None if no step waits. ``launches`` is the reason why
     a step cannot be recorded as a CUDA graph, or None if it can.

@@ -52,7 +52,7 @@ class Stepping(Protocol):
 
 
 class Steps:
-    """Counts steps as ``StepCounter`` does."""
+    """The number of steps, as ``StepCounter`` counts them."""
 
     def __init__(self, transform: StepCounter) -> None:
         require(transform.truncated_key == "truncated", "StepCounter has a truncated_key of its own")
@@ -65,7 +65,7 @@ class Steps:
     def begin(self, frame: Frame) -> None:
         self._longest = int(frame.arrays[self.key].max())
 
-    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (a counter has no use for it)
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (a counter ignores it)
         counts = after.arrays[self.key]
         np.add(before.arrays[self.key], 1, out=counts)
         # The largest count is enough to compare in most steps.
@@ -81,7 +81,7 @@ class Steps:
 
 
 class Return:
-    """Sums rewards as ``RewardSum`` does."""
+    """The sum of rewards, as ``RewardSum`` computes it."""
 
     cuts = False
 
@@ -103,7 +103,7 @@ class Return:
 
 
 class Begun:
-    """Marks the first frame of an episode as ``InitTracker`` does."""
+    """The mark of the first frame of an episode, as ``InitTracker`` sets it."""
 
     cuts = False
 
@@ -113,7 +113,7 @@ class Begun:
     def begin(self, frame: Frame) -> None:
         """Do nothing, because all state is in the frames."""
 
-    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (no step begins anything)
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (the flag is False after each step)
         after.arrays[self.key][...] = False
         return None
 
@@ -166,7 +166,7 @@ class Observed:
 
 
 class Stack:
-    """Stacks observations as ``CatFrames`` does: the newest of ``N`` observations is the last along an axis."""
+    """The stack of observations of ``CatFrames``: the newest of ``N`` observations is the last along an axis."""
 
     def __init__(self, transform: CatFrames, key: str) -> None:
         self._transform = transform

@@ -28,8 +28,8 @@ _OF_THE_LONGEST: Final = 4.0
 class WatchedSimulator:
     """A simulator that is watched. The constructor starts it, and blocks until its ports are open.
 
-    Another thread calls ``report`` once if the simulator ends or does not answer, unless the environment has already
-    raised.
+    Another thread calls ``report`` once if the simulator ends or does not answer. There is no report after
+    :meth:`stop`. The report of an end comes 5 seconds later, so that an error of the environment comes first.
     """
 
     def __init__(self, simulator: Simulator, report: Callable[[SimulatorFailed], None]) -> None:
