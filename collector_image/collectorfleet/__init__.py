@@ -1,8 +1,8 @@
-"""Fleets of reinforcement-learning data collectors: what runs in the pods and on a laptop."""
+"""Fleets of reinforcement-learning data collectors: the code that runs in pods and on a laptop."""
 
 from __future__ import annotations
 
-# Not imported from typing: whatever is imported here, the command line imports before it handles Ctrl-C.
+# typing is not imported, because the command line imports this module before it handles Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
@@ -80,7 +80,7 @@ _MODULES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    # Some of these need torch or Gymnasium, which take seconds to import: the command line avoids that where it can.
+    # Some names need torch or Gymnasium, which take seconds to import. The command line imports only the names it uses.
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""Writing so that a kill or a crash at any moment leaves the old file or the new one, never half of one."""
+"""Write files atomically: after a kill or a crash at any moment, the old file or the complete new file exists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PASSES: Final = (
     *(errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.ENOTCONN, errno.EBUSY, errno.EAGAIN),
 )
 
-# Such as: unable to write to file </data/a.memmap>: No space left on device (28)
+# Example: unable to write to file </data/a.memmap>: No space left on device (28)
 _MAPPING: Final = re.compile(r"<([^>]*)>: (.*) \((\d+)\)")
 _REMEDIES: Final = {
     **dict.fromkeys(_FULL, "make room on the volume"),
@@ -29,19 +29,19 @@ _REMEDIES: Final = {
 
 
 def is_full(error: OSError) -> bool:
-    """Whether the volume, or a quota on it, has no room: it may have some later."""
+    """Return whether the volume or its quota is full. A later write may succeed."""
     return error.errno in _FULL
 
 
 def may_pass(error: OSError) -> bool:
-    """Whether the volume is full or fails, which another try may find mended, unlike a path that is wrong."""
+    """Return whether a retry may succeed, because the volume is full or fails. Return False for a wrong path."""
     return error.errno in _PASSES
 
 
 def failure_of(error: OSError) -> str:
-    """Return why a file was not written: its path, the cause, the room that a full volume has, and what to do."""
+    """Return why a write failed: the path, the cause, the free space if the volume is full, and what to do."""
     path = error.filename
-    # Not with the path: it comes first.
+    # str(error) would repeat the path, which the message begins with.
     cause = f"[Errno {error.errno}] {error.strerror}" if error.errno is not None else str(error)
     parts = [f"{path}: {type(error).__name__}: {cause}" if path else f"{type(error).__name__}: {cause}"]
     if is_full(error) and path:
@@ -52,7 +52,7 @@ def failure_of(error: OSError) -> str:
 
 
 def mapping_error(error: RuntimeError) -> OSError | None:
-    """Return the OSError that torch tells as a RuntimeError where it cannot map a file; None for another error."""
+    """Return the OSError behind torch's RuntimeError for a file that it cannot map, or None for any other error."""
     found = _MAPPING.search(str(error))
     if found is None:
         return None
@@ -62,7 +62,7 @@ def mapping_error(error: RuntimeError) -> OSError | None:
 
 
 def name_path(error: OSError, path: Path) -> None:
-    """Have ``error`` name the path, if it names none: the error of a write to an open file does not."""
+    """Add ``path`` to an error without a path. A write to an open file raises such an error."""
     if error.filename is None and error.errno is not None:
         error.filename = str(path)
 
@@ -71,15 +71,15 @@ def _room_at(path: Path) -> str:
     try:
         usage = shutil.disk_usage(next(one for one in (path, *path.parents) if one.exists()))
     except (OSError, StopIteration):
-        return ""  # the volume does not say
+        return ""  # the size of the volume is unknown
     return f" ({usage.free:,} of {usage.total:,} bytes left)"
 
 
 def reserve(folder: Path) -> None:
-    """Give each file below ``folder`` all the room that its size promises.
+    """Allocate disk space for the full size of each file below ``folder``.
 
-    A write into a mapped file that has no room kills the process (SIGBUS). Raises OSError, with the bytes that are
-    needed and left, and the file.
+    Without the space, a write into a mapped file kills the process (SIGBUS). Raises OSError with the file, and with the
+    bytes that are needed and left.
     """
     for file in [one for one in folder.rglob("*") if one.is_file()]:
         size = file.stat().st_size
@@ -97,12 +97,12 @@ def reserve(folder: Path) -> None:
 
 
 def write_json(file: Path, content: Any) -> None:
-    """Put ``content`` into ``file``, whole or not at all."""
+    """Write ``content`` into ``file`` as JSON, atomically."""
     write(file, lambda out: out.write(json.dumps(content, indent=1).encode()))
 
 
 def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
-    """Put into ``file`` what ``put`` writes, whole or not at all. Raises what ``put`` raises, or OSError."""
+    """Call ``put`` to write the content of ``file``, atomically. Raises OSError and the errors of ``put``."""
     unfinished = file.with_name(UNFINISHED + file.name)
     try:
         with unfinished.open("wb") as out:
@@ -113,7 +113,7 @@ def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
     except BaseException as error:
         if isinstance(error, OSError):
             name_path(error, file)
-        # On a full volume it would keep the room that others need. On one that fails it cannot be removed either.
+        # The unfinished file would take space on a full volume. On a failing volume, the removal fails, too.
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise
@@ -121,7 +121,7 @@ def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
 
 
 def sync_tree(path: Path) -> None:
-    """Block until the file at ``path``, or the folder with all that is in it, is on disk."""
+    """Block until the file or folder at ``path`` is on disk, with everything below the folder."""
     for one in path.rglob("*"):
         sync(one)
     sync(path)
@@ -133,7 +133,7 @@ def size_bytes(folder: Path) -> int:
 
 
 def sync(path: Path) -> None:
-    """Block until ``path``, a file or a folder's list of names, is on disk."""
+    """Block until the file at ``path``, or the list of names in the folder at ``path``, is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""EnvPool's environments, as Gymnasium and so TorchRL and the fleet's own loop take them."""
+"""Adapt EnvPool's environments to Gymnasium's vector API, which TorchRL and the fast rollout loop use."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from collectorfleet.errors import InvalidOption
 
 
 class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """Environments of EnvPool_, for TorchRL's ``GymWrapper``. EnvPool steps them in threads of its own.
+    """Environments of EnvPool_, for TorchRL's ``GymWrapper``. EnvPool steps them in its own threads.
 
     Args:
         task_id: EnvPool's name of the environment, such as ``"CartPole-v1"`` or ``"Pong-v5"``.
         num_envs: number of environments that step together.
-        options: of ``envpool.make_gymnasium``, such as ``num_threads``.
+        options: further arguments of ``envpool.make_gymnasium``, such as ``num_threads``.
 
-    Observations are ``[num_envs, *shape]``. An environment at its end stays there until it is reset, so frames have its
-    last observation. EnvPool alone resets with the next step, which is then no step of the environment. EnvPool takes a
-    seed only when it makes environments, so ``reset(seed=)`` makes them again.
+    Observations are ``[num_envs, *shape]``. An environment whose episode ended waits for a reset, so frames have the
+    episode's last observation. Without this class, EnvPool uses the next step to reset, and this step is not an
+    environment step. EnvPool takes a seed only when it creates environments, so ``reset(seed=)`` creates them again.
 
     Raises:
         ModuleNotFoundError: EnvPool is not installed.
-        InvalidOption: a ``batch_size`` other than ``num_envs``, which steps some of them only.
+        InvalidOption: ``batch_size`` differs from ``num_envs``, so a step would be a step of some environments only.
 
     .. _EnvPool: https://envpool.readthedocs.io
     """
@@ -38,7 +38,7 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 f"time; remove batch_size, and set num_envs to {some}"
             )
         self.metadata = {"autoreset_mode": AutoresetMode.DISABLED}
-        # Where TorchRL looks for it.
+        # TorchRL reads the mode from this attribute.
         self.autoreset_mode = AutoresetMode.DISABLED
         self._task_id = task_id
         self._options = {**options, "num_envs": num_envs}
@@ -57,7 +57,7 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset the environments of ``options["reset_mask"]``, bool ``[num_envs]``, or all of them.
+        """Reset the environments that ``options["reset_mask"]``, bool ``[num_envs]``, selects, or all environments.
 
         Return the observations of all environments.
         """
@@ -72,7 +72,7 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         seen = self._seen.copy()
         seen[which], _ = self._pool.reset(which)
         self._seen = seen
-        # Those of EnvPool are of the environments that were reset, where Gymnasium has one row for each.
+        # EnvPool's infos have rows only for the reset environments. Gymnasium expects a row for each environment.
         return seen, {}
 
     def close_extras(self, **_: Any) -> None:

@@ -1,25 +1,25 @@
-"""Everything that goes wrong on purpose, in one tree.
+"""Define all errors that this package raises itself, in one tree.
 
 ::
 
     CollectorFleetError
     ├── UserCodeError       the environment, the policy, the training function or an import raised
-    ├── InvalidOption       an argument that cannot work; also a ValueError
-    ├── TooFewCollectors    fewer than ``min_available`` collectors for too long
-    ├── InfrastructureError Ray, or what it runs on, failed; trying again may help
-    │   ├── ReplayBufferLost  the actor that holds the replay buffer is gone
-    │   └── PolicyServiceLost the actor that answers for the policy is gone
-    ├── ClusterError        the API server refused, or its answer cannot be used
+    ├── InvalidOption       an argument is invalid; also a ValueError
+    ├── TooFewCollectors    fewer than ``min_available`` collectors are available for too long
+    ├── InfrastructureError Ray or its machines failed; a retry may help
+    │   ├── ReplayBufferLost  the actor with the replay buffer is lost
+    │   └── PolicyServiceLost the actor of the inference service is lost
+    ├── ClusterError        the API server refuses a request, or its answer cannot be used
     │   ├── InvalidKubeconfig   there is no kubeconfig, or no client can be made from it
-    │   ├── ClusterUnavailable  no API server answers that knows CollectorFleets
-    │   ├── AccessDenied        the credentials are not accepted, or lack a right
-    │   ├── FleetRejected       the API server calls the fleet invalid
+    │   ├── ClusterUnavailable  no API server with the CRD of CollectorFleet answers
+    │   ├── AccessDenied        the API server refuses the credentials, or they lack a right
+    │   ├── FleetRejected       the API server rejects the fleet as invalid
     │   ├── FleetNotFound       the namespace has no fleet of that name
-    │   └── FleetStalled        the fleet waits for its user, or has failed
-    ├── FolderTakenOver     another driver has taken over a folder that this one was writing to
-    └── CollectorClosed     used after ``shutdown()`` or ``stop()``
+    │   └── FleetStalled        the fleet has failed, or waits for its user
+    ├── FolderTakenOver     another driver has taken over a folder that this driver writes to
+    └── CollectorClosed     a collector is used after ``shutdown()``, or learner shards after ``stop()``
 
-The text of each is one sentence that names its object; the first cause keeps its own words.
+Each message is one sentence that names its object. The text of the first cause is quoted unchanged.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _LONGEST_SENTENCE: Final = 1000
 
 
 class CollectorFleetError(Exception):
-    """Base of all errors that this package raises itself."""
+    """The base class of all errors that this package raises itself."""
 
 
 class InvalidOption(CollectorFleetError, ValueError):
-    """An argument that cannot work: what it is, its numbers, what to change."""
+    """An argument is invalid. The message has the argument, its numbers and the remedy."""
 
 
 class UserCodeError(CollectorFleetError):
-    """Code of the user raised.
+    """The user's code raised an error.
 
     Args:
-        where: whose code it was and in which collector, such as ``environment my_envs:make (collector c0)``.
+        where: the code and the collector, such as ``environment my_envs:make (collector c0)``.
         cause: type and message of the original error, such as ``ValueError: no such game``.
         traceback: the original traceback as text; it may come from another process.
     """
@@ -55,7 +55,7 @@ class UserCodeError(CollectorFleetError):
 
     @classmethod
     def of(cls, where: str, error: BaseException) -> UserCodeError:
-        """The error as raised here, in this process."""
+        """Return an error for ``error``, which was raised in this process."""
         return cls(where, describe(error), "".join(traceback_module.format_exception(error)))
 
     def __str__(self) -> str:
@@ -63,37 +63,40 @@ class UserCodeError(CollectorFleetError):
 
 
 class TooFewCollectors(CollectorFleetError):
-    """Fewer than ``min_available`` collectors for too long; says the first cause."""
+    """Fewer than ``min_available`` collectors were available for too long. The message has the first cause."""
 
 
 class InfrastructureError(CollectorFleetError):
-    """Ray, or what it runs on, failed: a lost cluster is nobody's code. The original error is its cause."""
+    """Ray or its machines failed, not the user's code. ``__cause__`` is the original error."""
 
     @classmethod
     def of(cls, where: str, error: BaseException) -> InfrastructureError:
-        """``where`` is what was being done."""
+        """Return an error with the cause ``error``. ``where`` names the step that failed."""
         made = cls(f"{where}: {describe(error)}")
         made.__cause__ = error
         return made
 
 
 class ReplayBufferLost(InfrastructureError):
-    """The actor that holds the replay buffer is gone, with what was in it: no collector's fault."""
+    """The actor with the replay buffer and its content is lost. The loss does not count against a collector."""
 
     @classmethod
     def because(cls, cause: str) -> ReplayBufferLost:
-        """``cause`` is why, in the launcher's words."""
+        """Return an error with ``cause``, the launcher's message."""
         return cls(
             f"replay buffer: its actor was lost with its content; if memory was short, give the actor more: {cause}"
         )
 
 
 class PolicyServiceLost(InfrastructureError):
-    """The inference service that all collectors ask for actions is gone, with its weights: no collector's fault."""
+    """The inference service that computes the actions of all collectors is lost, with its weights.
+
+    The loss does not count against a collector.
+    """
 
     @classmethod
     def because(cls, cause: str) -> PolicyServiceLost:
-        """``cause`` is why, in the launcher's words."""
+        """Return an error with ``cause``, the launcher's message."""
         return cls(
             "policy: the actor of the inference service was lost with its weights; if memory was short, give "
             f"the actor more: {cause}"
@@ -101,7 +104,7 @@ class PolicyServiceLost(InfrastructureError):
 
 
 class ClusterError(CollectorFleetError):
-    """The API server refused, or its answer cannot be used."""
+    """The API server refused a request, or its answer cannot be used."""
 
 
 class InvalidKubeconfig(ClusterError):
@@ -109,7 +112,7 @@ class InvalidKubeconfig(ClusterError):
 
 
 class ClusterUnavailable(ClusterError):
-    """No API server answers that knows CollectorFleets. Trying again, or another context, may help."""
+    """No API server with the CRD of CollectorFleet answers. A retry or another context may help."""
 
 
 class AccessDenied(ClusterError):
@@ -117,7 +120,7 @@ class AccessDenied(ClusterError):
 
 
 class FleetRejected(ClusterError):
-    """The API server calls the fleet invalid, in its own words."""
+    """The API server rejects the fleet as invalid. The message is the server's."""
 
 
 class FleetNotFound(ClusterError):
@@ -125,14 +128,14 @@ class FleetNotFound(ClusterError):
 
 
 class FleetStalled(ClusterError):
-    """The fleet waits for its user, or has failed; the message is that of its condition."""
+    """The fleet has failed, or waits for its user. The message is the message of the fleet's condition."""
 
 
 class FolderTakenOver(CollectorFleetError):
     """Another driver has taken over a folder of checkpoints or output; this driver can no longer change the folder."""
 
     def __init__(self, folder: object, driver: str) -> None:
-        """``driver`` is the other one, and since when it has the folder."""
+        """``driver`` names the other driver, and the time since when it has the folder."""
         super().__init__(f"{folder}: another driver has taken over the folder ({driver}); this driver stops writing")
 
 
@@ -141,13 +144,13 @@ class CollectorClosed(CollectorFleetError):
 
 
 def describe(error: BaseException) -> str:
-    """The error as Python prints its last line: ``ValueError: no such game``."""
+    """Return the last line that Python prints for ``error``, such as ``ValueError: no such game``."""
     text = str(error).strip()
     name = type(error).__qualname__
     return f"{name}: {text}" if text else name
 
 
 def one_sentence(text: str) -> str:
-    """``text`` in one line that fits into a condition, its beginning kept."""
+    """Return ``text`` on one line, cut at its end to the 1000 characters that a condition takes."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 3] + "..."

@@ -1,4 +1,4 @@
-"""Where log lines go: to stderr in a pod, to a file in a local run."""
+"""Set up logging: to stderr in a pod, to a file in a local run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def log_to_stream(stream: TextIO, format_: LogFormat, about: OfFleet) -> None:
 
 
 def log_to_file(file: Path, errors: TextIO | None) -> None:
-    """Lines into ``file``, and onto ``errors`` as well if there is one."""
+    """Write log lines to ``file``, and also to ``errors`` unless it is None."""
     _install(logging.FileHandler(file, encoding="utf-8"))
     if errors:
         _install(logging.StreamHandler(errors))
@@ -28,5 +28,5 @@ def _install(handler: logging.Handler, format_: LogFormat = LogFormat.TEXT) -> N
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
     logging.getLogger("collectorfleet").setLevel(logging.INFO)
-    # Warnings of libraries are for the log; a person at a terminal can do nothing about them.
+    # Warnings of libraries belong into the log, because a person at a terminal cannot act on them.
     logging.captureWarnings(capture=True)

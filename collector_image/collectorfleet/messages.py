@@ -1,8 +1,8 @@
-"""What driver and collector say to each other: requests and answers, weights, and what went wrong. No torch, no I/O.
+"""Define the messages between the driver and its collectors: requests, answers, weights and failures. No torch, no I/O.
 
-A call of the driver returns at once. Its results arrive as messages in any order, and possibly never: a collector may
-die without a word. Every message names its collector by slot and incarnation, so that a message of a retired
-incarnation can be recognized.
+A call of the driver returns at once. The results arrive as messages in any order. A collector may die, and then its
+message never arrives. Each message names its collector by slot and incarnation, so the driver recognizes messages of a
+retired incarnation.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any, Final
 from collectorfleet.errors import InfrastructureError
 from collectorfleet.normalization import Normalization
 
-# What is published has a name and versions of its own; a fleet of one policy has this one.
+# Each published policy has a name and its own versions. The policy of a fleet with one policy has this name.
 POLICY: Final = "policy"
 
 
 @dataclass(frozen=True, slots=True)
 class CollectorId:
-    """What fills slot ``name`` in one of its incarnations: ``c3``, started for the second time.
+    """One incarnation of the collector in slot ``name``, such as the second start of ``c3``.
 
-    ``generation`` counts the incarnations of this slot alone, while ``incarnation`` is unique in the fleet.
-    ``generation`` does not depend on the order in which collectors of other slots are lost, so seeds follow from it.
+    ``generation`` counts the incarnations of this slot. ``incarnation`` is unique in the fleet. Seeds are derived from
+    ``generation``, because it does not depend on the order in which collectors of other slots are lost.
     """
 
     name: str
@@ -37,13 +37,13 @@ class CollectorId:
 
     @property
     def index(self) -> int:
-        """Of its slot: 3 for ``c3``."""
+        """Return the index of the slot: 3 for ``c3``."""
         return int(self.name[1:])
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What environments are set to: ``values`` by name, and the version that frames carry which were made with them."""
+    """Parameters of environments: ``values`` by name, and their version, which the frames made with them carry."""
 
     version: int
     values: Mapping[str, Any]
@@ -51,7 +51,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One rollout of ``frames`` frames with a policy of at least ``min_version``, or of exactly ``version``."""
+    """A request for a rollout of ``frames`` frames with version ``min_version`` or newer, or exactly ``version``."""
 
     id: int
     frames: int
@@ -59,16 +59,17 @@ class Request:
     version: int | None = None
     random: bool = False  # uniformly random actions in place of the policy's
     policy: str = POLICY
-    seed: int | None = None  # of the episode that an evaluator plays in place of a rollout
-    parameters: Parameters | None = None  # for the environments from now on; None: as they are
-    recorded: int = 0  # how many of its episodes an evaluator records, the first ones of a batch
+    seed: int | None = None  # seed of the episodes that an evaluator plays instead of a rollout
+    parameters: Parameters | None = None  # new parameters of the environments; None: unchanged
+    recorded: int = 0  # an evaluator records the first episodes of its batch of environments, this many
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A snapshot of weights in the transport's store: ``handle`` is the transport's own.
+    """A snapshot of weights in the transport's store. Only the transport interprets ``handle``.
 
-    ``hashed`` is its digest, or will be: nobody who publishes waits for it, and a collector needs longer to load it.
+    ``hashed`` is the future of the digest. Publishing does not wait for it. Loading the snapshot takes a collector
+    longer than the driver needs for the digest.
     """
 
     hashed: Future[str] = field(repr=False)
@@ -77,16 +78,16 @@ class Stored:
 
     @property
     def digest(self) -> str:
-        """Blocks until it is computed."""
+        """Return the digest of the snapshot. Blocks until the digest is computed."""
         return self.hashed.result()
 
 
-# The digests of what belongs to a version.
+# The digests of the weights of a version and of its normalization, if there is one.
 Proof = tuple[Future[str], ...]
 
 
 def digest_of(proof: Proof) -> str:
-    """Blocks until all are computed."""
+    """Return the digests of ``proof``, joined by ``+``. Blocks until all are computed."""
     return "+".join(hashed.result() for hashed in proof)
 
 
@@ -97,22 +98,22 @@ class Weights:
     version: int
     stored: Stored
     policy: str = POLICY
-    normalization: Stored | None = None  # of the environments, as it is with this version
+    normalization: Stored | None = None  # statistics of the environments, as published with this version
 
     @property
     def proof(self) -> Proof:
-        """Of all that a collector loads; it keeps nothing in the store."""
+        """The digests of everything that a collector loads. The proof does not keep snapshots in the store."""
         also = () if self.normalization is None else (self.normalization.hashed,)
         return (self.stored.hashed, *also)
 
     @property
     def digest(self) -> str:
-        """What a collector says that loaded all of it. Blocks until it is computed."""
+        """Return the digest with which a collector acknowledges this version. Blocks until the digest is computed."""
         return digest_of(self.proof)
 
 
 class Fault(StrEnum):
-    """What kind of loss it was; also the reason that the status gives."""
+    """The kind of a loss, and its reason in the status."""
 
     DIED = "Died"
     HUNG = "Hung"
@@ -124,7 +125,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """From ``first_step`` of a rollout on, frames were made with ``version``."""
+    """A part of a rollout: frames from ``first_step`` on were made with ``version``."""
 
     first_step: int
     version: int
@@ -132,11 +133,11 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The collector's process runs, and is about to build."""
+    """The collector's process runs, and begins to build environment and policy."""
 
     collector: CollectorId
-    pod: str  # where it runs
-    node: str | None = None  # of the transport's, if collectors can be lost together with it
+    pod: str  # where the process runs
+    node: str | None = None  # node of the transport, if the loss of a node loses its collectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,16 +145,16 @@ class Started:
     """The collector built its environment and policy."""
 
     collector: CollectorId
-    pod: str  # where it runs
+    pod: str  # where the process runs
     pid: int
-    normalization: Normalization | None = field(repr=False, default=None)  # what its environment begins with
-    loop: str = "TorchRL"  # what steps it: Fast, or TorchRL and why
-    findings: tuple[str, ...] = ()  # what the driver's log is to warn of
+    normalization: Normalization | None = field(repr=False, default=None)  # initial statistics of the environment
+    loop: str = "TorchRL"  # the rollout loop: Fast, or TorchRL with the reason
+    findings: tuple[str, ...] = ()  # warnings for the driver's log
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The collector loaded this version of a policy, and this is the digest of what it then had: an acknowledgement."""
+    """The collector acknowledges a version of a policy. It computed ``digest`` from the weights that it loaded."""
 
     collector: CollectorId
     version: int
@@ -163,7 +164,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
-    """Episodes that ended: the return and the frames of each."""
+    """The returns of ended episodes, and their lengths in frames."""
 
     returns: tuple[float, ...]
     lengths: tuple[int, ...]
@@ -171,7 +172,7 @@ class Episodes:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The first episodes of a rollout as animated WebP files; ``failure`` says why there is none."""
+    """The first episodes of a rollout as animated WebP files. ``failure`` is the reason if there are no files."""
 
     files: tuple[bytes, ...] = field(repr=False, default=())
     failure: str | None = None
@@ -179,53 +180,53 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a request.
+    """The result of a request.
 
-    ``payload`` is what a batch is made from, a :class:`collectorfleet.codec.frames.Part`; None if the collector wrote
-    the frames to a replay buffer itself.
+    ``payload`` is a part of a batch, a :class:`collectorfleet.codec.frames.Part`, or None if the collector wrote the
+    frames to a replay buffer itself.
     """
 
     collector: CollectorId
     request_id: int
     payload: Any = field(repr=False)
     frames: int  # valid transitions
-    version: int  # the oldest of the policy's versions that made them
-    seconds: float  # of the rollout itself, by the collector's clock
+    version: int  # the oldest version of the policy that made one of the frames
+    seconds: float  # duration of the rollout, by the collector's clock
     size_bytes: int = 0
-    pickled: int = 0  # entries that no array could carry
+    pickled: int = 0  # number of entries that are pickled, because they are no arrays
     policy: str = POLICY
-    normalization: Normalization | None = field(repr=False, default=None)  # what its environment saw since the last one
-    episodes: Episodes | None = field(repr=False, default=None)  # that ended in it; None where the frames do not say
-    loop: str | None = None  # what steps from now on, see Started, if that has changed
-    first_starts: str | None = None  # a digest of what the collector's first episodes began with, once
-    parameters: int | None = None  # the oldest version of parameters that an environment of the collector has
-    recorded: Recorded | None = None  # what the request asked to record
+    normalization: Normalization | None = field(repr=False, default=None)  # contribution since the previous answer
+    episodes: Episodes | None = field(repr=False, default=None)  # ended in the rollout; None: frames do not show ends
+    loop: str | None = None  # the rollout loop from now on, see Started; None: unchanged
+    first_starts: str | None = None  # digest of the first observations of the first episodes, in one answer only
+    parameters: int | None = None  # the oldest version of parameters in the collector's environments
+    recorded: Recorded | None = None  # the recorded episodes, if the request asked for any
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The user's code raised in the collector: ``where`` is environment or policy, ``cause`` its own last line."""
+    """The user's code raised in the collector. ``where`` is environment or policy, ``cause`` the error's last line."""
 
     collector: CollectorId
     where: str
     cause: str
     traceback: str = field(repr=False, default="")
-    by_environment: bool = False  # which may do better in another try; a policy does not
+    by_environment: bool = False  # a retry may help an environment, but not a policy
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The collector is gone, or its answer is: the infrastructure's fault, not the user's."""
+    """The collector or one of its answers is lost. The infrastructure is the cause, not the user's code."""
 
     collector: CollectorId
     cause: str
     fault: Fault = Fault.DIED
-    request_id: int | None = None  # only this answer is lost, the collector is not
+    request_id: int | None = None  # if set, only the answer to this request is lost, and the collector works
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceLost:
-    """An actor that all collectors need is gone: neither the user's fault nor the collector's."""
+    """An actor that all collectors need is lost. The loss does not count against user code or collector."""
 
     collector: CollectorId
     error: InfrastructureError
@@ -236,14 +237,14 @@ Message = Placed | Started | Applied | Answer | Raised | Lost | ServiceLost
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a method returned that a collector was asked to call between two rollouts."""
+    """The return value of a method that a collector called between two rollouts, at the driver's request."""
 
     value: Any = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The method raised, or what it returned cannot travel: ``cause`` is the last line of ``traceback``."""
+    """The method raised, or its return value cannot be pickled. ``cause`` is the last line of ``traceback``."""
 
     cause: str
     traceback: str = field(repr=False, default="")

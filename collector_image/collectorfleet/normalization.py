@@ -1,9 +1,9 @@
-"""What environments keep of what they saw, to normalize by it, and how that of many becomes one. Knows no torch.
+"""Merge the normalization statistics of many environments into one. Imports no torch.
 
-One update with decay ``d`` makes ``d * sum + x`` of a sum. So ``k`` updates make ``d**k * sum + contribution``, where
-the contribution is the result of the same updates on a sum of 0. It can be taken out of one environment and put into
-another. Contributions that are merged one after another equal those of one environment that saw all steps in that
-order.
+An update with decay ``d`` turns a sum into ``d * sum + x``. So ``k`` updates turn a sum into ``d**k * sum +
+contribution``. The contribution is the result of the same updates on a sum of 0. A contribution of one environment can
+be merged into the sums of another. Merging contributions one after another gives the same sums as one environment with
+all steps in that order.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What is kept of one key: sums (float64) that fade by ``decay`` with each of ``updates``.
+    """The statistics of one key: sums (float64), which each of ``updates`` multiplies by ``decay`` first.
 
-    A constant is one whose decay is 1 and that has no updates. Without sums it is as yet nothing.
+    Constants have a decay of 1 and no updates. Statistics without any observation have no sums.
     """
 
     decay: float
@@ -30,7 +30,7 @@ class Running:
     sums: Mapping[str, Array] = field(repr=False)
 
     def merged(self, contribution: Running) -> Running:
-        """This, and then what happened in ``contribution``."""
+        """Return these statistics after the updates of ``contribution``."""
         faded = self.decay**contribution.updates
         sums = {name: faded * value for name, value in self.sums.items()}
         for name, value in contribution.sums.items():
@@ -38,7 +38,7 @@ class Running:
         return Running(self.decay, self.updates + contribution.updates, sums)
 
     def since(self, before: Running) -> Running:
-        """The contribution that made this out of ``before``."""
+        """Return the contribution of the updates after ``before``: ``before.merged(contribution)`` equals ``self``."""
         updates = self.updates - before.updates
         faded = self.decay**updates
         return Running(
@@ -50,12 +50,12 @@ class Running:
         return all(bool(np.isfinite(value).all()) for value in self.sums.values())
 
 
-# By name: where the transform stands in the environment, its class and the key, such as `1.VecNormV2.observation`.
+# A name has the transform's position in the environment, its class and the key: `1.VecNormV2.observation`.
 Normalization = Mapping[str, Running]
 
 
 def merged(contributions: Normalization, further: Normalization) -> dict[str, Running]:
-    """Both, one after the other; a name that is in one of them is as it is there."""
+    """Return ``contributions`` followed by ``further``. A name in only one of them is copied unchanged."""
     found = dict(contributions)
     for name, one in further.items():
         found[name] = found[name].merged(one) if name in found else one

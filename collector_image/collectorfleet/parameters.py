@@ -1,4 +1,4 @@
-"""How environments take parameters while a fleet runs: an argument of :class:`~collectorfleet.FleetCollector`."""
+"""Define ``environment_parameters`` of :class:`~collectorfleet.FleetCollector`, for parameters that change in a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from collectorfleet.errors import InvalidOption
 
-# From the result of an evaluation to parameters; None changes nothing.
+# Turns the result of an evaluation into new parameters. None leaves the parameters unchanged.
 CurriculumFunction = Callable[..., Mapping[str, Any] | None]
 
 
@@ -21,7 +21,7 @@ class Apply(StrEnum):
 
 
 class Through(StrEnum):
-    """By what an environment takes parameters."""
+    """The interface through which an environment takes parameters."""
 
     AUTO = "auto"
     SET_PARAMETERS = "set_parameters"
@@ -31,19 +31,21 @@ class Through(StrEnum):
 
 @dataclass(frozen=True)
 class EnvironmentParameters:
-    """The environments of collectors take parameters by
-    :meth:`~collectorfleet.FleetCollector.set_environment_parameters`, and frames carry the version of the parameters.
+    """How and when the environments of collectors take parameters. Frames carry the version of the parameters.
+
+    :meth:`~collectorfleet.FleetCollector.set_environment_parameters` sets the parameters.
 
     Args:
-        apply: ``"reset"``: each environment takes new parameters when it is reset next, so that an episode has one
-            version. ``"step"``: before the first step of the next rollout, in the middle of episodes.
+        apply: ``"reset"``: each environment takes new parameters at its next reset, so an episode has one version.
+            ``"step"``: environments take them before the first step of the next rollout, also in the middle of
+            episodes.
         through: ``"set_parameters"``: the method ``set_parameters(**parameters)`` of the environment.
-            ``"attributes"``: the attributes of these names, where ``"physics.gravity"`` is an attribute of an
-            attribute. ``"reset_options"``: Gymnasium's ``reset(options=parameters)``. ``"auto"``: the method where
-            there is one, else the attributes.
+            ``"attributes"``: the attributes of these names. ``"physics.gravity"`` is the attribute ``gravity`` of the
+            attribute ``physics``. ``"reset_options"``: Gymnasium's ``reset(options=parameters)``. ``"auto"``: the
+            method if the environment has it, otherwise the attributes.
 
     Raises:
-        InvalidOption: a value that cannot work.
+        InvalidOption: a value is invalid.
     """
 
     apply: str = Apply.RESET

@@ -1,4 +1,4 @@
-"""What the process of every collector needs: to be imported where there is none yet, and before one is asked for."""
+"""Import the modules that every collector needs. The process that collectors are forked from imports this module."""
 
 from collectorfleet.imports import without_collections
 

@@ -1,4 +1,4 @@
-"""The largest of the last so many numbers, at a cost that does not depend on how many. Pure."""
+"""Track the largest of the last ``count`` numbers, at a cost that does not depend on ``count``. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections import deque
 
 
 class LargestOfRecent:
-    """Of the last ``count`` numbers that were noted."""
+    """The largest of the last ``count`` noted numbers."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._noted = 0
-        # Those that no later one exceeds, with their places: the first is the largest of all.
+        # (position, number) of each number that is larger than all later numbers. The first is the largest.
         self._falling: deque[tuple[int, float]] = deque()
 
     @property
     def value(self) -> float:
-        """0 before the first."""
+        """Return the largest number, or 0 before the first note."""
         return self._falling[0][1] if self._falling else 0.0
 
     def note(self, number: float) -> None:

@@ -1,4 +1,4 @@
-"""Which collectors leave when a fleet shrinks. Pure; users pass their own with the same method."""
+"""Choose the collectors that end when a fleet shrinks. Pure. Users may pass their own class with the same method."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Placed:
-    """A collector and the pod that it runs in; None: it does not run."""
+    """A collector and its pod. The pod is None if the collector does not run."""
 
     name: str
     index: int
@@ -19,15 +19,16 @@ class Placed:
 
 class ScalingPolicy(Protocol):
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
-        """Names of ``count`` of the collectors."""
+        """Return the names of the ``count`` collectors that end."""
         ...
 
 
 @dataclass(frozen=True)
 class EmptyWholePods:
-    """Collectors that do not run go first, then those of the pods with the fewest, so that whole pods become empty.
+    """A policy that empties whole pods.
 
-    Among equals the highest index goes, as with any replicated workload.
+    Collectors that do not run end first, then the collectors of the pods with the fewest collectors. Among equals, the
+    highest index ends first, as in a StatefulSet.
     """
 
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
@@ -43,7 +44,7 @@ class EmptyWholePods:
 
 @dataclass(frozen=True)
 class HighestIndexes:
-    """The last collectors go: those of the pods that an Indexed Job gives up when it has fewer."""
+    """A policy that ends the highest indexes, because a shrinking Indexed Job ends the pods of the highest indexes."""
 
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
         return [one.name for one in sorted(collectors, key=lambda one: -one.index)[:count]]

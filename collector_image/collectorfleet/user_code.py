@@ -1,7 +1,7 @@
-"""The user's code by import path: ``package.module:function``.
+"""Load the user's code by its import path, ``package.module:function``.
 
-A manifest names code and does not contain it, so every process imports the code. A :class:`Factory` travels to a
-collector as a string and a dict, and the driver never builds the environment.
+A manifest names code by its import path, so each process imports the code. The driver sends a :class:`Factory` to a
+collector as a string and a dict, and never builds the environment itself.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from collectorfleet.errors import UserCodeError
 
 
 def load(import_path: str) -> Callable[..., Any]:
-    """Import ``package.module:attribute`` and return what is there.
+    """Import ``package.module:attribute`` and return the attribute, which is callable.
 
     Raises:
-        UserCodeError: the path has no ``:``, the module does not import (with its own error), the attribute is missing
-            or cannot be called.
+        UserCodeError: the path has no ``:``, or the attribute is missing or cannot be called. If the import of the
+            module fails, the message has its error.
     """
     module_name, colon, attribute = import_path.partition(":")
     if not colon or not module_name or not attribute:
@@ -46,9 +46,9 @@ def load(import_path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Factory:
-    """A callable by import path with its keyword arguments; calling it imports and runs it, here.
+    """A callable, given by import path, with keyword arguments.
 
-    A call may give further arguments.
+    A call imports and calls it in the present process. The call may add keyword arguments.
     """
 
     path: str
@@ -63,7 +63,7 @@ class Factory:
 
 @dataclass(frozen=True)
 class Function:
-    """A function by import path; calling it imports it, here, and passes the arguments on."""
+    """A function, given by import path. A call imports and calls it in the present process."""
 
     path: str
 
@@ -75,9 +75,9 @@ class Function:
 
 
 def takes(code: Callable[..., Any], argument: str) -> bool:
-    """Return whether ``code`` has a parameter of exactly that name, and nobody has given it a value yet.
+    """Return whether ``code`` has a parameter of exactly this name, without a value from ``kwargs`` or ``partial``.
 
-    Imports what a :class:`Factory` names, and raises what :func:`load` does.
+    Imports the code of a :class:`Factory`, and raises the errors of :func:`load`.
     """
     if isinstance(code, Factory):
         return argument not in code.kwargs and takes(load(code.path), argument)
@@ -92,14 +92,14 @@ def takes(code: Callable[..., Any], argument: str) -> bool:
         return False
     found = parameters.get(argument)
     if found is None and wrapped is not None and any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values()):
-        return takes(wrapped, argument)  # a decorator that passes everything on
+        return takes(wrapped, argument)  # a decorator passes all arguments to the wrapped function
     return found is not None and found.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 def accepts(code: Callable[..., Any], argument: str) -> bool:
     """Return whether ``code`` can be called with ``argument``: a parameter of that name, or any keyword arguments.
 
-    Imports what a :class:`Factory` names, and raises what :func:`load` does.
+    Imports the code of a :class:`Factory`, and raises the errors of :func:`load`.
     """
     if takes(code, argument):
         return True
@@ -113,7 +113,7 @@ def accepts(code: Callable[..., Any], argument: str) -> bool:
 
 
 def name_of(code: object) -> str:
-    """How messages call a piece of the user's code: its import path, or the function's own name."""
+    """Return the name of user code in messages: its import path, or the qualified name of the function or class."""
     if isinstance(code, Factory | Function):
         return code.path
     if isinstance(code, partial):
