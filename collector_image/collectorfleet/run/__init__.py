@@ -1,5 +1,5 @@
-"""One run of one fleet, whatever surrounds it: session, training handle, checkpoints, output, metrics.
+"""Execute one run of one fleet, in a pod or on a laptop: session, training handle, checkpoints, output, metrics.
 
-In the driver's process, on its main thread, which is the user's: training happens in it. What another thread may call
-says so.
+The code runs on the main thread of the driver's process, which also runs the user's training function. Functions that
+other threads may call document this.
 """

@@ -1,8 +1,8 @@
-"""What a run does where one batch ends and the next begins: look whether it is to stop, and take checkpoints.
+"""Check for requests to stop and take checkpoints between two batches of a run.
 
-It is the only good moment. The training function has worked the last batch off when it requests the next, so counters
-and state belong together. This holds on the thread that iterates, if it is the main thread. With ``collector.start()``
-another thread iterates while the training function works, and there is no such moment.
+When the training function requests the next batch, it has processed the previous batch. Only then do the counters and
+the training state match. This holds if the main thread iterates. With ``collector.start()``, another thread iterates
+while the training function works, so counters and state may never match.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class BatchBoundary:
         self._position: Callable[[], Position] | None = None
         self._worked_off = Position()
         self._is_on_main_thread = True
-        # On the last batch, or on what it does after it: what is kept changes meanwhile.
+        # True while the training function processes a batch, or runs after the last batch: its state may change.
         self._is_worked_on = False
 
     @property
     def stop_requested(self) -> bool:
-        """Whether the run is asked to stop."""
+        """Whether there is a request to stop the run."""
         return self._stop.requested()
 
     def look_between(self, look: Callable[[], None]) -> None:
@@ -43,9 +43,9 @@ class BatchBoundary:
         self._looks.append(look)
 
     def batches(self, batches: Iterator[T], position: Callable[[], Position]) -> Iterator[T]:
-        """Yield from ``batches`` until they end or the run is asked to stop. ``position`` returns the progress."""
+        """Yield from ``batches`` until they end or a stop is requested. ``position`` returns the progress."""
         if self._position is None:
-            self._worked_off = position()  # where the run goes on from
+            self._worked_off = position()  # the position that the run resumes from
         first, self._position = True, position
         self._is_on_main_thread = threading.current_thread() is threading.main_thread()
         while not self._stop.requested():
@@ -64,14 +64,14 @@ class BatchBoundary:
             if first:
                 log_milestone(Milestone.FIRST_BATCH)
                 first = False
-            # Handed over, not kept: a buffer is used again only once nobody refers to it.
+            # The generator keeps no reference, because a buffer is reused only without any reference to it.
             yield held.pop()
-        # Once: what the function makes of it is written when it returns.
+        # At any cost, because this happens once. The state after the function's return is written later.
         if self._is_on_main_thread:
             self._checkpoints.remember(position(), at_any_cost=True)
 
     def before_publish(self, position: Position) -> None:
-        """Note a version that is published in the middle of a batch, before any collector gets it."""
+        """Note the position before a publish in the middle of a batch, before any collector gets the version."""
         self._checkpoints.note(position)
 
     def write_last(self) -> None:
@@ -80,9 +80,9 @@ class BatchBoundary:
         Blocks until the checkpoint is on disk or the write has failed.
         """
         if self._position is None:
-            return  # no batch was asked for
+            return  # no batch was requested
         if self._is_worked_on and self._is_on_main_thread:
             self._checkpoints.write_remembered(self._position())
         else:
-            # What was handed out meanwhile, nobody has worked on.
+            # The training function has not processed later batches yet.
             self._checkpoints.write(self._worked_off, soon=True)

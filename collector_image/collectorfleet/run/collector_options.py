@@ -1,6 +1,6 @@
-"""From a fleet's spec to the arguments of FleetCollector: which field becomes which argument, and how.
+"""Convert a fleet's spec into the arguments of FleetCollector, with one table row for each field.
 
-An absent field gives no argument: FleetCollector's own default holds.
+A field that is not set gives no argument, so FleetCollector uses its default.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Plain:
-    """The value of the field, or what ``convert`` makes of it."""
+    """An argument that is the field's value after ``convert``, by default the unchanged value."""
 
     argument: str
     convert: Callable[[Any], Any] = _same
@@ -42,7 +42,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class Derived:
-    """What follows from the whole spec, or from the GPUs that a collector has on this machine."""
+    """An argument that is computed from the whole spec and from the GPUs of one collector on this machine."""
 
     argument: str
     value: Callable[[CollectorFleetSpec, float], Any]
@@ -50,14 +50,17 @@ class Derived:
 
 @dataclass(frozen=True)
 class Built:
-    """What a factory of the user builds, in the driver and with or without a Ray; messages call it ``what``."""
+    """An argument that a factory of the user builds in the driver. ``what`` is its name in messages.
+
+    ``needs_ray``: the factory runs after the driver has connected to Ray.
+    """
 
     argument: str
     what: str
     needs_ray: bool = False
 
 
-# GPUs of one collector, by the name of its group; all are of one in a fleet without groups.
+# GPUs of one collector, by the name of its group. A fleet without groups has one entry.
 GpuPerCollector = Mapping[str, float]
 
 
@@ -74,7 +77,7 @@ _TRANSPORTS: Final = {
     Transport.TORCH_DISTRIBUTED: TransportKind.TORCH_DISTRIBUTED,
 }
 
-# By the path of the field below `spec`; a factory is one field, whatever its kwargs.
+# The keys are paths of fields below `spec`. A factory with its kwargs is one field.
 ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
     "environment": Plain("create_env_fn", _environment),
     "environment.perCollector": Plain("envs_per_collector"),
@@ -140,18 +143,18 @@ ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
 }
 
 
-# What a group may say itself.
+# Fields that each group may set for itself.
 _OF_A_GROUP: Final = ("environment", "collectors.resources", "collectors.devices")
 
 
 def collector_options(
     spec: CollectorFleetSpec, gpu_per_collector: GpuPerCollector, *, evaluators_on_gpus: bool = True
 ) -> dict[str, Any]:
-    """Arguments of FleetCollector that follow from the spec, without what the user's factories build.
+    """Return the arguments of FleetCollector that the spec determines, except objects that the user's factories build.
 
-    ``gpu_per_collector`` is less than ``spec`` says on a machine that has less. Without ``evaluators_on_gpus``,
-    evaluators run on the CPU there. ``num_collectors`` is fewer than ``replicas`` where those would not divide a batch,
-    as after scaling: resize the collector to ``replicas`` then.
+    ``gpu_per_collector`` is less than in ``spec`` on a machine with fewer GPUs. Without ``evaluators_on_gpus``,
+    evaluators run on the CPU. If ``replicas`` collectors cannot divide a batch evenly, as after scaling,
+    ``num_collectors`` is less than ``replicas``. Resize the collector to ``replicas`` then.
     """
     names = spec.group_names
     options = _options(spec, gpu_per_collector[names[0]], ARGUMENTS)

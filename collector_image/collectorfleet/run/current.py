@@ -1,4 +1,4 @@
-"""The run that this process is in, for code that nobody hands it to: a script, or what it imports."""
+"""Provide the run of this process to code that gets no ``run`` argument: a script and its imports."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from contextlib import contextmanager
 
 from collectorfleet.run.handle import Run
 
-# Of a script that somebody started by hand: nobody stops it, and nothing of it is kept.
+# The run of a script that was started by hand: it has no requests to stop and no checkpoints.
 _current = Run()
 
 
 def current_run() -> Run:
-    """The run of a driver whose script this is; outside of one, a run without checkpoints that nobody stops."""
+    """Return the run of the driver that executes this script, or without a driver a run that keeps no checkpoints."""
     return _current
 
 
 @contextmanager
 def as_current(run: Run) -> Iterator[None]:
-    """While inside, :func:`current_run` is ``run``."""
+    """Let :func:`current_run` return ``run`` inside the ``with`` block."""
     global _current
     before, _current = _current, run
     try:

@@ -1,4 +1,4 @@
-"""Arguments of FleetCollector that follow from several fields of a spec, or from what the machine has. Pure."""
+"""Compute arguments of FleetCollector from several fields of a spec, or from the GPUs of the machine. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collectorfleet_api.v1alpha1 import CollectorClass, CollectorFleetSpec, Mode
 
 @dataclass(frozen=True)
 class Split:
-    """With how many collectors a fleet begins, and the shares of its batches; None: FleetCollector's own default."""
+    """The number of collectors at the start, and the shares of a batch. None: FleetCollector's default."""
 
     collectors: int
     shares: int | None = None
@@ -23,24 +23,28 @@ class Split:
 
 
 def split(spec: CollectorFleetSpec) -> Split:
-    """``collectors`` is fewer than ``replicas`` where those would not divide a batch, as after scaling."""
+    """Return the split of a batch at the start.
+
+    If ``replicas`` collectors cannot divide a batch evenly, as after scaling, there are fewer collectors at the start.
+    Collectors of several processes get more shares than collectors instead, because their shares are fixed.
+    """
     replicas, shares = spec.collectors.replicas, spec.collection.shares
     first = spec.collection.stragglers.first_shares if spec.collection.stragglers else None
     if first is not None and first >= replicas:
-        # Scaled down to so few that each batch waits for all: of the same shape as before.
+        # After scaling down, each batch waits for all collectors, and keeps its previous shape.
         return Split(replicas, shares=first)
     frames = spec.collection.frames_per_batch
     if first is not None or shares is not None or frames is None or spec.collection.mode is Mode.ASYNC:
         return Split(replicas, shares, first)
     batch = (frames, replicas, spec.frames_per_step)
     if spec.collectors.collector_class is CollectorClass.SINGLE:
-        # FleetCollector splits a batch anew whenever it is resized, which the session does next.
+        # The session resizes the collector to all replicas next, and FleetCollector then splits the batch again.
         return Split(fewer(*batch))
-    return Split(replicas, next_shares(*batch))  # for good: several processes cannot change what they are asked for
+    return Split(replicas, next_shares(*batch))  # permanent: collectors of several processes have a fixed share size
 
 
 def device_here(device: str | None, gpus: float) -> str | None:
-    """``device``, or what stands for it on a machine that has fewer GPUs than the manifest asks for."""
+    """Return ``device``, or its replacement if the machine has fewer GPUs than the manifest requests."""
     kind, _, index = (device or "").partition(":")
     if kind != "cuda":
         return device
@@ -50,25 +54,28 @@ def device_here(device: str | None, gpus: float) -> str | None:
 
 
 def simulator_process(process: Process | None) -> SimulatorProcess | None:
-    """Return what a collector starts beside its environment; None: nothing."""
+    """Return the simulator process that a collector starts for its environment, or None."""
     if process is None:
         return None
     return SimulatorProcess(process.command, process.ports, timedelta(seconds=process.ready_timeout_seconds))
 
 
 def remote_config(spec: CollectorFleetSpec, gpus: float, group: str | None = None) -> dict[str, Any] | None:
-    """Options of the Ray actor of a collector; None where there is no Ray."""
+    """Return the options of a collector's Ray actor, or None for a fleet without Ray."""
     if not spec.has_ray:
         return None
     of_group = {group_resource(group): 1} if group else {}
     return {
         "num_cpus": 1,
         "num_gpus": gpus,
-        # Keeps collectors on worker pods: the head and the driver have none of it.
+        # This resource keeps collectors on worker pods, because the head and the driver do not have it.
         "resources": {COLLECTOR_RESOURCE: 1, **of_group, **(spec.collectors.resources.custom or {})},
     }
 
 
 def publishes_after_each_batch(spec: CollectorFleetSpec) -> bool:
-    """Without a training function the weights stay as they are, and what learners learned is published by itself."""
+    """Return whether FleetCollector publishes the weights after each batch.
+
+    Without a training function the weights do not change. ``spec.learners`` publishes its own weights.
+    """
     return spec.driver.train is not None and spec.learners is None and spec.weights.update_after_each_batch

@@ -1,7 +1,7 @@
-"""How a run ends: whether its batch is finished, which checkpoint it leaves, how much time it has, its exit code. Pure.
+"""Decide how a run ends: the time for its last batch, its last checkpoint and its exit code. Pure.
 
-One table decides, and the driver's main thread carries it out. :mod:`.stop` gives the batch its time, :mod:`.session`
-writes the last checkpoint, and :mod:`.supervision` returns the exit code.
+:data:`ENDINGS` is the table of decisions, which the driver's main thread applies. :mod:`.stop` gives the batch its
+time, :mod:`.session` writes the last checkpoint, and :mod:`.supervision` returns the exit code.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from collectorfleet_api.names import (
     EXIT_USER_ERROR,
 )
 
-# Of the grace period: for collectors, Ray and the last report. At most a third of a short one.
+# The part of the grace period for ending collectors and Ray, and for the last report. At most a third of the period.
 END_SECONDS: Final = 10.0
-# As if Kubernetes had its default.
+# The default grace period of Kubernetes, in seconds.
 _KILLED_AFTER: Final = 30.0
-# The next checkpoint may be slower than those before it.
+# The last checkpoint may take longer than earlier checkpoints, by this factor.
 _SLOWER_CHECKPOINT: Final = 2.0
-# Of a process that nobody kills: long enough for a training step, and short for a person who waits.
+# The time in a process without a grace period: enough for a training step, short for a person at a terminal.
 _SECONDS_OF_A_PERSON: Final = 5.0
 
 
 class Batch(StrEnum):
-    """What becomes of the batch that the training function works on."""
+    """Whether the training function finishes its current batch."""
 
     FINISHED = "finished"
     IN_TIME = "finished if in time"
@@ -39,7 +39,7 @@ class Batch(StrEnum):
 
 
 class LastCheckpoint(Enum):
-    """Which one the end of a run writes."""
+    """The checkpoint that the end of a run writes."""
 
     OF_THE_END = "complete"
     OF_THE_LAST_BATCH = "last batch"
@@ -47,7 +47,7 @@ class LastCheckpoint(Enum):
 
 
 class Way(Enum):
-    """Why a run ends."""
+    """The reason for the end of a run."""
 
     RETURNED = "the training function returns"
     RAISED = "the user's code raises, or an option is wrong"
@@ -62,8 +62,10 @@ class Way(Enum):
 
 @dataclass(frozen=True)
 class Ending:
-    """``returned`` and ``cut_short``: the checkpoint where the training function returned, and where it did not; None
-    where that is no such end.
+    """The row of the table for one :class:`Way`.
+
+    ``returned`` is the last checkpoint if the training function returns, ``cut_short`` if it does not. None: this case
+    cannot happen.
     """
 
     batch: Batch
@@ -82,16 +84,17 @@ ENDINGS: Final[Mapping[Way, Ending]] = {
     Way.INTERRUPTED: Ending(Batch.IN_TIME, _END, _LAST, EXIT_INTERRUPTED),
     Way.FLEET_GONE: Ending(Batch.IN_TIME, _END, _LAST, EXIT_INFRASTRUCTURE),
     Way.ACCESS_REFUSED: Ending(Batch.FINISHED, _END, _LAST, EXIT_INFRASTRUCTURE),
-    # The next driver has gone on from the newest one.
+    # The next driver has resumed from the newest checkpoint.
     Way.TAKEN_OVER: Ending(Batch.IN_TIME, _NONE, _NONE, EXIT_INFRASTRUCTURE),
     Way.LOST: Ending(Batch.LOST, None, _LAST, EXIT_INFRASTRUCTURE),
 }
 
 
 def way_of(error: BaseException | None, asked: Way | None) -> Way:
-    """How a run ended whose work returned, or raised ``error``, after it was ``asked`` to end.
+    """Return the reason for the end of a run whose work returned, or raised ``error``.
 
-    A run that was asked to end was ended, whatever the user's code made of it.
+    ``asked`` is the way of the request to end, if there was a request. The request is then the reason, even if the
+    user's code raised.
     """
     if asked is not None:
         return asked
@@ -105,21 +108,21 @@ def way_of(error: BaseException | None, asked: Way | None) -> Way:
         case CollectorFleetError():
             return Way.LOST
         case _:
-            # What only our own code can let through: trying again may help, from what was learned so far.
+            # Only a bug of this project gets here. A retry from the last checkpoint may help.
             return Way.LOST
 
 
 def checkpoint_of(way: Way, *, returned: bool) -> LastCheckpoint:
-    """Which checkpoint a run writes that ended this way, after the training function ``returned`` or did not."""
+    """Return the last checkpoint of a run that ended this way. ``returned``: the training function returned."""
     ending = ENDINGS[way]
     return (ending.returned if returned else ending.cut_short) or LastCheckpoint.NONE
 
 
 def seconds_for_batch(way: Way, killed_after: float | None, checkpoint_seconds: float) -> float | None:
-    """How long the training function may work on after the request to end; None for as long as it takes.
+    """Return the seconds that the training function has after the request to end, or None for no limit.
 
-    ``killed_after`` are the seconds from the request until the process is killed, or None if it is not killed.
-    ``checkpoint_seconds`` is the duration of the last checkpoint, 0 for a run without any.
+    ``killed_after`` is the time in seconds from the request until the process is killed, or None if it is not killed.
+    ``checkpoint_seconds`` is the expected duration of the last checkpoint, 0 for a run without checkpoints.
     """
     if ENDINGS[way].batch is Batch.FINISHED:
         return None
@@ -127,5 +130,5 @@ def seconds_for_batch(way: Way, killed_after: float | None, checkpoint_seconds: 
         return _SECONDS_OF_A_PERSON
     end_seconds = min(END_SECONDS, killed_after / 3)
     if way is Way.TAKEN_OVER:
-        killed_after = min(killed_after, _KILLED_AFTER)  # nothing of what it still learns is kept
+        killed_after = min(killed_after, _KILLED_AFTER)  # another driver has the checkpoints
     return max(0.0, killed_after - end_seconds - _SLOWER_CHECKPOINT * checkpoint_seconds)

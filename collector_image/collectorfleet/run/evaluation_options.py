@@ -1,4 +1,4 @@
-"""From ``spec.evaluation`` to the argument ``evaluation`` of FleetCollector."""
+"""Convert ``spec.evaluation`` into the argument ``evaluation`` of FleetCollector."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from collectorfleet_api.v1alpha1 import Evaluation as EvaluationSpec
 
 log = logging.getLogger(__name__)
 
-# What pods are made for, whatever a script says.
+# Options that have to fit the evaluators' pods, so the manifest's values override the script's.
 _OF_PODS: Final = ("replicas", "threads", "remote_config")
-# Ray shows an evaluator its own GPUs only.
+# No index is needed, because Ray shows an evaluator only its own GPUs.
 _DEVICE: Final = "cuda"
 
 
 def evaluation_of(spec: CollectorFleetSpec, *, on_gpus: bool = True) -> Evaluation | None:
-    """Return the evaluation that the spec asks for; None: there is none.
+    """Return the evaluation of the spec, or None without one.
 
     Without ``on_gpus``, the machine has no GPU for evaluators, and they run on the CPU.
     """
@@ -39,7 +39,7 @@ def evaluation_of(spec: CollectorFleetSpec, *, on_gpus: bool = True) -> Evaluati
     return Evaluation(
         replicas=asked.replicas,
         create_env_fn=_environment(spec),
-        # Over the arguments of the environment that a script names.
+        # These override the keyword arguments of an environment that a script names.
         create_env_kwargs=None if spec.environment is not None else asked.environment.kwargs or None,
         process=_process(spec),
         exploration_type=ExplorationType[asked.exploration_type.name],
@@ -59,9 +59,9 @@ def evaluation_of(spec: CollectorFleetSpec, *, on_gpus: bool = True) -> Evaluati
 
 
 def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | None) -> Evaluation | None:
-    """Return what a script's collector evaluates: as the script says, on the pods that the manifest has for it.
+    """Return the evaluation for a script's collector: the script's options, on the evaluators of the manifest.
 
-    Raises InvalidOption: there are no such pods.
+    Without ``scripts``, return the manifest's evaluation. Raises InvalidOption if the manifest has no evaluators.
     """
     if scripts is None or manifests is None:
         if scripts is not None:
@@ -85,7 +85,10 @@ def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | Non
 
 
 def _device(scripts: Evaluation, manifests: Evaluation) -> Any:
-    """Return the script's device where the manifest's evaluators have a GPU, and else none."""
+    """Return the evaluators' device.
+
+    If the manifest's evaluators have a GPU, the script's device overrides the manifest's. Otherwise return None.
+    """
     if manifests.device is not None:
         return manifests.device if scripts.device is None else scripts.device
     if scripts.device is not None:
@@ -103,7 +106,7 @@ def _video(asked: EvaluationSpec) -> Video | None:
 
 
 def _environment(spec: CollectorFleetSpec) -> Factory | None:
-    """Return the factory of the evaluators' environment; None: the collectors' environment, which a script names."""
+    """Return the factory of the evaluators' environment. None: evaluators use the environment of the script."""
     own, training = spec.evaluation.environment if spec.evaluation else None, spec.environment
     if own is not None and own.factory is not None:
         return Factory(own.factory, own.kwargs)
@@ -113,7 +116,7 @@ def _environment(spec: CollectorFleetSpec) -> Factory | None:
 
 
 def _process(spec: CollectorFleetSpec) -> SimulatorProcess | None:
-    """Return the simulator of the evaluators' environment; None: none, or that of the environment a script names."""
+    """Return the evaluators' simulator process. None: there is none, or the script sets the environment."""
     own, training = spec.evaluation.environment if spec.evaluation else None, spec.environment
     if own is not None and (own.factory is not None or own.process is not None):
         return simulator_process(own.process)
@@ -121,5 +124,5 @@ def _process(spec: CollectorFleetSpec) -> SimulatorProcess | None:
 
 
 def _remote_config(cpus: int, gpus: float) -> dict[str, Any]:
-    # Keeps evaluators on their own pods, and collectors off these.
+    # This resource keeps evaluators on their own pods, and collectors off these pods.
     return {"num_cpus": cpus, "num_gpus": gpus, "resources": {EVALUATOR_RESOURCE: 1}}

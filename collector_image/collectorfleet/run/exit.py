@@ -1,4 +1,4 @@
-"""How a run ended, as values: what the exit code, the termination message and the conditions are made from. Pure."""
+"""Define how a run ended, and derive the exit code and the termination message. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 
 class FleetGone(CollectorFleetError):
-    """The fleet that this driver was made for does not exist, or another has its name now: no use trying again."""
+    """The driver's fleet was deleted, or another fleet has its name. A retry does not help."""
 
 
 # Kubernetes keeps this much of a termination message.
@@ -20,22 +20,22 @@ TERMINATION_MESSAGE_BYTES: Final = 4000
 
 @dataclass(frozen=True)
 class Completed:
-    """Training returned, or the frames asked for were written out."""
+    """The training function returned, or the requested frames were written to the output."""
 
     message: str
 
 
 @dataclass(frozen=True)
 class UserError:
-    """The user's code or manifest is wrong, or the fleet is gone; trying again would not help."""
+    """The user's code or manifest is wrong, or the fleet was deleted. A retry does not help."""
 
-    message: str  # one sentence, the first cause in its own words
+    message: str  # one sentence with the unchanged text of the first cause
     traceback: str = ""
 
 
 @dataclass(frozen=True)
 class Broken:
-    """Something else broke: a lost cluster, a bug of ours. Trying again may help."""
+    """Another failure, such as a lost cluster or a bug of this project. A retry may help."""
 
     message: str
     traceback: str = ""
@@ -43,17 +43,17 @@ class Broken:
 
 @dataclass(frozen=True)
 class Stopped:
-    """Somebody asked for the end before the work was done."""
+    """The run was stopped by a request before its work was done."""
 
     message: str
-    exit_code: int  # 128 + the signal's number, as shells have it
+    exit_code: int  # for a signal 128 + its number, as in shells
 
 
 Exit = Completed | UserError | Broken | Stopped
 
 
 def exit_of(error: BaseException) -> UserError | Broken:
-    """What an exception that left the run makes of it."""
+    """Return how a run ended that raised ``error``."""
     if isinstance(error, UserCodeError):
         return UserError(one_sentence(str(error)), error.traceback or _traceback(error))
     if isinstance(error, InvalidOption | FleetGone):
@@ -76,7 +76,7 @@ def exit_code(ended: Exit) -> int:
 def termination_message(ended: Exit) -> str:
     """Return the sentence that the condition shows, a blank line, and the end of the traceback.
 
-    The blank line tells the message from the end of a log, which Kubernetes takes where a process leaves no message.
+    If a process leaves no message, Kubernetes uses the end of the log. The blank line distinguishes the two.
     """
     lines = [ended.message]
     if isinstance(ended, UserError | Broken) and ended.traceback:

@@ -1,10 +1,10 @@
-"""A folder on shared storage that one driver at a time changes: the driver that took it last.
+"""Fence a folder on shared storage, so that only the driver that took it last can change it.
 
-A driver may lose its fleet without knowing it, for instance on a node that was cut off, and go on writing. So each
-driver writes into a staging folder of its own. The driver publishes a finished file or folder by a rename out of the
-staging folder. It removes one by a rename into the staging folder. A newcomer takes the staging folders of earlier
-drivers away before it reads anything. From then on, each rename of an earlier driver fails, however long that driver
-was paused before it.
+A driver may lose its fleet without noticing, for instance on a partitioned node, and continue to write. So each driver
+writes into its own staging folder. To publish a finished file or folder, the driver renames it out of the staging
+folder. To remove a file or folder, the driver renames it into the staging folder. A new driver takes away the staging
+folders of earlier drivers before it reads anything. From then on each rename of an earlier driver fails, even after a
+long pause of that driver.
 
 ::
 
@@ -35,7 +35,7 @@ from collectorfleet.run.staging import DRIVER, Turn, is_signed, read_driver, sig
 log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS: Final = 0.05
-# A folder with open files, below a layer of an image, or of another user.
+# Errors for a folder that has open files, is in a lower layer of an image, or belongs to another user.
 _UNMOVABLE: Final = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
 
 
@@ -46,17 +46,17 @@ class FencedFolder:
         self.path = path
         self._turn: Turn | None = None
         self._least_number = 1
-        # What could not be taken away from a full volume: of earlier drivers.
+        # Staging folders of earlier drivers that could not be taken away, because the volume is full.
         self._left: frozenset[Turn] = frozenset()
         self._lock = threading.RLock()
 
     @property
     def drivers_before(self) -> int:
-        """How many drivers took the folder before this one; as far as is known while the volume is full."""
+        """The number of drivers that took the folder before this driver. On a full volume it may be too low."""
         return self._least_number - 1 if self._turn is None else self._turn.number - 1
 
     def take(self, drivers_before: int = 0) -> None:
-        """Become the driver that changes the folder; blocks until no earlier driver can.
+        """Become the only driver that changes the folder. Blocks until no earlier driver can change it.
 
         ``drivers_before`` is the least number of drivers before this one. Raises OSError or FolderTakenOver. If
         the volume is full, this driver tries again at its next change.
@@ -71,13 +71,13 @@ class FencedFolder:
         with self.watched():
             if self._turn is not None:
                 self._take_away_earlier(self._turn)
-            # The previous release wrote into the folder itself under such names.
+            # The previous release wrote unfinished files directly into the folder.
             for left in self.path.glob(f"{UNFINISHED}*"):
                 remove(left)
-            self._own_staging()  # or the volume is full
+            self._own_staging()  # tries again to make the staging folder if the volume was full
 
     def check(self) -> None:
-        """Raise FolderTakenOver if a newer driver took the folder, OSError if that cannot be found out."""
+        """Raise FolderTakenOver if a newer driver took the folder, OSError if the check fails."""
         with self.watched():
             self._own_staging()
 
@@ -92,31 +92,31 @@ class FencedFolder:
             raise
 
     def stage(self, name: str) -> Path:
-        """Return a place below the staging folder with nothing there. Raises FolderTakenOver or OSError."""
+        """Return a free path in the staging folder. Raises FolderTakenOver or OSError."""
         with self.watched():
             place = self._own_staging() / name
-            remove(place)  # of a try that failed
+            remove(place)  # left from a failed try
             return place
 
     @contextmanager
     def publishing(self, name: str) -> Iterator[Path]:
         """Yield a path to write a file or folder to. At the end it is synced to disk and published as ``name``.
 
-        Raises FolderTakenOver or OSError, or the error of the caller. After an error, what was staged is removed.
+        Raises FolderTakenOver, OSError or the error of the caller. After an error, the staged path is removed.
         """
         place = self.stage(name)
         try:
             with self.watched():
                 yield place
                 sync_tree(place)
-                # Once more: a library may have made the staging folder anew after a newer driver took it away.
+                # Check again: a library may have recreated the staging folder after a newer driver took it away.
                 self._own_staging()
                 os.rename(place, self.path / name)
                 sync(self.path)
         except BaseException as error:
             if isinstance(error, OSError):
                 name_path(error, self.path / name)
-            # On a full volume it would keep the room that others need.
+            # The staged files would take space on a full volume.
             with suppress(OSError):
                 remove(place)
             raise
@@ -127,7 +127,7 @@ class FencedFolder:
             place.write_text(json.dumps(content, indent=1))
 
     def remove(self, name: str) -> None:
-        """Remove a file or folder, if it is there, also from a full volume. Raises FolderTakenOver or OSError."""
+        """Remove a file or folder if it exists, also on a full volume. Raises FolderTakenOver or OSError."""
         with self.watched():
             try:
                 place = self.stage(f"removed-{name}")
@@ -135,7 +135,7 @@ class FencedFolder:
             except FileNotFoundError:
                 if (self.path / name).exists():
                     raise
-                return  # somebody removed it
+                return  # already removed
             except OSError as error:
                 if not is_full(error):
                     raise
@@ -151,16 +151,16 @@ class FencedFolder:
             return self.path / self._turn.name
 
     def _make_anew(self) -> Turn:
-        """Make the staging folder that the volume had no room for, or that somebody removed.
+        """Make the staging folder again, after the volume was full or somebody removed it.
 
-        The place in the order stays: drivers that came meanwhile are later. Raises FolderTakenOver if there are any.
+        This driver keeps its turn. Raises FolderTakenOver if other drivers took a later turn meanwhile.
         """
         number = max([self._least_number, *(one.number + 1 for one in self._left)])
         turn = self._turn or Turn(number, secrets.token_hex(4))
         place = self.path / turn.name
         was_there = place.exists()
         place.mkdir(exist_ok=True)
-        # Looked at once more, now that whoever comes from here on sees this one.
+        # Check for later drivers now, because each driver that comes after this point sees this staging folder.
         if self._later_than(turn if was_there else None, turn):
             remove(place)
             self._raise_if_taken_over()
@@ -174,7 +174,7 @@ class FencedFolder:
         return turn
 
     def _later_than(self, turn: Turn | None, own: Turn | None) -> list[Turn]:
-        """Drivers that came after ``turn``; without one, all but ``own`` and those of whom it is known to be left."""
+        """Return the turns after ``turn``, or all turns if it is None. ``own`` and leftover turns are excluded."""
         others = (one for one in turns_in(self.path) if one != own and one not in self._left)
         return [one for one in others if turn is None or one > turn]
 
@@ -193,7 +193,7 @@ class FencedFolder:
             raise FolderTakenOver(self.path, told)
 
     def _create(self) -> Turn:
-        """Make a staging folder whose turn is the last one."""
+        """Make a staging folder with the last turn, and return the turn."""
         while True:
             number = max([self._least_number, *(one.number + 1 for one in turns_in(self.path))])
             turn = Turn(number, secrets.token_hex(4))
@@ -201,21 +201,21 @@ class FencedFolder:
             place.mkdir()
             try:
                 self._sign(turn)
-            except FileNotFoundError:  # a driver that came at the same moment took it away
+            except FileNotFoundError:  # a driver that started at the same moment took the folder away
                 time.sleep(_PAUSE_SECONDS)
                 continue
             except OSError:
                 remove(place)
                 raise
-            # Two that come at the same moment may have the same number. At least one of them sees the other here.
+            # Two drivers that start at the same moment may have the same number. At least one sees the other here.
             if max([turn, *turns_in(self.path)]) == turn:
                 return turn
             remove(place)
 
     def _take_from_last(self) -> Turn | None:
-        """Make the staging folder of the last driver one's own: that needs no room on most file systems.
+        """Rename the staging folder of the last driver for this driver. Most file systems need no space for a rename.
 
-        None if there is no such folder, or not even room for another name.
+        Return None if there is no such folder, or if the volume has no space for the new name.
         """
         turns = turns_in(self.path)
         if not turns:
@@ -242,17 +242,17 @@ class FencedFolder:
                 try:
                     os.rename(self.path / one.name, place)
                 except FileNotFoundError:
-                    self._raise_if_taken_over()  # or its driver found itself the earlier one, and took it away
+                    self._raise_if_taken_over()  # otherwise that driver found a later turn, and removed its own folder
                     time.sleep(_PAUSE_SECONDS)
                     continue
                 except OSError as error:
                     if error.errno not in _UNMOVABLE:
                         raise
                     place = self.path / one.name
-                # Its driver looks for that file before it publishes anything.
+                # The earlier driver checks for this file before it publishes anything.
                 (place / DRIVER).unlink(missing_ok=True)
-                # A node of a network file system may know the staging folder by its old name for a minute. Once the
-                # folder is removed, nothing can be published from it.
+                # A client of a network file system may cache the folder's old name for a minute. After the removal,
+                # nothing can be published from the folder.
                 try:
                     remove(place)
                 except OSError as error:

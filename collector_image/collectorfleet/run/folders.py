@@ -1,4 +1,4 @@
-"""What is in a folder, and what is removed from it, while others may change it."""
+"""Inspect and remove folders that other processes may change at the same time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-# What file systems, desktops and drivers put into a folder that is otherwise empty.
+# Names that file systems, desktops and drivers create in a folder without user content.
 _IGNORED: Final = re.compile(r"\..*|lost\+found|@eaDir|#recycle")
 # A driver that is still writing into its staging folder makes files while they are being removed.
 _REMOVAL_TRIES: Final = 40
@@ -18,14 +18,14 @@ _PAUSE_SECONDS: Final = 0.05
 
 
 def holds_anything(path: Path) -> bool:
-    """Return whether the folder at ``path`` holds anything but what drivers were about to write."""
+    """Return whether the folder at ``path`` contains more than hidden files and system folders."""
     if not path.exists():
         return False
     return any(not _IGNORED.fullmatch(one) for one in os.listdir(path))
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, into which others may still be writing. Raises OSError."""
+    """Remove a file or a folder, even if other processes still write into it. Retries for 2 s. Raises OSError."""
     for tries_left in reversed(range(_REMOVAL_TRIES)):
         try:
             if path.is_dir() and not path.is_symlink():

@@ -1,4 +1,4 @@
-"""``Run``: what a training function gets beside the collector."""
+"""Define ``Run``, the second argument of a training function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collectorfleet.evaluation.result import EvaluationResult
     from collectorfleet.run.spec_learners.run_learners import RunLearners
 
-# A status has to stay small: it is one object in the API server.
+# The status is part of one API object, whose size is limited.
 MOST_METRICS: Final = 100
 LONGEST_NAME: Final = 100
 
@@ -22,8 +22,8 @@ LONGEST_NAME: Final = 100
 class Run:
     """The run that a training function is part of.
 
-    ``train(collector, run, **kwargs)`` reports numbers with :meth:`report` and returns when it is done. What it keeps
-    with :meth:`keep` outlives its driver.
+    ``train(collector, run, **kwargs)`` reports numbers with :meth:`report`, and returns at the end of training. Objects
+    that it registers with :meth:`keep` survive a restart of the driver.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Run:
         checkpoint: Callable[[], bool] = lambda: False,
         log: Callable[[Mapping[str, float]], None] = lambda _metrics: None,
     ) -> None:
-        """What it is made of by default is a run without checkpoints and loggers that nobody stops."""
+        """By default, the run has no checkpoints, no loggers and no requests to stop."""
         self._stop_requested = stop_requested
         self._keep = keep
         self._checkpoint = checkpoint
@@ -44,13 +44,14 @@ class Run:
         self._evaluations: Callable[[], list[EvaluationResult]] | None = None
 
     def report(self, **metrics: Any) -> None:
-        """Show numbers in ``status.progress.metrics``, the newest value of each name; ``driver.log`` gets them all.
+        """Report numbers to ``status.progress.metrics`` and to the loggers of ``driver.log``.
 
-        Takes what ``float()`` takes, tensors of one element too. Returns at once; the status follows within 2 s.
+        The status shows the newest value of each name. Loggers get all values. A value is anything that ``float()``
+        takes, also a tensor with one element. Returns at once. The status is updated within 2 s.
 
         Raises:
-            TypeError: a value is no number.
-            ValueError: more than 100 names, or one of more than 100 characters.
+            TypeError: a value is not a number.
+            ValueError: there are more than 100 names, or a name has more than 100 characters.
         """
         numbers = {name: _number(name, value) for name, value in metrics.items()}
         merged = {**self._metrics, **numbers}
@@ -67,32 +68,32 @@ class Run:
         self._log(numbers)
 
     def keep(self, **objects: Any) -> bool:
-        """Put objects into the run's checkpoints, and their states back at once where there is a checkpoint.
+        """Register objects for the run's checkpoints, and restore their states at once if there is a checkpoint.
 
-        Takes what has ``state_dict()`` and ``load_state_dict()`` (modules, optimizers, schedulers, replay buffers), and
-        dicts, lists and deques, which are refilled in place. ``collector.policy`` is kept without being named. A
-        checkpoint is written when the next batch is asked for, at most every ``driver.checkpoint.everySeconds``, and
-        when the function returns.
+        Objects may be dicts, lists and deques, which are refilled in place. Other objects need ``state_dict()`` and
+        ``load_state_dict()``, such as modules, optimizers, schedulers and replay buffers. ``collector.policy`` is kept
+        automatically. A checkpoint is written when the function requests the next batch, at most every
+        ``driver.checkpoint.everySeconds``, and when the function returns.
 
-        Returns whether the states came from a checkpoint; False without ``driver.checkpoint``.
+        Returns whether the states were restored from a checkpoint. Returns False without ``driver.checkpoint``.
 
         Raises:
-            TypeError: an object cannot be put back in place, such as a number; keep a dict that holds it.
-            ValueError: the name is another object's, or the checkpoint has some of the names and not the others.
-            UserCodeError: what the checkpoint has does not fit the object.
+            TypeError: an object cannot be restored in place, such as a number. Keep a dict that contains the number.
+            ValueError: the name is used for another object, or the checkpoint has only some of the names.
+            UserCodeError: the state in the checkpoint does not fit the object.
         """
         return self._keep(objects)
 
     def checkpoint(self) -> bool:
-        """Write a checkpoint now: all frames handed out so far count as worked off.
+        """Write a checkpoint now. All frames delivered so far count as processed.
 
-        Blocks; returns whether it is on disk: False without ``driver.checkpoint``, or when the disk refuses it, which
-        the log and ``status.checkpoint`` then say.
+        Blocks until the write has ended, and returns whether the checkpoint is on disk. Returns False without
+        ``driver.checkpoint``, and if the write fails. The log and ``status.checkpoint`` have the cause of a failure.
         """
         return self._checkpoint()
 
     def logger(self) -> Logger:
-        """A logger of TorchRL's, such as its trainers take: the scalars that it gets are reported."""
+        """Return a TorchRL logger, for example for TorchRL's trainers. Its scalars go to :meth:`report`."""
         from collectorfleet.run.log.report_logger import ReportLogger
 
         return ReportLogger(self.report)
@@ -100,7 +101,7 @@ class Run:
     def evaluations(self) -> list[EvaluationResult]:
         """Return the results of ``spec.evaluation`` so far, in the order in which evaluations ended.
 
-        A run that was resumed has those since it was resumed.
+        After a resume, the list begins with the first evaluation after the resume.
 
         Raises InvalidOption in a fleet without an evaluation.
         """
@@ -109,21 +110,21 @@ class Run:
         return self._evaluations()
 
     def evaluates_with(self, evaluations: Callable[[], list[EvaluationResult]]) -> None:
-        """What :meth:`evaluations` returns from now on."""
+        """Set the function that :meth:`evaluations` calls."""
         self._evaluations = evaluations
 
     @property
     def learners(self) -> RunLearners:
-        """The policies of ``spec.learners``: iterate over ``learners.shards``, and call ``learners.feed.publish``.
+        """The learners of ``spec.learners``. Iterate over ``learners.shards``, and call ``learners.feed.publish``.
 
-        Raises InvalidOption in a fleet without them.
+        Raises InvalidOption in a fleet without ``spec.learners``.
         """
         if self._learners is None:
             raise InvalidOption("run.learners: the fleet has none; name them in spec.learners")
         return self._learners
 
     def learns_with(self, learners: RunLearners) -> None:
-        """What :attr:`learners` is from now on."""
+        """Set :attr:`learners`."""
         self._learners = learners
 
     @property
@@ -133,8 +134,11 @@ class Run:
 
     @property
     def stop_requested(self) -> bool:
-        """True once somebody wants the run to end. The collector's iteration then ends with the batch in hand; a
-        function that works for long between batches may look here."""
+        """Whether there is a request to stop the run.
+
+        The collector's iteration then ends after the current batch. A function that works long between two batches can
+        check this property.
+        """
         return self._stop_requested()
 
     @property

@@ -1,4 +1,4 @@
-"""What a run's earlier drivers left behind, as values. Pure."""
+"""Define the records that earlier drivers of a run left. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class RunHistory:
-    """The first driver of a run finds its name alone.
+    """The records of the earlier drivers of a run. The first driver has only ``run_id``.
 
-    A lost driver leaves several records of its progress, each as old as its last write: its checkpoint, its status, its
-    journal.
+    A lost driver leaves several records of its progress: its checkpoint, its status and its journal. Their ages differ,
+    because each was written at another time.
     """
 
-    run_id: str  # all drivers of a run have the same; an output's manifest says whose it is
-    drivers: int = 0  # before this one
+    run_id: str  # the same for all drivers of a run; the manifest of an output contains it
+    drivers: int = 0  # number of drivers before this driver
     checkpoint: Checkpoint | None = None
-    records: tuple[Position, ...] = ()  # as the status and the journal have it
+    records: tuple[Position, ...] = ()  # positions of the status and the journal

@@ -1,6 +1,6 @@
-"""What a run adds to its collector: where it goes on from, what is kept of it, and where its batches end.
+"""Connect a collector to its run: resume it, keep its state in checkpoints, and act between its batches.
 
-The same for a collector that the manifest describes and for one that a script makes.
+The manifest or a script may create the collector.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 INCARNATIONS_PER_DRIVER: Final = 2**20
 _POLICY: Final = "policy"
-# In the training state; no name of the user's has a colon.
+# A name in the training state. Names of the user have no colon.
 _LEARNERS: Final = "learners:versions"
-EVERY_SECONDS: Final = 60  # between checkpoints of a local run whose manifest has none
+EVERY_SECONDS: Final = 60  # between two checkpoints of a local run without driver.checkpoint in its manifest
 
 
 class Making:
-    """Of the one collector of a run. On the driver's main thread."""
+    """Connects the only collector of a run to checkpoints. Use it on the driver's main thread."""
 
     def __init__(
         self,
@@ -51,14 +51,14 @@ class Making:
         folder: CheckpointFolder | None,
         say: Callable[[str], None],
     ) -> None:
-        """``say`` tells where the run goes on from. Raises UserCodeError where a checkpoint's state cannot be read."""
+        """``say`` gets a sentence on where the run resumes. Raises UserCodeError if a checkpoint cannot be read."""
         self._say = say
         self._spec = spec
         self._history = history
         self._normalization = KeptFromCollector()
         self._evaluation = KeptFromCollector()
         self._parameters = KeptFromCollector()
-        # Which driver has the checkpoints by now, in a sentence; empty if this one has.
+        # A sentence that names the driver which has taken over the checkpoints, or an empty string.
         self.taken_over = ""
         self.checkpoints: Checkpoints = NoCheckpoints()
         if folder:
@@ -73,7 +73,7 @@ class Making:
         self.boundary = BatchBoundary(stop, self.checkpoints)
 
     def restore(self, arguments: Mapping[str, Any]) -> None:
-        """Keep the modules among the arguments of a FleetCollector; they are as they were at the checkpoint then."""
+        """Register the modules among FleetCollector's arguments for checkpoints, and restore their states."""
         for name, module in modules_of(arguments).items():
             if isinstance(module, nn.Module):
                 of_learners = self._spec.learners is not None and name == _POLICY
@@ -82,7 +82,10 @@ class Making:
     def resume_point(
         self, written: Position | None, total_frames: int | None, *, buffer_begins_empty: bool
     ) -> ResumePoint:
-        """Where the collector begins, which is noted: its first version is one more. Raises InvalidOption."""
+        """Return where the collector begins, and note its position.
+
+        The first version of the collector is the position's version plus 1. Raises InvalidOption if the run is over.
+        """
         found = resume_point(self._history, written, total_frames, buffer_begins_empty=buffer_begins_empty)
         if found.sentence:
             self._say(found.sentence)
@@ -90,24 +93,27 @@ class Making:
         return found
 
     def resume_from(self, position: Position) -> dict[str, Any]:
-        """The argument ``resume_from`` of a FleetCollector that goes on from there."""
+        """Return the argument ``resume_from`` of a FleetCollector that resumes at ``position``."""
         return {
             "frames": position.frames,
             "batches": position.batches,
             "version": position.version,
-            # No two incarnations of collectors, of whichever driver, play the same episodes or number them alike.
+            # Incarnations of different drivers differ, so episodes of two drivers have different seeds and numbers.
             "incarnations": self._history.drivers * INCARNATIONS_PER_DRIVER,
             "normalization": self._normalization.saved,
             "environment_parameters": self._parameters.saved,
         }
 
     def keep_learners(self, learners: RunLearners, position: Position) -> None:
-        """Have the actors in all checkpoints, and count their versions on from the one that the run goes on from."""
+        """Add the learners to all checkpoints. Their versions continue after the version of ``position``."""
         self.checkpoints.keep_beside(learners.checkpoint)
         self.checkpoints.keep({_LEARNERS: KeptVersions(learners.feed, position.version + 1)})
 
     def made(self, collector: RunCollector, replicas: int) -> None:
-        """The collector is there, with fewer collectors at first where ``replicas`` do not divide its batch."""
+        """Resize a new collector to ``replicas``, and keep its state in checkpoints.
+
+        The collector begins with fewer collectors if ``replicas`` do not divide its batch.
+        """
         if collector.num_collectors != replicas:
             collector.resize(replicas)
         self._normalization.follow(collector.normalization)
@@ -117,7 +123,7 @@ class Making:
             self._evaluation.follow(collector.evaluation_state)
 
     def _end(self, stop: StopRequest, taken_over: str) -> None:
-        """Ask for the end of a run whose checkpoints are another driver's now."""
+        """Request the end of the run, because another driver has taken over its checkpoints."""
         self.taken_over = taken_over
         stop.request(StopReason(Way.TAKEN_OVER, taken_over))
 

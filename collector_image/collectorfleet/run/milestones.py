@@ -1,6 +1,6 @@
-"""One line of log for each step of the start, with its time: ``milestone imports 1763712000.123``.
+"""Log a line for each step of the driver's start, with its Unix time: ``milestone imports 1763712000.123``.
 
-Benchmarks and people read them to see where a start spends its time.
+Benchmarks and people use the lines to see the duration of each step.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ log = logging.getLogger(__name__)
 
 
 class Milestone(StrEnum):
-    """What is behind us, in the order in which it usually happens."""
+    """The finished steps of the start, in their usual order."""
 
     PYTHON = "python"  # the interpreter runs
     HEAD = "head"  # the head's port answers
     IMPORTS = "imports"  # torch and TorchRL are imported
     RAY = "ray"  # this process is part of the Ray cluster
-    CONSTRUCTED = "constructed"  # policy built, collectors asked for
+    CONSTRUCTED = "constructed"  # the policy is built, and collectors are requested
     FIRST_BATCH = "first_batch"
 
 

@@ -1,4 +1,4 @@
-"""What the driver itself runs of the user's code: before there is a Ray if it can, so that its errors come first."""
+"""Load the user's code that runs in the driver, before Ray starts where possible, so that its errors appear early."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TrainingFunction:
 
 @dataclass(frozen=True)
 class Script:
-    """A program that is run in place of a training function: its name in the manifest, its file, its arguments."""
+    """A script that runs instead of a training function: its name in the manifest, its file and its arguments."""
 
     name: str
     file: Path
@@ -36,10 +36,10 @@ class Script:
 
 @dataclass(frozen=True)
 class OwnCode:
-    """The training function, imported, or the script; a fleet that only collects has neither.
+    """The user's code for the driver: a training function, a script, or neither in a fleet that only collects.
 
-    ``built`` are the policy and further arguments of FleetCollector, by their names there. ``learners`` are what
-    ``spec.learners`` names, None without it.
+    ``built`` has the policy and other objects for FleetCollector, by argument. ``learners`` has the code of
+    ``spec.learners``, or None.
     """
 
     train: TrainingFunction | None
@@ -49,7 +49,7 @@ class OwnCode:
 
 
 def modules_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be trained of the arguments of a FleetCollector, by the name that messages and checkpoints call it."""
+    """Return the modules among the arguments of a FleetCollector, by their names in messages and checkpoints."""
     found = {"policy": arguments.get("policy")} | {
         f"model {path}": model for path, model in (arguments.get("models") or {}).items()
     }
@@ -57,7 +57,7 @@ def modules_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_own_code(spec: CollectorFleetSpec) -> OwnCode:
-    """Import the training function, or find the script; import and call the factories of what lives in the driver.
+    """Import the training function or find the script, and call the factories that need no Ray.
 
     Raises UserCodeError.
     """
@@ -74,7 +74,7 @@ def _curriculum(spec: CollectorFleetSpec) -> dict[str, Any]:
 
 
 def _found(script: str) -> Path:
-    """A script where imports are looked for: among the mounted code, then in the image."""
+    """Return the path of a script, which is searched on ``sys.path``: first in the mounted code, then in the image."""
     for folder in [""] if script.startswith("/") else sys.path:
         if (file := Path(folder) / script).is_file():
             return file
@@ -83,7 +83,7 @@ def _found(script: str) -> Path:
 
 
 def built_options(spec: CollectorFleetSpec, *, on_ray: bool) -> dict[str, Any]:
-    """Arguments of FleetCollector that the user's factories build: those that need a Ray, or the others."""
+    """Return the arguments of FleetCollector whose factories need Ray, or with ``on_ray=False`` the others."""
     rows = {path: row for path, row in ARGUMENTS.items() if isinstance(row, Built) and row.needs_ray is on_ray}
     return {row.argument: _built(row.what, given) for path, row in rows.items() if (given := spec.at(path))}
 
@@ -95,7 +95,7 @@ def _built(what: str, given: Any) -> Any:
 
 
 def _something(what: str, factory: Factory) -> Any:
-    """What the factory returns. None would mean the same to the fleet as a field that is left out."""
+    """Return the factory's object. Raises UserCodeError for None, which would look like an unset field."""
     made = build(what, factory)
     if made is None:
         raise UserCodeError(f"{what} {factory.factory}", "the factory returned None; return what it builds")
@@ -103,7 +103,7 @@ def _something(what: str, factory: Factory) -> Any:
 
 
 def build(what: str, factory: Factory) -> Any:
-    """Import and call a factory of the manifest, here. Raises UserCodeError, which names ``what`` and the path."""
+    """Import and call a factory of the manifest in this process. Raises UserCodeError with ``what`` and the path."""
     function = load(factory.factory)
     try:
         return function(**factory.kwargs)

@@ -1,4 +1,4 @@
-"""From ``spec.environment.parameters`` to the argument ``environment_parameters`` of FleetCollector."""
+"""Convert ``spec.environment.parameters`` into the argument ``environment_parameters`` of FleetCollector."""
 
 from __future__ import annotations
 

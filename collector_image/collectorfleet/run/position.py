@@ -1,4 +1,4 @@
-"""Where a run is, as counters. Pure."""
+"""Define the progress of a run as counters. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 @dataclass(frozen=True)
 class Position:
-    """``version`` is the newest that may have been published; ``frames_lost`` counts in no other number."""
+    """The progress of a run.
+
+    ``version`` is the newest version that may have been published. ``frames`` does not include ``frames_lost``.
+    """
 
     frames: int = 0
     batches: int = 0
@@ -20,22 +23,22 @@ class Position:
 
     @property
     def frames_ever(self) -> int:
-        """Handed out by all drivers of the run."""
+        """Frames delivered by all drivers of the run."""
         return self.frames + self.frames_lost
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Position:
-        """Counters of a newer release are left out. Raises KeyError where one is missing."""
+        """Return the position in a JSON object. Ignores unknown counters. Raises KeyError if a counter is missing."""
         return cls(**{name: int(found[name]) for name in asdict(cls())})
 
     @classmethod
     def of_counters(cls, counters: Mapping[str, Any], frames_lost: int) -> Position:
-        """As a collector counts."""
+        """Return the position for the counters of a collector."""
         return cls(counters["frames"], counters["batches"], counters["version"], frames_lost)
 
     @classmethod
     def of_report(cls, report: DriverReport | None) -> Position:
-        """As a status tells it."""
+        """Return the position in a status, with 0 for missing counters."""
         progress, weights = (report.progress, report.weights) if report else (None, None)
         return cls(
             frames=progress.frames_delivered if progress else 0,

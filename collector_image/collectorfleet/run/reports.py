@@ -1,4 +1,4 @@
-"""Reports of a driver that has no collectors yet, or none any more. Pure."""
+"""Build the reports of a driver before it has collectors, and after its end. Pure."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from collectorfleet_api.v1alpha1 import (
 )
 from collectorfleet_api.v1alpha1.report import groups_summary
 
-MOST_ROWS: Final = 100  # of a status
-# Of a driver that runs, and of no other.
+MOST_ROWS: Final = 100  # rows of collectors in a status
+# Only a running driver has these values.
 _GONE: Final = {"frames_per_second": None, "driver_idle_ratio": None, "collector_idle_ratio": None}
 
 
 def starting_report(replicas: int, before: DriverReport | None) -> DriverReport:
-    """The report of a driver whose collectors do not exist yet: what was true of ``before`` still is."""
+    """Return the report of a driver without collectors. Progress, checkpoint and version of ``before`` are kept."""
     counts = CollectorCounts(desired=replicas, available=0, summary=f"0/{replicas}")
     rows = [CollectorStatus(name=f"c{i}", state=CollectorState.STARTING) for i in range(min(replicas, MOST_ROWS))]
     if before is None:
         return DriverReport(progress=Progress(collectors=counts), collectors=rows)
     progress = _at_rest(before.progress or Progress(), counts)
-    # The next driver has to know, should this one be lost before its first version.
+    # The next driver needs the version if this driver is lost before its first publish.
     weights = before.weights and WeightsStatus(published=before.weights.published)
     return DriverReport(progress=progress, weights=weights, checkpoint=before.checkpoint, collectors=rows)
 
 
 def final_report(report: DriverReport) -> DriverReport:
-    """``report`` once its driver has ended: how far it came stays true, and there are no collectors any more."""
+    """Return ``report`` after the end of its driver: with the same progress, and without available collectors."""
     progress = report.progress
     if progress is None:
         return report.model_copy(update={"driver_ended": True})
@@ -56,6 +56,6 @@ def _none_of(groups: Sequence[GroupCounts]) -> dict[str, Any]:
 
 
 def _at_rest(progress: Progress, collectors: CollectorCounts | None) -> Progress:
-    """How far a driver came that runs no more."""
+    """Return ``progress`` without the values of a running driver, with ``collectors``."""
     summary = course.summary(progress.frames_delivered, progress.total_frames, None)
     return progress.model_copy(update={**_GONE, "summary": summary, "collectors": collectors})

@@ -1,7 +1,7 @@
-"""Where a driver begins: at the start, from a checkpoint, or behind what is in the output. Pure.
+"""Compute where a driver begins: at frame 0, at a checkpoint, or after the frames in the output. Pure.
 
-The count of frames handed out only grows, so its largest record is right. The frames that are neither in the checkpoint
-nor in the output are lost.
+The number of delivered frames only grows, so the largest record is correct. Delivered frames that are in no checkpoint
+and no output are lost.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def resume_point(
 
 
 def resumed(saved: Position, records: Iterable[Position]) -> Position:
-    """Return where a driver begins that resumes from ``saved``, with further counts of earlier drivers.
+    """Return the position of a driver that resumes from ``saved``. ``records`` has further counts of earlier drivers.
 
-    Its first version is the next version, so no version is published twice.
+    The driver's first version is the returned version plus 1, so no version is published twice.
     """
     known = [saved, *records]
     ever = max(one.frames_ever for one in known)

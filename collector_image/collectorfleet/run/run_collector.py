@@ -1,4 +1,4 @@
-"""The collector that a training function gets: a FleetCollector whose iteration is part of a run."""
+"""Define the collector that a training function gets: a FleetCollector that takes part in a run."""
 
 from __future__ import annotations
 

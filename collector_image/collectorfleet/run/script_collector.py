@@ -1,4 +1,4 @@
-"""The FleetCollector that a script makes: its arguments are the script's, its collectors are the fleet's."""
+"""Build the FleetCollector of a script: with the script's arguments, and with the collectors of the fleet."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 log = logging.getLogger(__name__)
 
-# What a manifest says of a script's collector, whatever the script says.
+# Arguments for which the manifest's values override the script's.
 _OF_THE_FLEET: Final = (
     *("num_collectors", "min_available", "threads_per_collector", "remote_configs", "groups"),
     *("transport", "launcher"),
     *("request_timeout", "first_request_timeout", "available_timeout", "on_environment_error"),
 )
-# For a Ray that the script would start, and for a run that it would go on with.
+# Arguments for starting Ray and for resuming. The driver does both, so the script's values are ignored.
 _OF_THE_RUN: Final = ("ray_init_config", "resume_from")
 
 _SIGNATURE: Final = inspect.signature(FleetOptions)
 
 
 class ScriptCollectors:
-    """The collector of one run, for its script to make: once."""
+    """Creates the collector of one run when its script calls FleetCollector, which it may do once."""
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class ScriptCollectors:
         fleets: dict[str, Any],
         made: Callable[[RunCollector, ResumePoint], None],
     ) -> None:
-        """``built`` are the policies of the manifest for lost collectors and for scaling, ``fleets`` what else it says;
-        ``made`` hears of the collector.
+        """``built`` has the objects that factories of the manifest build, such as the failure policy and the scaling
+        policy. ``fleets`` has the other arguments of the manifest. ``made`` is called with the new collector.
         """
         self._spec = spec
         self._built = built
@@ -53,7 +53,7 @@ class ScriptCollectors:
         self._there = False
 
     def type(self) -> type[FleetCollector]:
-        """What stands in the place of ``collectorfleet.FleetCollector`` while the script runs."""
+        """Return the class that replaces ``collectorfleet.FleetCollector`` while the script runs."""
         collectors = self
 
         class ScriptCollector(RunCollector):
@@ -76,14 +76,14 @@ class ScriptCollectors:
         return self._making.boundary
 
     def arguments_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """By name. Raises TypeError as FleetCollector does."""
+        """Return the script's arguments by name. Raises TypeError as FleetCollector does."""
         try:
             return dict(_SIGNATURE.bind(*args, **kwargs).arguments)
         except TypeError as error:
             raise TypeError(f"FleetCollector() {error}") from None
 
     def begin(self, given: dict[str, Any]) -> None:
-        """Raises InvalidOption for a second one."""
+        """Log ignored arguments, and restore the modules. Raises InvalidOption if the run already has a collector."""
         if self._there:
             raise InvalidOption(
                 "FleetCollector: this run already has one, with all of the fleet's collectors; use TorchRL's "
@@ -102,7 +102,7 @@ class ScriptCollectors:
         )
 
     def options(self, given: dict[str, Any], resume: ResumePoint) -> dict[str, Any]:
-        """The arguments of the collector: the script's, and over them the fleet's."""
+        """Return the arguments of the collector. The fleet's arguments override the script's."""
         own = {name: self._fleets[name] for name in _OF_THE_FLEET if name in self._fleets}
         scripts = {name: value for name, value in given.items() if name not in _OF_THE_FLEET}
         found = scripts | own | self._built | {"resume_from": self._making.resume_from(resume.position)}
@@ -117,11 +117,15 @@ class ScriptCollectors:
 
 
 def _collectors_at_first(given: dict[str, Any], replicas: int) -> int:
-    """Fewer than ``replicas`` where those would not divide a batch, as after scaling; the fleet then grows to them."""
+    """Return the number of collectors at the start.
+
+    If ``replicas`` collectors cannot divide a batch evenly, as after scaling, the number is smaller. The fleet is then
+    resized to ``replicas``.
+    """
     one_process = given.get("collector_class", "single") in ("single", FleetOptions.collector_class)
     if not given.get("sync") or given.get("shares") or given.get("first_shares") or not one_process:
         return replicas
     frames, together = given["frames_per_batch"], given.get("envs_per_collector", 1)
     if frames % together or divides(frames, replicas, together):
-        return replicas  # what divides by nothing is refused with its own numbers
+        return replicas  # if nothing divides the batch, FleetCollector raises an error with the script's numbers
     return fewer(frames, replicas, together)

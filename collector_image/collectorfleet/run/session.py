@@ -1,8 +1,8 @@
-"""One run of one fleet: the same in a driver pod and on a laptop.
+"""Execute one run of one fleet, in a driver pod or on a laptop.
 
-:func:`open_session` turns the spec into a collector around the user's policy, or lets the user's script make it.
-:meth:`Session.execute` calls the training function, runs the script or writes batches out. :meth:`Session.report`
-returns the present state to any thread.
+:func:`open_session` creates a collector from the spec and the user's policy, or lets the user's script create it.
+:meth:`Session.execute` calls the training function, runs the script or writes batches to the output.
+:meth:`Session.report` returns the current state. Any thread may call it.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ SHUTDOWN_SECONDS: Final = 10
 
 
 class Session:
-    """A collector with the user's work on it, which a script makes in the middle of that work."""
+    """A run with its collector and the work on it. A script creates the collector in the middle of its work."""
 
     def __init__(self, making: Making, run: Run, starting: DriverReport, stop: StopRequest) -> None:
-        """``starting`` is what is true as long as there is no collector."""
+        """``starting`` is the report until the collector exists."""
         self.resume_point = ResumePoint(Position())
         self._making = making
         self._run = run
@@ -60,23 +60,23 @@ class Session:
         self._videos: VideoFolder | None = None
         self._collector: RunCollector | None = None
         self._is_there = threading.Event()
-        # What was asked of a collector that was not there yet.
+        # Requests from before the collector exists.
         self._size: tuple[int, int] | None = None
         self._drained: Collection[str] = ()
         self._work: Callable[[], Completed] | None = None
         self._learners: RunLearners | None = None
 
     def learns_with(self, learners: RunLearners) -> None:
-        """They are there, before the collector that writes to them, and end after it."""
+        """Use ``learners``, which exist before the collector that writes to them, and end after it."""
         self._learners = learners
         self._run.learns_with(learners)
 
     def logs_videos_with(self, run_log: RunLog, folder: VideoFolder | None) -> None:
-        """``run_log`` takes the videos of each evaluation to loggers, and into ``folder``, if there is one."""
+        """Write the videos of each evaluation to the loggers of ``run_log``, and to ``folder`` if it is not None."""
         self._run_log, self._videos = run_log, folder
 
     def begin(self, collector: RunCollector, resume_point: ResumePoint) -> None:
-        """The collector is there. On the main thread."""
+        """Take over a new collector, and apply earlier requests to it. Call it on the main thread."""
         self.resume_point = resume_point
         self._collector = collector
         if collector.evaluates:
@@ -91,7 +91,7 @@ class Session:
         log_milestone(Milestone.CONSTRUCTED)
 
     def report(self) -> DriverReport:
-        """What is true now. Any thread may ask, also after the end."""
+        """Return the current report. Any thread may call it, also after the end."""
         own: dict[str, Any] = {"metrics": dict(self._run.metrics)}
         collector = self._collector
         if collector is None:
@@ -111,7 +111,7 @@ class Session:
         return report.model_copy(update=told)
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
-        """Block until something turned that a reader wants to know at once; see FleetCollector.wait_for_change."""
+        """Block until an important state changes, or until the timeout; see FleetCollector.wait_for_change."""
         collector = self._collector
         if collector is None:
             self._is_there.wait(timeout_seconds)
@@ -119,25 +119,25 @@ class Session:
         return collector.wait_for_change(seen, timeout_seconds)
 
     def resize(self, replicas: int, min_available: int) -> None:
-        """Run ``replicas`` collectors from now on, of which ``min_available`` are enough."""
+        """Resize the fleet to ``replicas`` collectors, of which at least ``min_available`` have to be available."""
         self._size = (replicas, min_available)
         if self._collector is not None:
             self._collector.resize(replicas, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:
-        """Take the collectors off these pods, which are to be replaced; see FleetCollector.drain_pods."""
+        """Move the collectors off these pods, which will be replaced; see FleetCollector.drain_pods."""
         self._drained = pods
         if self._collector is not None:
             self._collector.drain_pods(pods)
 
     def does(self, work: Callable[[], Completed]) -> None:
-        """What :meth:`execute` is."""
+        """Set the work that :meth:`execute` does."""
         self._work = work
 
     def execute(self) -> Completed:
-        """Train, or gather into the output; blocks until that is done, or until the run was asked to stop.
+        """Train, or write batches to the output. Blocks until the work is done or a stop is requested.
 
-        Raises UserCodeError when the user's code raises, another CollectorFleetError when the fleet cannot go on.
+        Raises UserCodeError if the user's code raises, and another CollectorFleetError if the fleet fails.
         """
         if self._work is None:
             raise InvalidOption(
@@ -146,11 +146,11 @@ class Session:
         try:
             done = self._work()
             if self._collector is not None and self._collector.evaluates:
-                # A request to stop ends this, and leaves the evaluation to the next driver.
+                # A request to stop ends the wait. The next driver then finishes the evaluation.
                 self._collector.settle()
                 self._collector.finish_evaluation()
                 if self._run_log is not None:
-                    self._run_log.wait_for_videos()  # so that the last status names the newest file
+                    self._run_log.wait_for_videos()  # the last status then names the newest file
             self._stop.run_ended()
         except BaseException as error:
             self._end(error)
@@ -159,7 +159,7 @@ class Session:
         return done
 
     def _end(self, error: BaseException | None) -> None:
-        """Leave the checkpoint that :mod:`collectorfleet.run.endings` says; nothing interrupts it any more."""
+        """Write the last checkpoint, as :mod:`collectorfleet.run.endings` decides. StopNow is not raised any more."""
         self._stop.run_ended()
         asked = self._stop.reason
         way = way_of(error, asked.way if asked else None)
@@ -176,15 +176,15 @@ class Session:
             case LastCheckpoint.NONE:
                 pass
         if self._making.taken_over and error is None:
-            # Too late for a request to end: what was learned last is kept by nobody.
+            # The request to end came too late, so the last training steps are lost.
             raise InfrastructureError(self._making.taken_over)
 
     def position(self) -> Position:
-        """How far the run is. Any thread may ask."""
+        """Return the progress of the run. Any thread may call it."""
         return self.resume_point.position if self._collector is None else self._collector.position()
 
     def close(self) -> None:
-        """End the collectors, and the learners after them."""
+        """End the collectors, and then the learners."""
         if self._collector is not None:
             self._collector.end(timeout=SHUTDOWN_SECONDS)
         if self._learners is not None:
@@ -207,13 +207,12 @@ def open_session(
     launcher: Launcher | None = None,
     videos: Path | None = None,
 ) -> Iterator[Session]:
-    """The session of ``fleet`` on the Ray that this process is connected to, or with the processes of ``launcher``; its
-    collectors end with it.
+    """Yield the session of ``fleet``. Its collectors end with the ``with`` block.
 
-    The run goes on from what ``history`` has, which ``say`` tells, and keeps its checkpoints in ``folder``, if there is
-    one. Where the machine has not the GPUs that ``spec.learners`` asks for, they are not ``learners_on_gpus``, and the
-    same holds for ``evaluators_on_gpus``. ``starting`` is its report as long as it has no collector. ``videos`` is the
-    folder for videos of episodes.
+    Collectors run on the Ray cluster of this process, or in processes of ``launcher``. The run resumes from
+    ``history``, and ``say`` gets a sentence on where it resumes. Checkpoints are written to ``folder``, unless it is
+    None. ``learners_on_gpus`` and ``evaluators_on_gpus`` are False if the machine lacks the GPUs in the spec.
+    ``starting`` is the report until there is a collector. ``videos`` is the folder for videos of episodes.
     """
     making = Making(fleet.spec, stop, history, folder, say)
     options = collector_options(fleet.spec, gpu_per_collector, evaluators_on_gpus=evaluators_on_gpus)
@@ -227,7 +226,7 @@ def open_session(
     )
     video_files = None if videos is None else VideoFolder(videos)
     session = Session(making, run, starting, stop)
-    # Before loggers make their files, which may be in the folder of the output.
+    # The writer opens the output before loggers create files, because these may be in the output's folder.
     writer = _writer(fleet, history.run_id)
     run_log = open_run_log(fleet, session.report, video_files)
     session.logs_videos_with(run_log, video_files)
@@ -265,9 +264,9 @@ def _begin_with_collector(
     open_learners: Callable[[Any], RunLearners] | None,
     writer: OutputWriter | None,
 ) -> None:
-    """The collector that the manifest describes, and what is done with its batches.
+    """Create the collector of the manifest, and set the work on its batches.
 
-    ``open_learners`` starts those of ``spec.learners`` for the policy that it is given.
+    ``open_learners`` starts the learners of ``spec.learners`` for the policy in its argument.
     """
     spec = fleet.spec
     making.restore(code.built)
@@ -281,7 +280,7 @@ def _begin_with_collector(
         making.checkpoints.keep_buffer(built["replay_buffer"])
     learners = None
     if open_learners is not None:
-        with stop.at_once():  # they may wait for room for as long as others have it
+        with stop.at_once():  # learners may wait long for resources that other pods use
             learners = open_learners(code.built["policy"])
         session.learns_with(learners)
         built["replay_buffer"] = learners.feed.replay_buffer
@@ -307,7 +306,7 @@ def _begin_with_collector(
 
 
 def _writer(fleet: CollectorFleet, run_id: str) -> OutputWriter | None:
-    """None where a training function takes the batches."""
+    """Open the output. Return None if there is no output, or if a training function takes the batches."""
     output = fleet.spec.output
     if output is None or fleet.spec.driver.train is not None:
         return None
@@ -316,5 +315,5 @@ def _writer(fleet: CollectorFleet, run_id: str) -> OutputWriter | None:
 
 def _buffer_begins_empty(spec: CollectorFleetSpec, checkpoint: Checkpoint | None) -> bool:
     if spec.replay_buffer is None:
-        return False  # or what learners have, which comes back with them
+        return False  # the checkpoint of learners includes their buffer
     return not (spec.replay_buffer.checkpoint and checkpoint is not None and checkpoint.replay_buffer is not None)

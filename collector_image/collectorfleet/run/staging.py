@@ -1,4 +1,4 @@
-"""The staging folders of drivers: their order, and what each says of its driver."""
+"""Read and write the staging folders of drivers: their order, and the driver of each folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Turn:
     """A driver's place in the order in which drivers took the folder."""
 
     number: int
-    token: str  # tells apart drivers that came at the same moment
+    token: str  # distinguishes drivers that started at the same moment
 
     @property
     def name(self) -> str:
@@ -36,22 +36,22 @@ def turns_in(folder: Path) -> list[Turn]:
 
 
 def sign(folder: Path, turn: Turn) -> None:
-    """Write into the staging folder of ``turn`` whose it is. Raises OSError."""
+    """Write this process into the staging folder of ``turn`` as its driver. Raises OSError."""
     place = folder / turn.name
-    # Whoever may change the folder may also take the staging folder away, as a driver of another user.
+    # Users with write access to the folder may also take the staging folder away, as drivers of other users do.
     with suppress(OSError):  # not all file systems have modes
         place.chmod(stat.S_IMODE(folder.stat().st_mode) & 0o777 | stat.S_IRWXU)
     (place / DRIVER).write_text(json.dumps(_me() | {"token": turn.token}))
 
 
 def is_signed(folder: Path, turn: Turn) -> bool:
-    """Return whether the staging folder of ``turn`` is there, and is the one that its driver made."""
-    # Not only the folder: a library that was writing into it may have made it anew.
+    """Return whether the staging folder of ``turn`` exists and still has its driver's signature."""
+    # The existence of the folder is not enough, because a library that writes into it may have recreated it.
     return read_driver(folder / turn.name).get("token") == turn.token
 
 
 def read_driver(staging: Path) -> dict[str, str]:
-    """Return what is known of the driver that has a staging folder; nothing if that is not written yet."""
+    """Return the content of ``driver.json`` in a staging folder, or an empty dict if it is missing or damaged."""
     try:
         found = json.loads((staging / DRIVER).read_text())
     except (OSError, ValueError):

@@ -1,9 +1,9 @@
-"""Ending a run from outside: a signal, a lost Lease, a fleet that was deleted.
+"""Stop a run from outside, after a signal, a lost Lease or the deletion of the fleet.
 
-The first request is polite. ``run.stop_requested`` turns true, and the collector's iteration ends with the present
-batch, so a training function can save its state. :class:`StopNow` is raised in it after the time that :mod:`.endings`
-allows, or at a second signal, but not while a checkpoint is written. While there is nothing to save, any request takes
-effect at once.
+The first request sets ``run.stop_requested``, and the collector's iteration ends after the current batch. So a training
+function can save its state. After the time that :mod:`.endings` allows, or at a second signal, :class:`StopNow` is
+raised in the training function. This waits until a checkpoint in progress is written. Before there is state to save,
+each request takes effect at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class StopNow(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class StopReason:
-    """Why a run ends before it has finished."""
+    """The reason why a run ends early."""
 
     way: Way
     text: str  # "SIGTERM", "the fleet was deleted"
@@ -53,7 +53,7 @@ class StopRequest:
         # Signal handlers read this, because a handler may run in the middle of setting the event.
         self._is_over = False
         self._ended = threading.Event()
-        # One that a signal handler may take while its thread has it.
+        # Reentrant, because a signal handler may acquire the lock while its thread holds it.
         self._lock = threading.RLock()
 
     @property

@@ -1,4 +1,4 @@
-"""Where exceptions end: around all of a run's work, on the main thread, in a pod and on a laptop alike."""
+"""Catch all exceptions of a run's work on the main thread, in a pod and on a laptop."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ log = logging.getLogger(__name__)
 
 
 def supervise(work: Callable[[], Completed], stop: StopRequest) -> Exit:
-    """Do ``work`` and say how it ended; raises nothing.
+    """Do ``work`` and return how it ended. Raises nothing.
 
-    A run that was asked to stop was stopped, whatever the user's code made of it: a training function that ends early
-    may well complain.
+    After a request to stop, the result is ``Stopped`` even if ``work`` raised. A training function that ends early may
+    raise.
     """
     ended: Exit
     try:

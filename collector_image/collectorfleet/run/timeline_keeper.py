@@ -1,4 +1,4 @@
-"""Keeps the timeline of a run, on a thread of its own, from the first report to the end."""
+"""Record the timeline of a run in a thread, from the first report to the end."""
 
 from __future__ import annotations
 

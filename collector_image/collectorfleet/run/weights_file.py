@@ -1,4 +1,4 @@
-"""Weights as a file for other programs: ``.pt`` of torch, or ``.safetensors``."""
+"""Write weights to a file for other programs: ``.pt`` of torch, or ``.safetensors``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _VERSIONS_OF: Final = ("collectorfleet", "torch", "torchrl")
 
 
 def write_weights(file: Path, weights: KeptWeights) -> None:
-    """Write ``weights`` with their metadata, in the format of the suffix of ``file``; whole, or not at all.
+    """Write ``weights`` with their metadata, atomically, in the format of the suffix of ``file``.
 
-    Raises OSError; KeyError for another suffix.
+    Raises OSError, and KeyError for an unknown suffix.
     """
     write = WRITERS[file.suffix]
     metadata = {**weights.metadata, **{package: version(package) for package in _VERSIONS_OF}}
@@ -29,20 +29,20 @@ def write_weights(file: Path, weights: KeptWeights) -> None:
         write(unfinished, weights.tensors, metadata)
         unfinished.replace(file)
     except BaseException:
-        # On a full volume it would keep the room that others need.
+        # The unfinished file would take space on a full volume.
         unfinished.unlink(missing_ok=True)
         raise
 
 
 def _write_torch(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    # Cloned: torch writes the whole storage that a tensor is a part of.
+    # Clone, because torch writes the whole storage of a tensor, even for a view of a part of it.
     state = {name: tensor.clone() for name, tensor in tensors.items()}
     with file.open("wb") as out:
         torch.save({"state_dict": state, "metadata": dict(metadata)}, out)
 
 
 def _write_safetensors(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    # Cloned: the format has no tensor under two names. Not its `save_file`, whose files only their owner may read.
+    # Clone, because the format allows no shared tensors. Only the owner may read files of safetensors' `save_file`.
     file.write_bytes(save({name: tensor.clone().contiguous() for name, tensor in tensors.items()}, dict(metadata)))
 
 

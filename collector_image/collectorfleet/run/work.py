@@ -1,4 +1,4 @@
-"""What a run does with its batches: train on them, or write them out. On the driver's main thread, to the end."""
+"""Use the batches of a run: train on them, or write them out. Each function blocks the main thread until the end."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from collectorfleet_api.v1alpha1 import Progress
 def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Completed:
     """Call the training function.
 
-    Raises UserCodeError when it raises, and passes another CollectorFleetError on. Raises ReplayBufferLost if it raises
-    because the replay buffer that it samples from is lost. Raises InfrastructureError if another actor is lost, such as
-    a learner.
+    Raises UserCodeError if the function raises. Passes each CollectorFleetError of the function on. Raises
+    ReplayBufferLost if the replay buffer of the collector is lost, and InfrastructureError if another actor is lost,
+    such as a learner.
     """
     try:
         training.function(collector, run, **training.kwargs)
@@ -42,7 +42,7 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
             lost = InfrastructureError.of(f"train {training.path}", error)
         raise lost or UserCodeError.of(f"train {training.path}", error) from error
     except SystemExit as error:
-        # A script's habit. Code 0 and None mean that it is done.
+        # The function may call sys.exit, as scripts do. Code 0 and None mean success.
         if error.code:
             raise UserCodeError.of(f"train {training.path}", error) from error
     progress = collector.status().progress or Progress()
@@ -51,9 +51,9 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
 
 
 def learn(collector: FleetCollector, run: Run, batch_size: int) -> Completed:
-    """Have every policy of ``run.learners`` learn once after each batch, and publish those that changed, to the end.
+    """Let each policy of ``run.learners`` learn once after each batch, and publish the changed policies, to the end.
 
-    Raises UserCodeError when a learner raises, another CollectorFleetError when one is lost for good.
+    Raises UserCodeError if a learner raises, and another CollectorFleetError if a learner is lost permanently.
     """
     learners = run.learners
     for _ in collector:
@@ -69,14 +69,15 @@ def run_script(
 ) -> Completed:
     """Run a program as ``python FILE ARGUMENTS`` would, in this process.
 
-    ``collector`` is its FleetCollector, and ``run`` its :func:`collectorfleet.current_run`.
+    The program gets ``collector`` as FleetCollector, and ``run`` from :func:`collectorfleet.current_run`.
 
-    Raises UserCodeError when it raises, exits with an error or collects nothing, another CollectorFleetError as it is.
+    Raises UserCodeError if the program raises, exits with an error or collects no batch. Passes a CollectorFleetError
+    on.
     """
     where = f"script {script.name}"
     with _as_program(script), as_current(run), _as_fleet_collector(collector):
         try:
-            # Under this name functions and classes of the script travel to collectors as they are, not by import.
+            # cloudpickle sends functions and classes of `__main__` to collectors by value, not by import.
             runpy.run_path(str(script.file), run_name="__main__")
         except CollectorFleetError:
             raise
@@ -97,7 +98,7 @@ def run_script(
 
 @contextmanager
 def _as_program(script: Script) -> Iterator[None]:
-    """The arguments and the first folder of imports that Python gives a program."""
+    """Set ``sys.argv`` and the first entry of ``sys.path`` as Python sets them for a program."""
     before = sys.argv, sys.path[:]
     sys.argv = [str(script.file), *script.arguments]
     sys.path.insert(0, str(script.file.parent))
@@ -109,20 +110,20 @@ def _as_program(script: Script) -> Iterator[None]:
 
 @contextmanager
 def _as_fleet_collector(made: type[FleetCollector]) -> Iterator[None]:
-    """``from collectorfleet import FleetCollector`` is that one, wherever the script and its modules say it."""
+    """Let ``from collectorfleet import FleetCollector`` return ``made``, in the script and in its modules."""
     collectorfleet.FleetCollector = made  # type: ignore[misc]
     try:
         yield
     finally:
-        del collectorfleet.FleetCollector  # found by import again
+        del collectorfleet.FleetCollector  # __getattr__ of the package returns the original again
 
 
 def write_out(batches: Iterable[TensorDictBase], writer: OutputWriter) -> Completed:
-    """Write batches until there are no more."""
+    """Write all batches to the output."""
     try:
         for batch in batches:
             writer.write(batch)
     finally:
-        # Also when the fleet failed or was stopped: what was collected is worth keeping.
+        # Flush also after a failure or a stop, to keep the collected frames.
         writer.flush()
     return Completed(writer.summary)
