@@ -1,1 +1,1 @@
-"""What a restarted driver goes on from: folders on disk, and when they are written."""
+"""Write checkpoints to disk, and read the checkpoint that a restarted driver resumes from."""

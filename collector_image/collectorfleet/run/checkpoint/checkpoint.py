@@ -1,4 +1,4 @@
-"""A checkpoint as a value: where it is, and how far its run was. Pure."""
+"""Define a checkpoint: its path on disk, and the progress of its run. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A whole one. ``completed``: its run had nothing left to do. ``replay_buffer``: a dump, where it has one."""
+    """An undamaged checkpoint. ``completed``: its run was done. ``replay_buffer``: the path of a dump, or None."""
 
     number: int
     position: Position

@@ -1,4 +1,4 @@
-"""One checkpoint on disk: a folder with the state, and beside it the counters and the state's digest.
+"""Write and read a checkpoint on disk: a folder with the state, the counters and the digest of the state.
 
 A checkpoint is staged, and then published by a rename. It is read only if the digest matches the state. This
 module does not know the content of the state.
@@ -32,12 +32,12 @@ _REPLAY_BUFFER: Final = "replay-buffer"
 
 
 def name_of(number: int) -> str:
-    """Of a checkpoint's folder."""
+    """Return the name of a checkpoint's folder."""
     return f"checkpoint-{number:06d}"
 
 
 def numbers_in(folder: Path) -> list[int]:
-    """Of all checkpoints in ``folder``, whole or not, the newest first."""
+    """Return the numbers of all checkpoints in ``folder``, also of damaged ones, the newest first."""
     found = (re.fullmatch(r"checkpoint-(\d+)", path.name) for path in folder.iterdir())
     return sorted((int(match[1]) for match in found if match), reverse=True)
 
@@ -51,10 +51,10 @@ def write_checkpoint(
     completed: bool,
     replay_buffer: Path | None = None,
 ) -> Checkpoint:
-    """Put a checkpoint into ``folder``, whole or not at all. Blocks until it is on disk.
+    """Write a checkpoint into ``folder``, atomically. Blocks until the checkpoint is on disk.
 
-    ``replay_buffer`` is a dump that was staged there; it moves into the checkpoint. Raises FolderTakenOver or OSError;
-    nothing is left of the checkpoint or the dump then.
+    ``replay_buffer`` is a staged dump in ``folder``, which is moved into the checkpoint. Raises FolderTakenOver or
+    OSError. After an error, the checkpoint and the dump are removed.
     """
     time = datetime.now(UTC)
     counters = {
@@ -81,7 +81,7 @@ def write_checkpoint(
 
 
 def check_format(folder: Path, number: int) -> None:
-    """Raise InvalidOption where a newer release wrote that checkpoint. One that cannot be read passes."""
+    """Raise InvalidOption if a newer release wrote the checkpoint. A damaged checkpoint passes."""
     try:
         _counters(folder, number)
     except InvalidOption:
@@ -126,16 +126,16 @@ def read_checkpoint(folder: Path, number: int) -> Checkpoint:
 
 
 def newest_checkpoint(folder: Path) -> Checkpoint | None:
-    """Read the newest checkpoint that is whole; those that cannot be read are passed over. None: there never was one.
+    """Return the newest undamaged checkpoint, or None if there is no checkpoint. Damaged checkpoints are skipped.
 
-    Raises InvalidOption if a newer release wrote the newest one, UserCodeError if none can be read.
+    Raises InvalidOption if a newer release wrote the checkpoint, UserCodeError if all checkpoints are damaged.
     """
     numbers = numbers_in(folder)
     for number in numbers:
         try:
             return read_checkpoint(folder, number)
         except InvalidOption:
-            raise  # to pass it over would lose what the newer release learned
+            raise  # resuming from an older checkpoint would lose the training of the newer release
         except (OSError, ValueError, KeyError, TypeError) as error:
             cause = describe(error)
             log.warning("%s in %s cannot be read and is skipped: %s", name_of(number), folder, cause)
@@ -148,6 +148,6 @@ def newest_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def _replay_buffer(checkpoint: Path) -> Path | None:
-    # Not hashed: that takes longer than dumping it, and it was on disk when the checkpoint got its name.
+    # The dump has no digest: hashing takes longer than dumping, and it was synced before the checkpoint's rename.
     dump = checkpoint / _REPLAY_BUFFER
     return dump if dump.is_dir() else None

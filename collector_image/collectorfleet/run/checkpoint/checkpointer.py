@@ -1,10 +1,10 @@
-"""Writes checkpoints: a snapshot is taken on the main thread, one at a time is then written on a thread of its own.
+"""Write checkpoints: take a snapshot on the main thread, and write one snapshot at a time in another thread.
 
-If a checkpoint cannot be written, log and status say so, and the run continues, unless another driver has taken over
-the folder. A write is not interrupted.
+If a write fails, log and status report the error, and the run continues. If another driver has taken over the folder,
+the run ends. A write is not interrupted.
 
-The training function may be interrupted in the middle of a batch, when its states fit neither the batch before nor the
-batch after. So the states between two batches are remembered, as often as it costs 1 % of the time at most.
+The training function may be interrupted in the middle of a batch. Its states then match neither the previous batch nor
+the current batch. So the states between two batches are kept in memory, as often as this takes at most 1 % of the time.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from collectorfleet_api.v1alpha1 import CheckpointStatus
 
 log = logging.getLogger(__name__)
 
-# A publish on its way when a batch is handed out, and the one of that batch.
+# When a batch is delivered, one publish may be in progress, and the training on the batch publishes another version.
 VERSIONS_AHEAD: Final = 2
 _REMEMBERING_COSTS: Final = 0.01
-# Learners write what they are between two of their calls.
+# The timeout is long, because learners write their checkpoints between two calls.
 _ACTORS_WITHIN: Final = timedelta(hours=1)
-# The next driver waits for this one, which may end because some of them are lost.
+# The timeout is short, because the next driver waits, and the run may end because some learners are lost.
 _ACTORS_OF_A_LOST_RUN_WITHIN: Final = timedelta(minutes=1)
-# As long as none was written.
+# The assumed duration before the first checkpoint.
 _SECONDS_AT_FIRST: Final = 5.0
 _COUNTED: Final = 5
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """Of one moment. ``replay_buffer`` is where the dump of one is, if it is kept."""
+    """The training state at one moment, and the path of the replay buffer's dump, if the buffer is kept."""
 
     state: memoryview
     replay_buffer: Path | None = None
@@ -63,8 +63,9 @@ class Checkpointer:
         uninterrupted: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``taken_over`` is called, by any thread, with the sentence that says which driver has the folder now.
-        Within ``uninterrupted`` the main thread is left to its work.
+        """``taken_over`` is called in any thread, with a sentence that names the driver that took over the folder.
+
+        ``uninterrupted`` returns a context manager that protects the main thread from interrupts.
         """
         self._folder = folder
         self._state = state
@@ -73,7 +74,7 @@ class Checkpointer:
         self._clock = clock
         self._last = clock()
         self._failure: str | None = None
-        # Without the room that is left, which changes from try to try.
+        # The cause without the free space, which differs between tries, so that each cause is logged once.
         self._cause: str | None = None
         self._buffer: KeptBuffer | None = None
         self._beside: list[Callable[[timedelta], None]] = []
@@ -92,7 +93,7 @@ class Checkpointer:
 
     @property
     def due(self) -> bool:
-        """Also says no while one is being written."""
+        """Whether it is time for the next checkpoint. False while a checkpoint is being written."""
         is_time = self._clock() - self._last >= self._every_seconds
         return is_time and not (self._writing and self._writing.is_alive())
 
@@ -115,7 +116,7 @@ class Checkpointer:
             self._failed(error)
 
     def seconds(self) -> float:
-        """How long one took, the longest of the last five; a guess as long as there is none. Any thread may ask."""
+        """Return the longest duration of the last five checkpoints, or 5 s before the first. Any thread may call it."""
         return max(tuple(self._seconds), default=_SECONDS_AT_FIRST)
 
     def write_in_background(self, position: Position) -> None:
@@ -130,7 +131,7 @@ class Checkpointer:
                     raise
                 self._failed(error)
                 return
-            # Also of this one, which may not come to be on disk.
+            # Remember this state, too, because its write may fail.
             self._remembered = None if self._beside else (position, state)
             self._writing = threading.Thread(target=self._write, args=[position, snapshot, started], name="checkpoint")
             self._writing.start()
@@ -142,12 +143,12 @@ class Checkpointer:
     def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
         now = self._clock()
         is_cheap = (now - self._remembered_at) * _REMEMBERING_COSTS >= self._remembering_seconds
-        # Not while states wait for objects that the training function will keep later: they would be left out.
+        # While states wait for objects that are registered later, the remembered state would lack them.
         if self._beside or not (at_any_cost or (is_cheap and self._state.is_restored)):
             return
         with self._uninterrupted():
             self._remembered = None
-            # What cannot be written, the next checkpoint says.
+            # The next checkpoint reports a state that cannot be serialized.
             with suppress(Exception):
                 self._remembered = position, self._state.dumps()
             self._remembered_at = self._clock()
@@ -183,11 +184,11 @@ class Checkpointer:
                 return False
             is_written = self._write(position, snapshot, started, completed=completed)
             if is_written and state is None:
-                self._remembered = None  # it is older
+                self._remembered = None  # older than the written checkpoint
             return is_written
 
     def wait(self) -> None:
-        """Block until nothing is being written."""
+        """Block until no checkpoint is being written."""
         if self._writing:
             self._writing.join()
 
@@ -197,7 +198,7 @@ class Checkpointer:
         return self._state.dumps()
 
     def _snapshot(self, state: memoryview) -> _Snapshot:
-        """``state`` with what is kept beside it."""
+        """Return ``state`` with a dump of the replay buffer, if the buffer is kept. Blocks during the dump."""
         buffer = self._buffer
         if buffer is None:
             return _Snapshot(state)
@@ -207,7 +208,7 @@ class Checkpointer:
                 if not buffer.dump(place):
                     return _Snapshot(state)
         except Exception:
-            # On a full volume it would keep the room that others need.
+            # The unfinished dump would take space on a full volume.
             with suppress(OSError):
                 remove(place)
             raise
@@ -218,7 +219,7 @@ class Checkpointer:
         started, state = self._clock(), snapshot.state
         try:
             self._folder.write(position, state, completed=completed, replay_buffer=snapshot.replay_buffer)
-        except Exception as error:  # noqa: BLE001  (whatever it is, the run goes on)
+        except Exception as error:  # noqa: BLE001  (the run continues after any error)
             self._failed(error, state.nbytes)
             return False
         self._failure = self._cause = None

@@ -1,15 +1,15 @@
-"""A fleet's checkpoints on disk: what its next driver goes on from.
+"""Manage the folder of a fleet's checkpoints, from which the next driver resumes.
 
 ::
 
     <folder>/
-      fleet.json                {"fleet": ..., "run": ..., "starts": ...}: whose folder this is
-      journal                   how far the driver was, to the batch
+      fleet.json                {"fleet": ..., "run": ..., "starts": ...}: the owner of the folder
+      journal                   the progress of the driver, updated with each batch
       checkpoint-000011/        state.pt, and checkpoint.json with the counters and the digest of the state
-      checkpoint-000012/        and replay-buffer/ of a run that keeps it
+      checkpoint-000012/        also replay-buffer/, if the run keeps the buffer
 
-The checkpoint before the newest is kept: one that cannot be read is passed over for the one before. A driver that lost
-its fleet can change none of this: see :mod:`collectorfleet.run.fenced_folder`.
+The folder keeps two checkpoints. If the newest checkpoint is damaged, a driver resumes from the previous checkpoint. A
+driver that lost its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_folder`.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ _REPLAY_BUFFER: Final = "replay-buffer"
 
 
 class CheckpointFolder:
-    """The checkpoints of one fleet, of which this driver is the only one from now on. One thread at a time."""
+    """The checkpoints of one fleet. Only this driver can change them. Use it in one thread at a time."""
 
     def __init__(self, path: Path, *, fleet: str, run: str) -> None:
         """Make the folder, or resume from its content. Blocks until no earlier driver can change the folder.
 
-        ``run`` names the run if it begins here; ``starts`` counts the drivers before this one. Raises InvalidOption if
-        the folder has other content, and FolderTakenOver if another driver takes it at this moment. Raises
+        ``run`` is the name of the run if the folder is new. Raises InvalidOption if the folder has other content or
+        belongs to another fleet. Raises FolderTakenOver if another driver takes it at this moment. Raises
         InfrastructureError if the volume is full or fails. Raises UserCodeError if the folder cannot be written to, or
-        if no checkpoint in it can be read.
+        if all its checkpoints are damaged.
         """
         self.path = path
         self._fleet = fleet
         try:
             path.mkdir(parents=True, exist_ok=True)
-            # Before it is taken: it may be another fleet's.
+            # This check comes before taking the folder, which may belong to another fleet.
             starts = owner.owner_of(path, fleet, run).starts
             for newest in numbers_in(path)[:1]:
                 check_format(path, newest)
             self.files = FencedFolder(path)
             self._take(starts)
             with self.files.watched():
-                # Again: until it was taken, another driver may have written.
+                # Read the owner again, because another driver may have written until now.
                 self.run = owner.owner_of(path, fleet, run).run
                 self.starts = self.files.drivers_before
                 self._say_whose()
@@ -78,16 +78,17 @@ class CheckpointFolder:
         self.journal.close()
 
     def history(self, *records: Position, drivers: int = 0) -> RunHistory:
-        """What this folder tells of the drivers before this one, with ``records`` that others have of them.
+        """Return the records of earlier drivers in this folder, together with ``records`` from other sources.
 
-        ``drivers`` is the number of drivers by the fleet's status, which also has drivers that found the volume full.
-        This folder also has the drivers of an earlier fleet of the same name.
+        ``drivers`` is the number of earlier drivers in the fleet's status. The larger of the two numbers counts. The
+        status also counts drivers that found the volume full. The folder also counts the drivers of an earlier fleet of
+        the same name.
         """
         records = (*records, self.journal.last_noted)
         return RunHistory(self.run, max(self.starts, drivers), self.newest, records)
 
     def place_for_replay_buffer(self) -> Path:
-        """Where to dump one for :meth:`write`: there is nothing there. Raises FolderTakenOver or OSError."""
+        """Return a free path for the dump of a replay buffer, for :meth:`write`. Raises FolderTakenOver or OSError."""
         return self.files.stage(_REPLAY_BUFFER)
 
     def write(
@@ -98,14 +99,14 @@ class CheckpointFolder:
         completed: bool = False,
         replay_buffer: Path | None = None,
     ) -> None:
-        """Put a checkpoint on disk and remove those that are too old. Blocks; raises FolderTakenOver or OSError."""
+        """Write a checkpoint to disk, and remove old checkpoints. Blocks. Raises FolderTakenOver or OSError."""
         number = max(numbers_in(self.path), default=0) + 1
         written = write_checkpoint(
             self.files, number, position, state, completed=completed, replay_buffer=replay_buffer
         )
         if not (self.path / owner.FILE).exists():  # somebody emptied the folder
             self._say_whose()
-        # One that could not be read is not worth keeping: beside the new one stays the one that was read.
+        # Keep the new checkpoint and the last readable checkpoint. Damaged checkpoints are removed.
         kept = {number} if self.newest is None else {number, self.newest.number}
         self.newest = written
         for old in numbers_in(self.path):
@@ -125,13 +126,13 @@ class CheckpointFolder:
             self._pass_over_full(error)
 
     def _pass_over_full(self, error: OSError) -> None:
-        """A full volume costs the count of a later driver, and not its run: it is there to go on from a checkpoint."""
+        """Log a full volume, or raise ``error``. Only the count of drivers is lost, and the run can resume."""
         if not (self.path / owner.FILE).exists() or not is_full(error):
             raise error
         log.warning("%s is full; the run continues: %s", self.path, describe(error))
 
     def _remove(self, name: str) -> None:
-        """One that cannot be removed takes room, and makes the new one no worse."""
+        """Remove a checkpoint. Only log an OSError, because a leftover checkpoint only takes space."""
         try:
             self.files.remove(name)
         except OSError as error:

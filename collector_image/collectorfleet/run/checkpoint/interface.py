@@ -1,4 +1,4 @@
-"""What a run does about checkpoints, whether it has any or not."""
+"""Define the interface of a run to its checkpoints, and an implementation without checkpoints."""
 
 from __future__ import annotations
 
@@ -11,58 +11,58 @@ from collectorfleet_api.v1alpha1 import CheckpointStatus
 
 
 class Checkpoints(Protocol):
-    """All calls but :attr:`status` are the main thread's. A ``position`` is where the run is at the call."""
+    """The checkpoints of a run. Use all but :attr:`status` on the main thread. ``position`` is the run's progress."""
 
     @property
     def status(self) -> CheckpointStatus | None:
-        """The newest checkpoint, and why there is no newer one. Any thread may ask."""
+        """The newest checkpoint, and the cause if a newer write failed. Any thread may read it."""
 
     @property
     def due(self) -> bool:
-        """Whether it is time for the next one."""
+        """Whether it is time for the next checkpoint."""
 
     def keep(self, objects: Mapping[str, Any]) -> bool:
         """See :meth:`collectorfleet.run.handle.Run.keep`."""
 
     def keep_buffer(self, buffer: Any) -> None:
-        """Have the replay buffer in all checkpoints, and load it from the one that the run goes on from.
+        """Add the replay buffer to all checkpoints, and load it from the checkpoint that the run resumes from.
 
-        Before anybody writes to it. Blocks; raises UserCodeError or ReplayBufferLost.
+        Call this before the first write to the buffer. Blocks. Raises UserCodeError or ReplayBufferLost.
         """
 
     def keep_beside(self, write: Callable[[timedelta], None]) -> None:
-        """Call ``write`` before each checkpoint is taken: what it writes, within that time, has places of its own.
+        """Call ``write`` before each checkpoint, with its timeout. ``write`` writes to its own files.
 
-        It raises CollectorFleetError or OSError where it cannot, and there is no checkpoint then.
+        If ``write`` raises CollectorFleetError or OSError, no checkpoint is written.
         """
 
     def note(self, position: Position) -> None:
-        """Note how far the run is, in microseconds: as a batch is handed out, and before versions are published."""
+        """Note the progress when a batch is delivered, and before a publish. Takes microseconds."""
 
     def write_in_background(self, position: Position) -> None:
-        """Take a snapshot now, and write it while the training goes on.
+        """Take a snapshot now, and write it while training continues.
 
-        Raises CollectorFleetError if what is kept cannot be written, before there ever was a checkpoint.
+        Raises CollectorFleetError if the snapshot fails and no checkpoint exists yet.
         """
 
     def write(self, position: Position, *, completed: bool = False, soon: bool = False) -> bool:
-        """Write a checkpoint; blocks until it is on disk. Returns whether it is.
+        """Write a checkpoint. Blocks until the write has ended, and returns whether the checkpoint is on disk.
 
-        ``soon``: learners have a minute to write what they are, and not an hour.
+        ``soon``: learners have one minute instead of one hour to write their checkpoints.
         """
 
     def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
-        """Keep the state in memory, for :meth:`write_remembered`: every time, or where it costs the training little."""
+        """Keep the state in memory for :meth:`write_remembered`, if that is cheap enough or ``at_any_cost``."""
 
     def write_remembered(self, position: Position) -> bool:
-        """Write what was last remembered, unless it is on disk; with learners all as it is now, at ``position``.
+        """Write the remembered state, unless it is on disk already. With learners, write the current state instead.
 
-        Blocks until it is on disk; returns whether it is.
+        ``position`` is used only with learners. Blocks until the write has ended. Returns whether the state is on disk.
         """
 
 
 class NoCheckpoints:
-    """Of a run without ``driver.checkpoint``: nothing is kept, and nobody complains."""
+    """The :class:`Checkpoints` of a run without ``driver.checkpoint``: each call does nothing."""
 
     status: CheckpointStatus | None = None
     due = False

@@ -1,10 +1,11 @@
-"""How far a driver was when it was killed, to the batch: written before each batch, synced to disk never.
+"""Record the progress of a driver with each batch, so that the next driver has it after a kill.
 
-What a killed process wrote is in the kernel's cache, so a write of some microseconds is enough for a lost pod. A node
-that crashes may lose the newest entries; the checkpoint and the status are there then.
+The journal is not synced to disk. The kernel's cache keeps the writes of a killed process, so a write of some
+microseconds survives the loss of a pod. A crash of the node may lose the newest entries. The next driver then uses the
+checkpoint and the status.
 
-Each driver writes a new file and replaces the file of the driver before. The new file begins with the last entry of the
-old one. If the earlier driver still runs, its entries go into a file that no longer has a name.
+Each driver writes a new file, which replaces the file of the previous driver. The new file begins with the last entry
+of the old file. If the previous driver still runs, its entries go into the replaced file, which is never read.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Final
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.position import Position
 
-# Two places that take turns: a write that was torn leaves the other whole. Number of the entry, frames ever handed out,
-# version, checksum.
+# Number of the entry, frames delivered by all drivers, version, checksum. The file has two places for entries, which
+# are written in turn. After a torn write, the entry in the other place is intact.
 _ENTRY: Final = struct.Struct("<QQQI")
 _PLACES: Final = 2
 
@@ -30,7 +31,7 @@ class Journal:
 
     def __init__(self, folder: FencedFolder, name: str) -> None:
         self._number, frames, version = _last_entry(folder.path / name)
-        # What the driver before this one noted last. All its frames count as lost until somebody says which are kept.
+        # The last entry of the previous driver. All its frames count as lost until the resume point is computed.
         self.last_noted = Position(version=version, frames_lost=frames)
         self._descriptor = -1
         try:
@@ -42,11 +43,12 @@ class Journal:
                 self.close()
             if not isinstance(error, OSError) or not (folder.path / name).exists():
                 raise
-            # That of the driver before has its room on a full volume; and if it is open elsewhere, it stays on some.
+            # Write to the previous driver's file, which has its space on a full volume. Some file systems also refuse
+            # to replace a file that is open elsewhere.
             self._descriptor = _open(folder.path / name)
 
     def note(self, frames_ever: int, version: int) -> None:
-        """``version`` is the newest that may be published before the next call."""
+        """Write an entry. ``version`` is the newest version that may be published before the next call."""
         self._number += 1
         body = _ENTRY.pack(self._number, frames_ever, version, 0)[:-4]
         place = self._number % _PLACES * _ENTRY.size
@@ -62,7 +64,7 @@ def _open(path: Path) -> int:
 
 
 def _last_entry(path: Path) -> tuple[int, int, int]:
-    """Number, frames and version; zeros where there is none that is whole."""
+    """Return number, frames and version of the newest intact entry, or zeros without one."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""A run's replay buffer in its checkpoints: its actor dumps it into a folder, and reads it back from there.
+"""Keep the replay buffer of a run in its checkpoints. The buffer's actor dumps it into a folder, and loads it again.
 
-The actor writes itself, because through the driver a buffer would be in memory three times. So both have to see the
-same folder: the actor runs in the driver's pod.
+The actor itself writes the dump, because a transfer through the driver would need three times the buffer's memory. So
+actor and driver need the same folder, and the actor runs in the driver's pod.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import CollectorFleetError, UserCodeError
 from collectorfleet.transport.ray.replay_buffer import loss_of, own_error
 
-# With less left a volume counts as full.
+# A volume with less free space counts as full.
 _LEAST_ROOM_BYTES: Final = 2**20
 
 
 class KeptBuffer:
-    """``buffer`` is a ``ReplayBuffer(service_backend="ray")``. Each call blocks while its actor works."""
+    """Dumps and loads ``buffer``, a ``ReplayBuffer(service_backend="ray")``. Each call blocks while its actor works."""
 
     def __init__(self, buffer: Any) -> None:
         self._buffer = buffer
-        self._size_bytes = 0  # of the newest dump; that of a storage of tensors never changes
+        self._size_bytes = 0  # size of the newest dump; dumps of a tensor storage all have the same size
 
     def dump(self, folder: Path) -> bool:
-        """Put content, sampler and writer into ``folder``, which is not there yet; False for a buffer without frames.
+        """Dump content, sampler and writer into ``folder``, which does not exist yet.
 
-        Raises ReplayBufferLost, or UserCodeError where the buffer cannot be dumped, or not there.
+        Returns False for a buffer without frames, which is not dumped. Raises ReplayBufferLost. Raises UserCodeError if
+        the dump fails, lacks disk space, or is not visible in this process.
         """
         try:
             if not len(self._buffer):
-                return False  # its storage has no shape yet, and TorchRL dumps none
+                return False  # TorchRL cannot dump a storage without a shape
             self._check_room(folder.parent, self._size_bytes)
             self._buffer.dumps(folder)
         except CollectorFleetError:
             raise
         except Exception as error:
-            # The actor writes into mapped memory, and dies of it where a volume is full.
+            # The actor writes into mapped memory, so a full volume kills it. Report the full volume as the cause.
             self._check_room(folder.parent, _LEAST_ROOM_BYTES)
             raise self._failure(f"cannot be written to {folder}", error) from error
         if not folder.is_dir():
@@ -50,7 +51,7 @@ class KeptBuffer:
         return True
 
     def load(self, folder: Path) -> None:
-        """Read back what :meth:`dump` left there. Raises ReplayBufferLost, or UserCodeError where it does not fit."""
+        """Load a dump of :meth:`dump`. Raises ReplayBufferLost, or UserCodeError if the dump does not fit."""
         try:
             self._buffer.loads(folder)
         except Exception as error:

@@ -1,25 +1,25 @@
-"""What the collector of a run knows and its checkpoints have: kept as the policy is, without being named."""
+"""Keep state of the collector in checkpoints automatically, without a call of ``run.keep``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-# No keyword of `run.keep` can be one of these.
+# The dot prevents a clash with a keyword of `run.keep`.
 NORMALIZATION: Final = "collector.normalization"
 EVALUATION: Final = "collector.evaluation"
 PARAMETERS: Final = "collector.environment_parameters"
 
 
 class KeptFromCollector:
-    """``saved`` is what a checkpoint has of it, for the collector to go on from; empty without one."""
+    """One piece of the collector's state. ``saved`` is its state in the checkpoint, or empty without a checkpoint."""
 
     def __init__(self) -> None:
         self.saved: Mapping[str, Any] = {}
         self._now: Callable[[], Mapping[str, Any]] = lambda: self.saved
 
     def follow(self, now: Callable[[], Mapping[str, Any]]) -> None:
-        """From here on it is what ``now`` says."""
+        """Take the state from ``now`` from now on."""
         self._now = now
 
     def state_dict(self) -> Mapping[str, Any]:

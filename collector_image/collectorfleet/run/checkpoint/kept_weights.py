@@ -1,4 +1,4 @@
-"""The policy's weights in a checkpoint: those it was taken with, or those that an evaluation found best."""
+"""Read the policy's weights from a checkpoint: the weights at the checkpoint, or the best evaluated weights."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _POLICY: Final = "policy"
 
 @dataclass(frozen=True)
 class KeptWeights:
-    """``tensors`` by the names that the policy's ``load_state_dict`` takes. ``metadata`` says where they are from."""
+    """A state dict of the policy in ``tensors``, with its origin in ``metadata``, such as version and frames."""
 
     tensors: Mapping[str, Tensor]
     metadata: Mapping[str, str]
 
 
 def newest_weights(folder: Path) -> KeptWeights:
-    """Return the policy as it was at the newest checkpoint in ``folder``. Raises InvalidOption."""
+    """Return the policy's weights at the newest checkpoint in ``folder``. Raises InvalidOption if there are none."""
     checkpoint, state = _newest(folder)
     position = checkpoint.position
     tensors = _tensors(state.get(_POLICY))
@@ -38,7 +38,7 @@ def newest_weights(folder: Path) -> KeptWeights:
 
 
 def best_weights(folder: Path) -> KeptWeights:
-    """Return the weights with the highest mean return, as they were evaluated. Raises InvalidOption."""
+    """Return the evaluated weights with the highest mean return. Raises InvalidOption if there are none."""
     checkpoint, state = _newest(folder)
     kept = state.get(EVALUATION)
     if not kept:
@@ -61,16 +61,16 @@ def best_weights(folder: Path) -> KeptWeights:
 def as_state_dict(published: Mapping[str, Tensor], policy: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the published tensors by the names in the state dict of the policy.
 
-    A tensor that layers share is published under one of its names. Buffers that no state dict has are published, too.
+    A shared tensor is published under only one of its names. Published buffers that the state dict lacks are left out.
     """
     by_place = {_place(policy[name]): tensor for name, tensor in published.items() if name in policy}
     found = {name: by_place[_place(own)] for name, own in policy.items() if _place(own) in by_place}
-    # A script may publish the weights of another module than the one that it keeps.
+    # A script may publish the weights of another module than its policy. Then no name matches.
     return found or dict(published)
 
 
 def _place(tensor: Tensor) -> tuple[object, ...]:
-    """Two names of one tensor have the same place in memory."""
+    """Return a key that is equal for two names of one tensor: its memory, dtype, shape and strides."""
     return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
 
 

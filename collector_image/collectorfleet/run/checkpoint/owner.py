@@ -1,4 +1,4 @@
-"""Whose a folder of checkpoints is: ``fleet.json`` names the fleet and the run, and counts the run's drivers."""
+"""Read and build ``fleet.json``: the fleet and run that own a folder of checkpoints, and the number of drivers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ FILE: Final = "fleet.json"
 
 @dataclass(frozen=True)
 class Owner:
-    """The run that has the folder; ``starts`` counts its drivers before this one."""
+    """The run that owns the folder. ``starts`` is the number of its drivers before this driver."""
 
     run: str
     starts: int
 
 
 def owner_of(folder: Path, fleet: str, run: str) -> Owner:
-    """Whose the folder is: ``fleet``'s, with the run that is in it, or with ``run``, which begins here.
+    """Return the owner of the folder. If the folder is empty, ``run`` begins here and owns it.
 
-    Raises InvalidOption if the folder is another fleet's or holds something else; OSError, ValueError or KeyError if
-    it cannot be read.
+    Raises InvalidOption if another fleet owns the folder, or if it has other content. Raises OSError, ValueError or
+    KeyError if it cannot be read.
     """
     file = folder / FILE
-    # Looked at first: another driver may begin here at this moment, and publishes that file before anything else.
+    # This check comes first, because another driver may start now, and fleet.json is the first file it publishes.
     is_used = holds_anything(folder)
     if file.exists():
         return _read(file, fleet)
@@ -41,7 +41,7 @@ def owner_of(folder: Path, fleet: str, run: str) -> Owner:
 
 
 def to_json(fleet: str, run: str, drivers: int) -> dict[str, Any]:
-    """Return the content of ``fleet.json``; ``drivers`` counts the present one."""
+    """Return the content of ``fleet.json``. ``drivers`` includes the current driver."""
     return {"fleet": fleet, "run": run, "starts": drivers}
 
 

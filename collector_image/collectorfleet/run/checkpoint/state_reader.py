@@ -1,7 +1,7 @@
-"""Reads tensors and plain values of a checkpoint's state, and none of the user's classes.
+"""Read tensors and plain values from a checkpoint's state, without the user's classes.
 
-A run unpickles everything, because it needs its objects back: see :mod:`collectorfleet.run.checkpoint.training_state`.
-A reader of weights needs no code of the user's, and runs none that somebody put into the file.
+A run unpickles everything to restore its objects: see :mod:`collectorfleet.run.checkpoint.training_state`. This reader
+of weights does not need the user's code, and does not execute code that is in the file.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import torch
 
 from collectorfleet.errors import describe
 
-# What tensors, state dicts and times are made of.
+# The classes and functions in pickles of tensors, state dicts and times.
 _READ: Final = frozenset(
     {
         ("collections", "OrderedDict"),
         *(("datetime", name) for name in ("datetime", "timedelta", "timezone")),
-        ("_codecs", "encode"),  # bytes, as this protocol of pickle has them
+        ("_codecs", "encode"),  # this protocol of pickle encodes bytes with it
         *(("torch._utils", f"_rebuild_{name}") for name in ("tensor_v2", "tensor_v3", "parameter")),
         ("torch", "Size"),
         ("torch.storage", "UntypedStorage"),
@@ -30,9 +30,9 @@ _READ: Final = frozenset(
 
 
 def read_state(file: Path) -> Mapping[str, Any]:
-    """Return what the state file has by name. Objects of other classes than tensors and plain values are ``Unread``.
+    """Return the states in the file, by name. Objects other than tensors and plain values are ``Unread``.
 
-    The tensors are on the CPU, and are read from the file when they are used. Raises ValueError for another file.
+    The tensors are on the CPU, and are read from the file on first use. Raises ValueError for another kind of file.
     """
     unpickler = SimpleNamespace(Unpickler=_Unpickler, __name__=__name__)
     try:
@@ -46,13 +46,13 @@ def read_state(file: Path) -> Mapping[str, Any]:
 
 class _TakesEverything(type):
     def __setitem__(cls, key: object, value: object) -> None:
-        """Take an item of a dictionary of the user's."""
+        """Ignore an item of the user's dictionary class."""
 
 
 class Unread(metaclass=_TakesEverything):
-    """In the place of each class and function that is not read, and of all that they make.
+    """The replacement for each class and function that is not read, and for their instances and results.
 
-    It is its own instance, so that a pickle may take what a function returns for a class.
+    The class is its own instance, because a pickle may use the result of a function as a class.
     """
 
     def __new__(cls, *_arguments: object, **_named: object) -> Any:
@@ -60,11 +60,11 @@ class Unread(metaclass=_TakesEverything):
 
     @classmethod
     def __setstate__(cls, _state: object) -> None:
-        """Take the attributes of an object."""
+        """Ignore the attributes of an object."""
 
     @classmethod
     def append(cls, _item: object) -> None:
-        """Take an item of a list of the user's."""
+        """Ignore an item of the user's list class."""
 
     extend = add = append
 

@@ -1,6 +1,6 @@
-"""What a training function keeps over restarts: objects by name, and their states as one block of bytes.
+"""Hold the objects that a training function keeps over restarts, and serialize their states into one block of bytes.
 
-The bytes are the snapshot: once they are made the training goes on, and writing them is another thread's.
+The bytes are a snapshot. Training continues once the snapshot exists, and another thread writes it to disk.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ from collectorfleet.errors import UserCodeError
 
 log = logging.getLogger(__name__)
 
-# Restored in place; anything else brings state_dict() and load_state_dict().
+# These types are restored in place. Other objects need state_dict() and load_state_dict().
 _HOLDERS = (dict, list, deque)
 
 
 class TrainingState:
-    """The objects to keep, and what a checkpoint has for those that are still to come."""
+    """The registered objects, and the states in the checkpoint for objects that are not registered yet."""
 
     def __init__(self, state_file: Path | None = None) -> None:
-        """Read the state of a checkpoint. Raises UserCodeError when the user's classes cannot be made from it."""
+        """Read the state of a checkpoint. Raises UserCodeError if the file cannot be unpickled."""
         self._objects: dict[str, Any] = {}
         self._restored: dict[str, bool] = {}
         self._waiting: dict[str, Any] = {}
         self._where = f"checkpoint {state_file}"
         if state_file is not None:
             try:
-                # With the user's own classes; whoever can write there can run code here, as with the image.
+                # Unpickling needs the user's classes. A user who can write the file can run code here, as with the
+                # image.
                 self._waiting = torch.load(state_file, map_location="cpu", weights_only=False)
             except Exception as error:  # (unpickling calls the user's code)
                 raise UserCodeError.of(self._where, error) from error
 
     def keep(self, objects: Mapping[str, Any]) -> bool:
-        """Register ``objects`` and put back what the checkpoint has of them; returns whether it has it.
+        """Register ``objects``, and restore their states. Returns whether the checkpoint has their states.
 
         Raises:
             TypeError: an object cannot be restored in place.
-            ValueError: a name is another object's, or the checkpoint has some of the names and not the others.
+            ValueError: a name is used for another object, or the checkpoint has only some of the names.
             UserCodeError: a state does not fit its object.
         """
         new = {name: found for name, found in objects.items() if self._is_new(name, found)}
@@ -63,11 +64,11 @@ class TrainingState:
 
     @property
     def is_restored(self) -> bool:
-        """Whether all that the checkpoint has was put back."""
+        """Whether all states in the checkpoint were restored."""
         return not self._waiting
 
     def dumps(self) -> memoryview:
-        """The states of all objects as they are now. Raises UserCodeError that names the one that cannot be written."""
+        """Return the current states of all objects. Raises UserCodeError with the name of an object that fails."""
         if self._waiting:
             log.warning("%s has %s, which this run does not keep", self._where, ", ".join(sorted(self._waiting)))
             self._waiting = {}
