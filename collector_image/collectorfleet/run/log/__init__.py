@@ -1,1 +1,1 @@
-"""The numbers of a run on their way to TensorBoard and other loggers."""
+"""Send the metrics of a run to TensorBoard and other loggers."""

@@ -1,4 +1,4 @@
-"""The loggers that a manifest's ``driver.log`` asks for."""
+"""Open the loggers of a manifest's ``driver.log``."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 _VIDEO: Final = "evaluation/video"
 _PROBE_BYTES: Final = 4096
-# A writer says only after a flush that the volume did not take what it was given.
+# SummaryWriter reports a failed write only at a flush.
 _FLUSH_SECONDS: Final = 30
 
 
 class Logger(Protocol):
-    """What a run needs of a ``torchrl.record.loggers.Logger``."""
+    """The methods of ``torchrl.record.loggers.Logger`` that a run uses."""
 
     def log_metrics(self, metrics: Mapping[str, float], step: int) -> object:
-        """Log values by name, after so many frames."""
+        """Log values by name. ``step`` is the number of frames."""
 
     def close(self) -> None:
-        """Write what is not written yet."""
+        """Write all values to disk or to the server."""
 
 
 def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
-    """The loggers by the name that messages call them.
+    """Return the loggers, by their names in messages.
 
-    Raises InvalidOption for a folder that cannot be written, UserCodeError where the user's factory raises.
+    Raises InvalidOption if a folder cannot be written, UserCodeError if the user's factory raises.
     """
     found: dict[str, Logger] = {}
     if log.tensorboard is not None:
@@ -48,7 +48,7 @@ def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
 
 
 def video_sinks(loggers: Mapping[str, Logger]) -> dict[str, Callable[[EpisodeVideo], object]]:
-    """Return what takes a video to each of the loggers, by the same names; a logger that knows no videos gets none."""
+    """Return a function for each logger that supports videos, by the same names. The function logs a video."""
     found: dict[str, Callable[[EpisodeVideo], object]] = {}
     for name, logger in loggers.items():
         if isinstance(logger, TensorBoard):
@@ -74,14 +74,14 @@ def _name_of(video: EpisodeVideo) -> str:
 
 
 class TensorBoard:
-    """Event files for TensorBoard in a folder.
+    """A logger that writes event files for TensorBoard into a folder.
 
-    A driver that resumes from a checkpoint writes into the same folder. Earlier values of frames that come a second
-    time are then hidden.
+    A driver that resumes from a checkpoint writes into the same folder. TensorBoard then hides the lost driver's values
+    after the resume point.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Raises InvalidOption when nothing can be written there."""
+        """Make the folder. Raises InvalidOption if it cannot be written."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _check_writable(folder)
@@ -99,7 +99,7 @@ class TensorBoard:
                 writer.add_scalar(name, value, step)
 
     def log_episode(self, video: EpisodeVideo) -> None:
-        """Add the video to the images, as a GIF: TensorBoard shows no WebP, and torch writes no GIF without moviepy."""
+        """Add the video to the images as a GIF. TensorBoard shows no WebP, and torch needs moviepy for GIFs."""
         from tensorboard.compat.proto.summary_pb2 import Summary  # type: ignore[import-untyped]
 
         from collectorfleet.codec.video import gif, size_of
@@ -113,15 +113,15 @@ class TensorBoard:
 
     @contextmanager
     def _writer_at(self, step: int) -> Iterator[SummaryWriter]:
-        """Yield the writer. Raises OSError with the folder; the next call opens a new file then.
+        """Yield the writer. Raises OSError with the folder.
 
-        A writer that failed once raises the same error at each later call.
+        A failed writer would raise the same error at each later call, so the next call opens a new file.
         """
         try:
             if self._writer is None:
-                # Before a writer makes its file: on a full volume each try would leave an empty one.
+                # Check this before the writer creates its file: on a full volume each try would leave an empty file.
                 _check_writable(self._folder)
-                # Here and not above: half a second of imports that nobody waits for on this thread.
+                # Import this here, because it takes half a second, which delays nothing in this thread.
                 from torch.utils.tensorboard import SummaryWriter
 
                 self._writer = SummaryWriter(str(self._folder), purge_step=step, flush_secs=_FLUSH_SECONDS)
@@ -132,7 +132,7 @@ class TensorBoard:
             raise
 
     def close(self) -> None:
-        """Raises OSError with the folder."""
+        """Close the writer. Raises OSError with the folder."""
         writer, self._writer = self._writer, None
         try:
             if writer is not None:
@@ -143,7 +143,7 @@ class TensorBoard:
 
 
 def _check_writable(folder: Path) -> None:
-    """Raise OSError if nothing can be written there."""
+    """Raise OSError if the folder cannot be written."""
     probe = folder / ".written"
     try:
         probe.write_bytes(bytes(_PROBE_BYTES))

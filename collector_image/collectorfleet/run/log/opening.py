@@ -1,4 +1,4 @@
-"""From a manifest to the log of its run: which loggers and which folder take what."""
+"""Open the log of a run from its manifest: the loggers for metrics, and the sinks for videos."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ log = logging.getLogger(__name__)
 
 
 def open_run_log(fleet: CollectorFleet, report: Callable[[], DriverReport], videos: VideoFolder | None) -> RunLog:
-    """Return the log that takes numbers to the loggers of ``driver.log``, and videos to them and into ``videos``.
+    """Return the log of a run. It sends metrics to the loggers of ``driver.log``, and videos to them and to ``videos``.
 
-    Raises InvalidOption for a folder that cannot be written, UserCodeError where the user's factory raises.
+    Raises InvalidOption if a folder cannot be written, UserCodeError if the user's factory raises.
     """
     asked = fleet.spec.driver.log or Log()
     loggers = open_loggers(asked, fleet.metadata.name)

@@ -1,4 +1,4 @@
-"""A logger of TorchRL's whose scalars are what a run reports: for its trainers, which know loggers and no runs."""
+"""Define a TorchRL logger that reports scalars to the run, for TorchRL's trainers, which take only loggers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torchrl.record.loggers.common import Logger
 
 
 class ReportLogger(Logger):  # type: ignore[misc]  # TorchRL gives it no type
-    """Scalars go to ``report``, whatever their step; the fleet counts frames itself. A report has nothing else."""
+    """A logger that passes scalars to ``report``. It ignores their step, because the fleet counts frames."""
 
     def __init__(self, report: Callable[..., None]) -> None:
         self._report = report
@@ -22,13 +22,13 @@ class ReportLogger(Logger):  # type: ignore[misc]  # TorchRL gives it no type
         self._report(**{name: value})
 
     def log_hparams(self, cfg: Any) -> None:
-        """Do nothing: the manifest has the hyperparameters."""
+        """Do nothing, because the manifest contains the hyperparameters."""
 
     def log_video(self, name: str, video: Any, step: int | None = None, **kwargs: Any) -> None:
-        """Do nothing: a status has only numbers."""
+        """Do nothing, because a status has only numbers."""
 
     def log_histogram(self, name: str, data: Sequence[Any], **kwargs: Any) -> None:
-        """Do nothing: a status has only numbers."""
+        """Do nothing, because a status has only numbers."""
 
     def __repr__(self) -> str:
         return "ReportLogger()"

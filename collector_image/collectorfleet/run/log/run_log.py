@@ -1,7 +1,7 @@
-"""Takes the numbers of a run to its loggers, on a thread of its own.
+"""Send the metrics of a run to its loggers, in a separate thread.
 
-A logger may wait for a network or a full disk: that costs no batch, and never the run. What it cannot take is said
-once.
+A logger that waits for a network or a full disk delays no batch and does not end the run. If a logger fails, a warning
+says so once.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _NOTHING: Final = _Record({}, 0)
 
 
 class RunLog:
-    """Use as a context manager. ``report`` is asked for the fleet's own numbers every ``every_seconds`` and at the end.
+    """The log of a run, a context manager. It logs the fleet's metrics every ``every_seconds`` and at the end.
 
-    The x axis is the number of frames delivered at that moment. The user's numbers have their names, the fleet's are
-    ``collectorfleet/NAME`` with the names that Prometheus has for them. ``video_sinks`` take videos, by the names that
-    messages call them.
+    The x axis is the number of frames delivered so far. Metrics of the user keep their names. Metrics of the fleet come
+    from ``report``, and are named ``collectorfleet/NAME``, with the metric's name in Prometheus. ``video_sinks`` are
+    functions that take a video, by their names in messages.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RunLog:
         self._report = report
         self._every_seconds = every_seconds
         self._waiting: queue.Queue[_Record] = queue.Queue(MOST_WAITING)
-        # Few: a logger that hangs would have the driver keep hundreds of megabytes.
+        # The limit is low, because the videos for a hanging logger could take hundreds of megabytes.
         self._videos: queue.Queue[Sequence[EpisodeVideo]] = queue.Queue(MOST_WAITING_VIDEOS)
         self._silent: set[str] = set()
         self._left_out = 0
@@ -87,12 +87,12 @@ class RunLog:
             )
 
     def add(self, metrics: Mapping[str, float], frames: int) -> None:
-        """Log the user's numbers. Returns at once; when 10,000 records wait, this one is left out, which is said."""
+        """Log the user's metrics. Returns at once. If 10,000 records wait, the new record is dropped with a warning."""
         if self._loggers:
             self._put(_Record(metrics, frames))
 
     def add_videos(self, videos: Sequence[EpisodeVideo]) -> None:
-        """Log the videos of an evaluation. Returns at once; when 10 evaluations wait, this one is left out."""
+        """Log the videos of an evaluation. Returns at once. If 10 evaluations wait, the new videos are dropped."""
         if not self._video_sinks:
             return
         try:
@@ -116,7 +116,7 @@ class RunLog:
 
     def _wake(self) -> None:
         """End the thread's wait for the next record."""
-        with suppress(queue.Full):  # then it does not wait
+        with suppress(queue.Full):  # the thread does not wait if the queue is full
             self._waiting.put_nowait(_NOTHING)
 
     def _run(self) -> None:
@@ -161,7 +161,7 @@ class RunLog:
     def _try(self, name: str, act: Callable[[], object], what: str = "numbers") -> None:
         try:
             act()
-        except Exception as error:  # noqa: BLE001  (loggers are anybody's code, and only told of)
+        except Exception as error:  # noqa: BLE001  (a logger may be user code, and its errors are only logged)
             if name not in self._silent:
                 cause = failure_of(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
                 log.warning("%s: %s; the run continues without these %s", name, cause, what)
@@ -173,7 +173,7 @@ class RunLog:
 
 
 def fleet_metrics(report: DriverReport) -> dict[str, float]:
-    """The fleet's own numbers by name, without what the user reported. Unknown is absent."""
+    """Return the fleet's metrics by name, without the user's metrics and without unknown values."""
     return {
         f"{_GROUP}/{metric.name.removeprefix(PREFIX)}": sample.value
         for metric in families("", report)
