@@ -1,1 +1,1 @@
-"""The driver's report for Prometheus, which asks on threads of its own."""
+"""Serve the driver's report to Prometheus, from separate threads."""

@@ -1,6 +1,7 @@
-"""The driver's report as Prometheus metrics: each is a field of the status, with the field's value and description.
+"""Convert the driver's report into Prometheus metrics. Each metric is a status field, with its value and description.
 
-What is read is the report as it goes to the API server, so the two cannot disagree. Unknown is absent. No I/O.
+The metrics come from the same report as the status in the API server, so they agree. Unknown values have no metric. No
+I/O.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from collectorfleet_api.v1alpha1.base import Model, inner_model
 
 PREFIX: Final = "collectorfleet_"
 
-# By metric: the field below `status`. Prometheus' own suffix `_total` is added to counters, which begin anew, or at a
-# checkpoint, when a driver is replaced.
+# The field below `status` for each metric. The Prometheus client adds the suffix `_total` to counters. After a restart
+# of the driver, a counter begins at 0 or at its value in the checkpoint.
 COUNTERS: Final = {
     "weights_publishes_attempted": "weights.publishes.attempted",
     "weights_publishes_succeeded": "weights.publishes.succeeded",
@@ -95,29 +96,29 @@ GAUGES: Final = {
     "checkpoint_frames": "checkpoint.frames",
     "checkpoint_timestamp_seconds": "checkpoint.time",
 }
-# By metric with a label `group`: the field of each of `progress.collectors.groups`. Their names are not those of the
-# fleet's totals, which a sum over all series would count twice.
+# The field of each entry of `progress.collectors.groups` for each metric with a label `group`. These metrics have other
+# names than the fleet's totals, so that a sum over all series counts each collector once.
 OF_GROUPS: Final = {"group_collectors_desired": "desired", "group_collectors_available": "available"}
 GROUPS: Final = "progress.collectors.groups"
 REPORTED: Final = "reported"
 
 
 class ReportCollector(Collector):
-    """Asks ``report`` at each scrape. ``fleet`` is a label of every metric."""
+    """A Prometheus collector that calls ``report`` at each scrape. ``fleet`` is a label of each metric."""
 
     def __init__(self, fleet: str, report: Callable[[], DriverReport]) -> None:
         self._fleet = fleet
         self._report = report
 
     def describe(self) -> list[Metric]:
-        return []  # nothing is asked before there is something to scrape
+        return []  # so that the registry does not call `collect` when this collector is registered
 
     def collect(self) -> Iterator[Metric]:
         return families(self._fleet, self._report())
 
 
 def families(fleet: str, report: DriverReport) -> Iterator[Metric]:
-    """The metrics of one report."""
+    """Yield the metrics of one report."""
     status = report.to_wire()
     for metrics, family in ((COUNTERS, CounterMetricFamily), (GAUGES, GaugeMetricFamily)):
         for name, path in metrics.items():
@@ -161,7 +162,7 @@ def _value(status: dict[str, Any], path: str) -> float | None:
 
 
 def _at(status: dict[str, Any], path: str) -> Any:
-    """The field of the status at ``path``; None where it is absent."""
+    """Return the field of the status at ``path``, or None if it is absent."""
     found: Any = status
     for name in path.split("."):
         found = found.get(name)

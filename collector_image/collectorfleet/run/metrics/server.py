@@ -1,4 +1,4 @@
-"""Serves the driver's metrics on ``/metrics``. They never cost a run: who cannot listen says so and goes on."""
+"""Serve the driver's metrics at ``/metrics``. In a driver pod, a failure to listen is logged, and the run continues."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 log = logging.getLogger(__name__)
 
-# Of either family: pods of some clusters have IPv6 addresses only, others none.
-EVERYWHERE: Final = ("::", "0.0.0.0")  # noqa: S104  (a pod's port is there to be read from outside)
+# Both families, because pods have only IPv6 addresses in some clusters, and no IPv6 addresses in others.
+EVERYWHERE: Final = ("::", "0.0.0.0")  # noqa: S104  (Prometheus reads the port from outside the pod)
 THIS_MACHINE: Final = ("127.0.0.1",)
 
 
@@ -26,7 +26,7 @@ def serve_metrics(
 
     Raises InvalidOption if the server can listen on none of the addresses.
     """
-    # Here and not above: a driver pod imports it beside what takes longer.
+    # Import this here, so that a driver pod imports it in parallel with slower imports.
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import start_wsgi_server
 
@@ -51,7 +51,7 @@ def serve_metrics(
 
 
 class BackgroundMetrics:
-    """Serve metrics of a driver pod from a thread. Neither the start nor a port in use delays the run."""
+    """Serve metrics of a driver pod from a thread. The run does not wait for the server, and ignores a port in use."""
 
     def __init__(self, fleet: str, report: Callable[[], DriverReport], port: int) -> None:
         self._served = fleet, report, port, EVERYWHERE
