@@ -1,1 +1,1 @@
-"""The package trees of ``spec.code``: fetched, checked, unpacked. The same in a pod and in a local run."""
+"""Fetch, check and unpack the code of ``spec.code``, in a pod and in a local run."""

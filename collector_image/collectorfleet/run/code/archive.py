@@ -1,4 +1,4 @@
-"""``spec.code.archive``: a file in a ConfigMap or behind a URL, by its SHA-256."""
+"""Fetch ``spec.code.archive``: a file in a ConfigMap or at a URL, with a given SHA-256."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from collectorfleet_api.v1alpha1 import Archive
 
 
 def put(archive: Archive, mounted: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
-    """Put the tree into ``folder``; ``mounted`` is the archive of a ConfigMap. Returns ``sha256:...`` of the archive.
+    """Write the tree into ``folder``, and return the archive's digest, ``sha256:...``.
 
-    ``tls`` says what to trust the server by; by default the system's certificate authorities.
-    Raises InvalidOption where it is not what the manifest says, InfrastructureError where it cannot be got now.
+    ``mounted`` is the path of a ConfigMap's archive. ``tls`` is the TLS context, by default with the system's
+    certificate authorities. Raises InvalidOption if the manifest is wrong or access is denied, and InfrastructureError
+    if a retry may help.
     """
     bounds = Bounds(_where(archive))
     with _file(archive, mounted, folder, bounds, tls) as file:
@@ -40,7 +41,7 @@ def _file(
     archive: Archive, mounted: Path | None, folder: Path, bounds: Bounds, tls: ssl.SSLContext | None
 ) -> Iterator[IO[bytes]]:
     if archive.url is not None:
-        # In a pod nothing else can be written to.
+        # In a pod, only `folder` is writable.
         with tempfile.TemporaryFile(dir=folder) as file:
             Web(bounds.where, tls=tls).download(archive.url, file, bounds)
             yield file

@@ -1,6 +1,6 @@
-"""``spec.code.artifact``: the layers of an OCI artifact or image, by the digest of its manifest.
+"""Fetch ``spec.code.artifact``: the layers of an OCI artifact or image, by the digest of its manifest.
 
-Flux, ORAS and builders of images push trees as tars; what a layer is, is seen from what is in it.
+Flux, ORAS and image builders push trees as tars. The content of a layer decides its format, not its media type.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from collectorfleet.run.code.registry_login import login
 from collectorfleet.run.code.unpack import clear, remove, unpack
 from collectorfleet_api.v1alpha1 import Artifact
 
-_MOST_MANIFEST_BYTES: Final = 4 * 2**20  # what registries take
-# How a layer of an image takes away what is in those below it.
+_MOST_MANIFEST_BYTES: Final = 4 * 2**20  # limit of registries
+# Names with which a layer of an image removes files of lower layers.
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
 
 
 def put(artifact: Artifact, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
-    """Put the tree into ``folder``; ``credentials`` has a file ``.dockerconfigjson``.
+    """Write the tree into ``folder``, and return the manifest's digest, ``sha256:...``.
 
-    ``tls`` says what to trust the registry by; by default the system's certificate authorities.
-    Returns the manifest's digest, ``sha256:...``. Raises InvalidOption where the tree is not what the manifest says or
-    may not be had, InfrastructureError where it cannot be got now.
+    ``credentials`` is a folder with the file ``.dockerconfigjson``. ``tls`` is the TLS context, by default with the
+    system's certificate authorities. Raises InvalidOption if the fleet's manifest is wrong or access is denied, and
+    InfrastructureError if a retry may help.
     """
     bounds = Bounds(f"spec.code.artifact {artifact.reference}")
     reference = Reference.of(artifact.reference)
     secret = artifact.credentials_secret
     user = login(credentials, secret.name, reference) if credentials is not None and secret is not None else None
     registry = Registry(reference, bounds.where, user, secret.name if secret else None, tls)
-    # In a pod nothing else can be written to.
+    # In a pod, only `folder` is writable.
     with tempfile.TemporaryFile(dir=folder) as file:
         registry.manifest(file, Bounds(bounds.where))
         layers = _layers(_checked(file, reference.digest, bounds), bounds)
@@ -86,7 +86,7 @@ def _platform(inner: dict[str, Any]) -> str:
 
 
 def _take_away(names: Iterable[str], folder: MemberFolder) -> frozenset[str]:
-    """Carry out what a layer says of those below it, before it is put over them; returns the names that say it."""
+    """Remove the files of lower layers that a layer's whiteouts name. Return the names of the whiteouts."""
     marks = frozenset(name for name in names if name.rstrip("/").rpartition("/")[2].startswith(_WHITEOUT))
     for name in marks:
         above, _, mark = name.rstrip("/").rpartition("/")

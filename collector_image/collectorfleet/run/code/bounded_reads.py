@@ -1,7 +1,7 @@
-"""A file whose reader may read little at a time, until the members of its archive are known.
+"""Limit how many bytes a reader of an archive may read for headers and directories.
 
-Readers of archives take headers and directories into memory as a whole, however long these say they are. A compressed
-archive of some megabytes can say that they have gigabytes.
+Readers load headers and directories completely into memory. A compressed archive of some megabytes can contain a header
+of gigabytes.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import IO, Any, Final
 
 from collectorfleet.run.code.members import BadMember
 
-MOST_HEADER_BYTES: Final = 64 * 2**10  # of one member: its names and attributes
+MOST_HEADER_BYTES: Final = 64 * 2**10  # of one member, with its names and attributes
 MOST_HEADERS_BYTES: Final = 256 * 2**20  # of all members of a tar
 MOST_DIRECTORY_BYTES: Final = 16 * 2**20  # of a zip
 
 
 class BoundedReads:
-    """Reads ``file``. :meth:`begin_member` allows the next header, and :meth:`release` ends all bounds."""
+    """A bounded view of ``file``. :meth:`begin_member` allows the next header, and :meth:`release` ends all bounds."""
 
     def __init__(self, file: IO[bytes], what: str, most_bytes: int, most_bytes_of_all: int) -> None:
-        """``what`` has no more than ``most_bytes``."""
+        """Allow ``most_bytes`` for one header and ``most_bytes_of_all`` for all. ``what`` is its name in messages."""
         self._file = file
         self._what = what
         self._most_bytes = self._left = most_bytes
@@ -36,10 +36,10 @@ class BoundedReads:
         self._is_bounded = False
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to ``size`` bytes, or all if ``size`` is below zero. Raises BadMember before it reads too many."""
+        """Read up to ``size`` bytes, or all if ``size`` is negative. Raises BadMember if a bound is exceeded."""
         if not self._is_bounded:
             return self._file.read(size)
-        # One byte more tells too many from just enough.
+        # One more byte distinguishes a header beyond the bound from a header exactly at the bound.
         found = self._file.read(self._left + 1) if size < 0 else b""
         wanted = len(found) if size < 0 else size
         if wanted > self._left:
@@ -55,7 +55,7 @@ class BoundedReads:
 
 
 def of_zip(file: IO[bytes]) -> BoundedReads:
-    """Return the zip in ``file``, to be released once its directory is read."""
+    """Return a bounded view of the zip in ``file``. Release it after reading the directory."""
     return BoundedReads(file, "the directory of the zip", MOST_DIRECTORY_BYTES, MOST_DIRECTORY_BYTES)
 
 
@@ -66,6 +66,6 @@ class BoundedTar(tarfile.TarFile):
 
     @classmethod
     def taropen(cls, name: Any, mode: Any = "r", fileobj: Any = None, **options: Any) -> Any:
-        """Open the uncompressed tar; ``tarfile.open`` calls this for each compression."""
+        """Open the uncompressed tar. ``tarfile.open`` calls this method for each compression."""
         bounded = BoundedReads(fileobj, "the header of a member", MOST_HEADER_BYTES, MOST_HEADERS_BYTES)
         return super().taropen(name, mode, bounded, **options)

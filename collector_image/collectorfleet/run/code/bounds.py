@@ -1,4 +1,4 @@
-"""How much a tree of code may be: data has volumes."""
+"""Limit the size of a code tree. Data belongs on volumes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Final
 
 from collectorfleet.errors import InvalidOption
 
-MOST_BYTES: Final = 512 * 2**20  # also of what it is unpacked from
+MOST_BYTES: Final = 512 * 2**20  # of the unpacked tree, and of the fetched files
 MOST_FILES: Final = 50_000
 MOST_FOLDER_BYTES: Final = 16 * 2**20
-MOST_INFLATED_BYTES: Final = 2 * MOST_BYTES  # of a git pack, with its trees and deltas
+MOST_INFLATED_BYTES: Final = 2 * MOST_BYTES  # of a git pack, including trees and deltas
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Bounds:
             self._refuse(f"{count:,} objects are more than {most:,}")
 
     def folder(self, size_bytes: int) -> None:
-        """Raise InvalidOption if the list of names of one folder is too large to be read."""
+        """Raise InvalidOption if the list of names in a folder is too large."""
         if size_bytes > MOST_FOLDER_BYTES:
             self._refuse(f"a folder whose names take {size_bytes:,} bytes is more than {MOST_FOLDER_BYTES:,}")
 

@@ -1,4 +1,4 @@
-"""What a file is known by."""
+"""Compute digests of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CHUNK: Final = 2**20
 
 
 def sha256(file: IO[bytes]) -> str:
-    """Of the whole file, in hexadecimal digits."""
+    """Return the SHA-256 of the whole file in hexadecimal digits."""
     file.seek(0)
     digest = hashlib.sha256()
     for chunk in iter(lambda: file.read(_CHUNK), b""):

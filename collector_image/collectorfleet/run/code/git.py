@@ -1,6 +1,6 @@
-"""``spec.code.git``: the tree of one commit, without its history, from a git server that speaks HTTP.
+"""Fetch ``spec.code.git``: the tree of one commit, without its history, from a git server over HTTP.
 
-Each object is known by the digest of its content, so a server cannot answer with another tree than the commit's.
+Git identifies each object by the digest of its content, so a server cannot send another tree than the commit's.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _DAMAGED: Final = (
 _SHA1_DIGITS: Final = 40
 _SHA256_DIGITS: Final = 64
 _REFUSAL: Final = re.compile(rb"[0-9a-f]{4}ERR ([^\n]*)")  # a packet begins with its length
-_ENOUGH: Final = 1000  # bytes of it, and of what a server says of itself
-# No branch is asked for: a repository may have very many of them.
+_ENOUGH: Final = 1000  # bytes that contain a refusal, or the server's capabilities
+# A prefix that no ref has, so the server lists no refs. A repository may have very many refs.
 _NO_REFS: Final = [b"refs/collectorfleet/none"]
 
 
@@ -52,8 +52,9 @@ class _Login:
 
 
 class _GitWeb(Web):
-    """Keeps how answers begin. dulwich tells neither the kind of a repository, nor the server's reason to refuse a
-    commit.
+    """A client that records the first bytes of answers.
+
+    dulwich does not expose the hash format of a repository, or the server's reason for refusing a commit.
     """
 
     def __init__(self, where: str, refused: str, tls: ssl.SSLContext | None) -> None:
@@ -62,7 +63,7 @@ class _GitWeb(Web):
 
     def request(self, method: str, url: str, **options: Any) -> urllib3.BaseHTTPResponse:
         answer = super().request(method, url, **options)
-        # Another answer would be read as that of a folder of files, which knows no commit without all before it.
+        # dulwich would treat another answer as a plain file server, which cannot serve a commit without its history.
         if not answer.headers.get("Content-Type", "").startswith("application/x-git-"):
             answer.close()
             raise InvalidOption(f"{self.where}: the server is not a git server; write the address to clone from")
@@ -79,17 +80,17 @@ class _GitWeb(Web):
         return answer
 
     def digits(self) -> int:
-        """How many a commit has there, by what the server says of itself in its first answer."""
+        """Return the number of digits of a commit, by the capabilities in the server's first answer."""
         return _SHA256_DIGITS if b"object-format=sha256" in self._began[0] else _SHA1_DIGITS
 
     def refusal(self) -> str | None:
-        """What the server says in place of the commit."""
+        """Return the server's error message for the commit, or None."""
         found = _REFUSAL.match(self._began[-1]) if self._began else None
         return found[1].decode(errors="replace") if found else None
 
 
 class _NoHistory:
-    """What dulwich asks for what is here already: nothing."""
+    """A graph walker for dulwich that offers no local commits."""
 
     shallow: frozenset[ObjectID] = frozenset()
     unshallow: frozenset[ObjectID] = frozenset()
@@ -98,26 +99,25 @@ class _NoHistory:
         return None
 
     def ack(self, sha: ObjectID) -> None:
-        """Nothing was offered."""
+        """Do nothing, because no commit was offered."""
 
     def nak(self) -> None:
-        """Nothing was offered."""
+        """Do nothing, because no commit was offered."""
 
     def update_shallow(self, new_shallow: Any, new_unshallow: Any) -> None:
-        """The commit stands alone in any case."""
+        """Do nothing, because the commit is always fetched without its parents."""
 
 
 def put(git: Git, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
-    """Put the commit's tree into ``folder``; ``credentials`` has files of a user's name and password.
+    """Write the commit's tree into ``folder``, and return ``git:`` with the commit.
 
-    ``tls`` says what to trust the server by; by default the system's certificate authorities.
-
-    Returns ``git:`` with the commit. Raises InvalidOption where the tree is not what the manifest says or may not be
-    had, InfrastructureError where it cannot be got now.
+    ``credentials`` is a folder with the files ``username`` and ``password``. ``tls`` is the TLS context, by default
+    with the system's certificate authorities. Raises InvalidOption if the manifest is wrong or access is denied, and
+    InfrastructureError if a retry may help.
     """
     bounds = Bounds(f"spec.code.git {git.repository} at {git.commit}")
     login = _login(git, credentials)
-    # Not in the tree when that is whole, and in a pod nothing else can be written to.
+    # In a pod, only `folder` is writable. The temporary folder is removed before the tree is complete.
     with tempfile.TemporaryDirectory(dir=folder) as objects:
         object_format = SHA1 if len(git.commit) == _SHA1_DIGITS else SHA256
         store = DiskObjectStore.init(objects, object_format=object_format)
@@ -162,7 +162,7 @@ def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds, tls:
     web = _web(git, bounds, tls)
     client = Urllib3HttpGitClient(
         git.repository,
-        # Of a pool it asks for `request` and `headers` alone, and it sends the password to no other server.
+        # dulwich uses only `request` and `headers` of a pool. It sends the password to no other server.
         pool_manager=cast("Any", web),
         username=login.username,
         password=login.password,
@@ -224,9 +224,9 @@ def _tree(git: Git, store: DiskObjectStore, bounds: Bounds) -> ObjectID:
 
 
 def _entries(tree: ObjectID, store: DiskObjectStore, bounds: Bounds) -> Iterator[TreeEntry]:
-    """Yield what the tree has but folders, which are counted.
+    """Yield the files and links of the tree. Folders are only counted.
 
-    A few trees that name each other many times have more folders than there are atoms.
+    The count is needed, because a few trees that contain each other many times can expand to endless folders.
     """
     waiting = [TreeEntry(b"", stat.S_IFDIR, tree)]
     while waiting:
@@ -246,7 +246,7 @@ def _entries(tree: ObjectID, store: DiskObjectStore, bounds: Bounds) -> Iterator
 
 def _write(tree: ObjectID, store: DiskObjectStore, folder: Path, bounds: Bounds) -> None:
     members = MemberFolder(folder)
-    for entry in list(_entries(tree, store, bounds)):  # all are counted before one is written
+    for entry in list(_entries(tree, store, bounds)):  # count all entries before writing the first
         name, mode = entry.path.decode(errors="surrogateescape"), entry.mode
         if S_ISGITLINK(mode):
             raise InvalidOption(

@@ -1,6 +1,6 @@
-"""Puts the members of an archive into a folder, and nowhere else, whatever their names, types and links say.
+"""Write the members of an archive into a folder. Names, types and links of members cannot lead out of the folder.
 
-Python's own filter for tars is missing before Python 3.11.4, and there is none for zips.
+Python's filter for tars is missing before Python 3.11.4, and Python has no filter for zips.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from enum import Enum
 from pathlib import Path
 from typing import IO, Final
 
-_LONGEST_NAME_BYTES: Final = 255  # what file systems take
+_LONGEST_NAME_BYTES: Final = 255  # limit of file systems
 _LONGEST_PATH_BYTES: Final = 1024
 
 
 class BadMember(ValueError):
-    """A member that cannot be put into the folder; says its name and why."""
+    """A member cannot be written into the folder. The message has its name and the reason."""
 
 
 class Kind(Enum):
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Member:
-    """``target`` is that of a link: for a hard link, the name of another member."""
+    """A member of an archive. ``target`` is the target of a link. For a hard link it is the name of another member."""
 
     name: str
     kind: Kind
@@ -39,7 +39,7 @@ class Member:
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """Return the folders of a member and its own name; nothing for the folder that is unpacked. Raises BadMember."""
+    """Return the parts of a member's path, or an empty tuple for the root of the archive. Raises BadMember."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if ".." in parts:
         raise BadMember(f"{name!r} leads out of its folder")
@@ -55,13 +55,13 @@ def parts_of(name: str) -> tuple[str, ...]:
 
 
 class MemberFolder:
-    """The folder at ``path``, which exists."""
+    """The folder at ``path`` that an archive is unpacked into. The folder exists."""
 
     def __init__(self, path: Path) -> None:
         self._root = path.resolve(strict=True)
 
     def put(self, member: Member, content: IO[bytes] | None = None) -> None:
-        """Make the member; a file or link of that name is replaced. Raises BadMember or OSError."""
+        """Write the member. It replaces a file or link of the same name. Raises BadMember or OSError."""
         parts = parts_of(member.name)
         if not parts:
             return
@@ -93,7 +93,7 @@ class MemberFolder:
                 raise BadMember(f"{member.name!r} is a {member.kind.value}")
 
     def place_of(self, name: str) -> Path | None:
-        """Return where a member is; None where there is none. Raises BadMember."""
+        """Return the path of a member in the folder, or None if it does not exist. Raises BadMember."""
         parts = parts_of(name)
         place = self._root
         for part in parts[:-1]:
@@ -111,7 +111,7 @@ class MemberFolder:
         return place
 
     def _enter(self, place: Path, name: str) -> Path:
-        """The folder at ``place``, which is made if there is none, by its path without links."""
+        """Return the path of the folder at ``place``, with links resolved. Make the folder if it does not exist."""
         if not place.is_symlink():
             if place.exists() and not place.is_dir():
                 raise BadMember(f"{name!r} needs a folder where there is a file")
@@ -131,7 +131,7 @@ class MemberFolder:
     def _target(self, member: Member, parent: Path) -> str:
         parts = [part for part in member.target.split("/") if part not in ("", ".")]
         up = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
-        # Only at the beginning: what `..` leads to after a name depends on what that name is then.
+        # `..` is allowed only at the beginning: after a name, its meaning depends on whether the name is a link.
         leads_out = up > len(parent.relative_to(self._root).parts) or ".." in parts[up:]
         if not member.target or member.target.startswith("/") or "\0" in member.target or leads_out:
             raise BadMember(f"{member.name!r} is a link out of its folder, to {member.target!r}")

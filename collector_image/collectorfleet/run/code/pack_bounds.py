@@ -1,6 +1,6 @@
-"""Counts the objects of a git pack, and how large each is, without unpacking any of them into memory.
+"""Count the objects of a git pack and their sizes, without unpacking a whole object into memory.
 
-dulwich unpacks each object as a whole. A pack of some megabytes can have an object of many gigabytes.
+dulwich unpacks each object into memory. A pack of some megabytes can contain an object of many gigabytes.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import BinaryIO, Final
 
 from collectorfleet.run.code.bounds import MOST_FILES, Bounds
 
-# A commit, its files, and the folders of a deep tree.
+# Enough for a commit, its files, and the folders of a deep tree.
 MOST_OBJECTS: Final = 4 * MOST_FILES
 _HEADER_BYTES: Final = 12
 _COUNT_AT: Final = 8
 _OFFSET_DELTA: Final = 6
 _REFERENCE_DELTA: Final = 7
 _READ_BYTES: Final = 64 * 2**10
-_SIZES_BYTES: Final = 20  # of the base and of the object, at the beginning of a delta
+_SIZES_BYTES: Final = 20  # enough for the sizes of base and object at the beginning of a delta
 
 
 class BadPack(ValueError):
@@ -25,9 +25,10 @@ class BadPack(ValueError):
 
 
 def check_pack(pack: BinaryIO, digest_bytes: int, bounds: Bounds) -> None:
-    """Count the objects of ``pack``, whose end stays its position; a digest has ``digest_bytes``.
+    """Check the objects of ``pack`` against ``bounds``, and leave the position at its end.
 
-    Raises InvalidOption for too many objects or bytes, BadPack for a pack that cannot be read.
+    ``digest_bytes`` is the length of a digest. Raises InvalidOption for too many objects or bytes, BadPack for a
+    damaged pack.
     """
     pack.seek(0)
     header = pack.read(_HEADER_BYTES)
@@ -42,7 +43,7 @@ def check_pack(pack: BinaryIO, digest_bytes: int, bounds: Bounds) -> None:
 
 
 class _Reader:
-    """Reads ``pack`` from its position on."""
+    """A reader of ``pack`` from its current position."""
 
     def __init__(self, pack: BinaryIO) -> None:
         self._pack = pack
@@ -56,7 +57,7 @@ class _Reader:
         elif kind == _REFERENCE_DELTA:
             for _ in range(digest_bytes):
                 self._byte()
-        # Before it is unpacked: it may be the one that is too large.
+        # Count the object before unpacking it, because it may be too large.
         bounds.inflate(size_bytes)
         begin = self._skip_content(size_bytes)
         if kind in (_OFFSET_DELTA, _REFERENCE_DELTA):
@@ -75,7 +76,7 @@ class _Reader:
         return kind, size
 
     def _skip_content(self, size_bytes: int) -> bytes:
-        """Read behind the compressed content, and return its first bytes."""
+        """Skip the compressed content, and return its first uncompressed bytes."""
         stream, begin, found = zlib.decompressobj(), b"", 0
         while not stream.eof:
             data = stream.unconsumed_tail or self._some()
@@ -100,7 +101,7 @@ class _Reader:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of variable length, and where the next one begins."""
+    """Return the number of variable length at ``at``, and the index after it. Raises BadPack."""
     found = shift = 0
     while at < len(data):
         found |= (data[at] & 0x7F) << shift

@@ -1,4 +1,4 @@
-"""Proxies of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in upper or lower case."""
+"""Read proxies from the variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in upper or lower case."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SUPPORTED: Final = "set a proxy that begins with http:// or https://, or add th
 
 
 def proxy_of(url: str, where: str) -> Url | None:
-    """Return the proxy that the environment has for ``url``, as curl reads it; None if it has none.
+    """Return the proxy for ``url`` from the environment, by curl's rules, or None for a direct connection.
 
-    ``where`` begins the sentence of an error. Raises InvalidOption for an address that is no HTTP proxy, and
-    LocationParseError for a ``url`` that has no host or no valid port.
+    An error message begins with ``where``. Raises InvalidOption if the proxy is not an HTTP proxy, and
+    LocationParseError if ``url`` has no host or no valid port.
     """
     server, proxies = parse_url(url), urllib.request.getproxies()
     scheme = server.scheme if server.scheme in proxies else "all"
@@ -34,12 +34,12 @@ def proxy_of(url: str, where: str) -> Url | None:
 
 
 def address_of(proxy: Url) -> str:
-    """Return the address without user and password."""
+    """Return the proxy's address without user and password."""
     return Url(proxy.scheme, None, proxy.host, proxy.port).url
 
 
 def login_of(proxy: Url) -> str | None:
-    """Return ``user:password`` of the address; None if it has no user."""
+    """Return ``user:password`` of the proxy's address, or None if the address has no user."""
     if not proxy.auth:
         return None
     user, _, password = proxy.auth.partition(":")
@@ -50,7 +50,7 @@ def _parsed(proxy: str, variable: str) -> Url:
     try:
         found = parse_url(proxy if "://" in proxy else f"http://{proxy}")
     except LocationParseError:
-        # The cause is left out: it quotes the password.
+        # The message leaves out the cause, which quotes the password.
         raise InvalidOption(f"{variable} is not the address of a proxy; {_SUPPORTED}") from None
     if found.scheme not in _SCHEMES or not found.host:
         address = f"{found.scheme}://{found.host or ''}"
@@ -59,13 +59,13 @@ def _parsed(proxy: str, variable: str) -> Url:
 
 
 def _variable(name: str) -> str:
-    """Return the variable as the environment has it. The lower case wins, as in ``getproxies``."""
+    """Return the variable's spelling in the environment. Lower case takes precedence, as in ``getproxies``."""
     found = [one for one in os.environ if one.lower() == name]
     return name if name in found or not found else found[0]
 
 
 def _is_bypassed(host: str, port: int) -> bool:
-    """Whether NO_PROXY has the server. Python itself compares names, and knows neither networks nor ``*.lab``."""
+    """Return whether NO_PROXY matches the server. Python's own check lacks networks and patterns such as ``*.lab``."""
     if urllib.request.proxy_bypass(f"{host}:{port}"):
         return True
     words = [word.strip().lower() for word in urllib.request.getproxies_environment().get("no", "").split(",")]
@@ -75,7 +75,7 @@ def _is_bypassed(host: str, port: int) -> bool:
 
 
 def _has_address(network: str, host: str) -> bool:
-    """Whether ``host`` is an address in a network such as 10.0.0.0/8."""
+    """Return whether ``host`` is an address in a network such as 10.0.0.0/8."""
     with suppress(ValueError):
         return ip_address(host) in ip_network(network, strict=False)
     return False

@@ -1,4 +1,4 @@
-"""A registry's HTTP API, as the OCI distribution specification has it: one manifest and its blobs."""
+"""Read a manifest and its blobs from a registry, by the OCI distribution specification."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DOCKER_HUB: Final = "docker.io"
 
 @dataclass(frozen=True)
 class Reference:
-    """``host/repository@digest``."""
+    """A reference to an artifact, ``host/repository@digest``."""
 
     host: str
     repository: str
@@ -49,14 +49,14 @@ class Reference:
 
     @property
     def url(self) -> str:
-        """Where its API begins. Only what never leaves this machine goes without TLS."""
+        """The base URL of the repository's API. Only a registry on this machine is used without TLS."""
         host = f"registry-1.{_DOCKER_HUB}" if self.host == _DOCKER_HUB else self.host
         scheme = "http" if _is_loopback(f"http://{host}") else "https"
         return f"{scheme}://{host}/v2/{self.repository}"
 
 
 class Registry:
-    """Reads one repository, as ``user`` of the Secret ``secret`` or as nobody."""
+    """A client of one repository, with the credentials ``user`` of the Secret ``secret``, or anonymous."""
 
     def __init__(
         self, reference: Reference, where: str, user: Login | None, secret: str | None, tls: ssl.SSLContext | None
@@ -90,7 +90,7 @@ class Registry:
         self._web.download(f"{self._reference.url}/blobs/{digest}", file, bounds, self._authorization)
 
     def _authorize(self, refusal: BaseHTTPResponse) -> dict[str, str]:
-        """Headers that say who we are, by what the registry asks for."""
+        """Return the authorization headers that the registry requests in its ``refusal``."""
         asked = refusal.headers.get("WWW-Authenticate", "")
         scheme = asked.partition(" ")[0].lower()
         basic = _basic(self._user) if self._user else {}
@@ -107,7 +107,7 @@ class Registry:
             token = json.loads(answer.data)
             return {"authorization": f"Bearer {token.get('token') or token['access_token']}"}
         except (ValueError, KeyError, AttributeError):
-            # The cause is left out: it could quote a token.
+            # The message leaves out the cause, which could quote a token.
             raise InvalidOption(
                 f"{self._web.where}: the token server {realm} gave no token that could be read"
             ) from None

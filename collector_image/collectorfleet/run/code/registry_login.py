@@ -1,4 +1,4 @@
-"""Who we are to a registry, by a Secret of type ``kubernetes.io/dockerconfigjson``."""
+"""Read the credentials for a registry from a Secret of type ``kubernetes.io/dockerconfigjson``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Login:
 
 
 def login(credentials: Path, secret: str, reference: Reference) -> Login:
-    """What the files of a Secret have for a registry. Raises InvalidOption if that is nothing."""
+    """Return the credentials for a registry from the files of a Secret. Raises InvalidOption if there are none."""
     where = f"spec.code.artifact.credentialsSecret: Secret {secret}"
     try:
         entries: dict[str, dict[str, Any]] = json.loads((credentials / _FILE).read_text())["auths"]
@@ -35,7 +35,7 @@ def login(credentials: Path, secret: str, reference: Reference) -> Login:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InvalidOption):
             raise
-        # The cause is left out: it could quote the password.
+        # The message leaves out the cause, which could quote the password.
         raise InvalidOption(
             f"{where} is not a Secret of type kubernetes.io/dockerconfigjson with username and password; make "
             "one by `kubectl create secret docker-registry`"
@@ -43,7 +43,7 @@ def login(credentials: Path, secret: str, reference: Reference) -> Login:
 
 
 def _nearest(entries: dict[str, dict[str, Any]], reference: Reference) -> dict[str, Any] | None:
-    """The entry of the registry, or of the longest path in it, as the kubelet takes them."""
+    """Return the entry with the longest path that matches the reference, as the kubelet does, or None."""
     address = f"{reference.host}/{reference.repository}/"
     matching = [key for key in entries if address.startswith(f"{_plain(key)}/")]
     return entries[max(matching, key=len)] if matching else None

@@ -1,4 +1,4 @@
-"""Certificate authorities that servers of code are trusted by: those of the system, and those that the spec names."""
+"""Build a TLS context that trusts the system's certificate authorities and the authority in the spec."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _FIELD: Final = "spec.code.certificateAuthority"
 def trusting(authority: CertificateAuthority, pem: bytes | None) -> ssl.SSLContext:
     """Return a context that trusts the certificates in ``pem`` in addition to the system's.
 
-    ``pem`` is the content of the key that ``authority`` names, or None if there is no such key. Raises InvalidOption
-    if there is none, or no certificate in it.
+    ``pem`` is the content of the key that ``authority`` names, or None if the key is missing. Raises InvalidOption
+    if the key is missing or contains no certificate.
     """
     if pem is None:
         raise InvalidOption(f"{_FIELD}: {authority.source} has no {authority.key}; name the key")
     context = create_urllib3_context()
     context.load_default_certs()
-    # An issuing authority is enough, as it is from Python 3.13 on: many labs hand out no root.
+    # Trust an intermediate authority without its root, as Python 3.13 does. Many labs distribute no root.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
-        # Only comments between certificates may have other characters.
+        # Only comments between certificates may have non-ASCII characters.
         context.load_verify_locations(cadata=pem.decode("ascii", errors="ignore"))
     except (ssl.SSLError, ValueError) as error:
         raise InvalidOption(

@@ -1,4 +1,4 @@
-"""A tree of code from wherever ``spec.code`` has it."""
+"""Write the code tree of ``spec.code`` into a folder, from any source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collectorfleet_api.v1alpha1 import Archive, Artifact, Code, Git
 
 @dataclass(frozen=True)
 class Mounts:
-    """Where a pod has what the cluster keeps for the code: the keys of ConfigMaps and Secrets as files."""
+    """The folders in which a pod mounts ConfigMaps and Secrets for the code."""
 
     archives: Path
     credentials: Path
@@ -22,11 +22,11 @@ class Mounts:
 
 
 def put(code: Code, mounts: Mounts | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
-    """Put the tree of ``code`` into ``folder``, and return its digest.
+    """Write the tree of ``code`` into ``folder``, and return its digest.
 
-    Without a cluster there are no ``mounts``, and ``tls`` says what to trust servers by. Default: the certificate
-    authorities of the system. Raises InvalidOption where it is not what the manifest says, InfrastructureError where it
-    cannot be got now.
+    Without a cluster ``mounts`` is None, and ``tls`` is the TLS context, by default with the system's certificate
+    authorities. Raises InvalidOption if the manifest is wrong or access is denied, and InfrastructureError if a retry
+    may help.
     """
     secret = code.credentials_secret
     if secret is not None and mounts is None:

@@ -1,4 +1,4 @@
-"""A file that is a tar or a zip, unpacked below a folder and nowhere else."""
+"""Unpack a tar or a zip into a folder, without any file outside the folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from collectorfleet.run.code.bounded_reads import BoundedTar, of_zip
 from collectorfleet.run.code.bounds import Bounds
 from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder, parts_of
 
-# A file's own header, and the end of a zip without files. A zip in a tar has its own, too, but not at the beginning.
+# The header of a file, and the end record of an empty zip. A zip inside a tar has these bytes later in the file.
 _ZIP_BEGINS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _DAMAGED: Final = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
@@ -34,15 +34,15 @@ _TAR_KINDS: Final = {
     tarfile.LNKTYPE: Kind.HARD_LINK,
 }
 
-# Told the names of all members before any is written; returns those that are not to be written.
+# Called with the names of all members before the first is written. Returns the names to skip.
 Before = Callable[[Sequence[str], MemberFolder], frozenset[str]]
 
 
 def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | None = None) -> None:
-    """Unpack a tar, compressed or not, or a zip; which one, its beginning says.
+    """Unpack a zip, or a tar with or without compression. The first bytes of the file decide the format.
 
-    Raises InvalidOption if the file is neither, is damaged or encrypted, exceeds the bounds, or has a member that leads
-    out of the folder. Raises OSError if the folder cannot be written to.
+    Raises InvalidOption if the file has another format, is damaged or encrypted, or exceeds the bounds. Raises
+    InvalidOption also if a member leads out of the folder. Raises OSError if the folder cannot be written to.
     """
     file.seek(0)
     is_zip = file.read(4) in _ZIP_BEGINS
@@ -51,7 +51,7 @@ def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | No
         try:
             (_unzip if is_zip else _untar)(file, MemberFolder(folder), bounds, before)
         except tarfile.ReadError:
-            # A zip with something before it, such as the first line of a zipapp.
+            # A zip may have other bytes before it, such as the first line of a zipapp.
             if is_zip or not zipfile.is_zipfile(file):
                 raise
             _unzip(file, MemberFolder(folder), bounds, before)
@@ -61,7 +61,7 @@ def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | No
         cause = str(error) if isinstance(error, BadMember) else describe(error)
         raise InvalidOption(f"{bounds.where}: the archive cannot be unpacked: {cause}") from error
     except OSError as error:
-        # Python's readers of compressed files raise it without a number where the content is damaged.
+        # If the content is damaged, Python's readers of compressed files raise OSError without a number.
         if error.errno not in (None, errno.EINVAL, errno.ENAMETOOLONG, errno.EILSEQ):
             raise
         raise InvalidOption(f"{bounds.where}: the archive cannot be unpacked: {describe(error)}") from error
@@ -85,7 +85,7 @@ def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before
 
 
 def _read_to_end(tree: BoundedTar) -> None:
-    """Behind the last member are padding and, of a compressed tar, the checksum of all of it."""
+    """Read the padding after the last member, so that the checksum of a compressed tar is verified."""
     size_bytes = 0
     while padding := tree.fileobj.read(2**20):
         size_bytes += len(padding)
@@ -118,7 +118,7 @@ def _unzip(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before
 def _of_zip(one: zipfile.ZipInfo, tree: zipfile.ZipFile) -> Member:
     if one.flag_bits & _ENCRYPTED:
         raise BadMember(f"{one.filename!r} is encrypted; pack it without a password")
-    mode = one.external_attr >> 16  # none in zips of Windows
+    mode = one.external_attr >> 16  # 0 in zips from Windows
     if one.is_dir() or stat.S_ISDIR(mode):
         return Member(one.filename, Kind.FOLDER)
     if stat.S_ISLNK(mode):
@@ -138,7 +138,7 @@ def _check(members: Sequence[Member], folder: MemberFolder, before: Before | Non
 
 
 def remove(path: Path) -> None:
-    """Take away a file, or a folder with all that is in it, if it is there."""
+    """Remove a file, or a folder with its content, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -146,6 +146,6 @@ def remove(path: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Take away what an earlier try left in ``folder``, which stays: it may be a mount."""
+    """Remove the content of ``folder``, but not the folder itself, which may be a mount."""
     for path in folder.iterdir():
         remove(path)

@@ -1,6 +1,6 @@
-"""HTTP as all fetching of code needs it: patient with networks, and plain about what a server refuses.
+"""Make HTTP requests that fetch code: retry temporary failures, and report clearly if a server refuses.
 
-What may pass is tried again here, for a quarter of a minute, and by Kubernetes after that.
+Temporary failures are retried here for about 15 s. After that, Kubernetes retries.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from collectorfleet.run.code.proxies import address_of, login_of, proxy_of
 
 _SILENT_SECONDS: Final = 30  # without a byte
 _TRIES_AGAIN: Final = 4
-_BACKOFF_SECONDS: Final = 1  # doubled each time
+_BACKOFF_SECONDS: Final = 1  # doubled with each retry
 _CHUNK: Final = 2**20
 _REFUSED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _PASSES: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 _USER_ERRORS: Final = range(400, 500)
-# OpenSSL's codes: a self-signed certificate, or an issuer that we do not have.
+# OpenSSL's codes for a self-signed certificate and for an unknown issuer.
 _UNKNOWN_AUTHORITY: Final = (2, 18, 19, 20, 21)
 
 
 class Web:
-    """Asks one server, and those that it sends us on to, which see no credentials of ours.
+    """A client of one server. It follows redirects, and sends no credentials to other servers.
 
-    Requests go through the proxies of the environment.
+    Requests use the proxies of the environment.
 
     Args:
-        where: what is fetched; begins every sentence.
-        refused: what to do where the server refuses us.
-        headers: go with every request.
-        tls: what to trust servers by. Default: the certificate authorities of the system.
+        where: the source of the code; each message begins with it.
+        refused: the remedy in the message if the server refuses access.
+        headers: default headers, for :meth:`download` and dulwich. :meth:`request` does not add them.
+        tls: the TLS context. Default: trust the certificate authorities of the system.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class Web:
     def request(
         self, method: str, url: str, *, taken: Collection[int] = (), **options: Any
     ) -> urllib3.BaseHTTPResponse:
-        """The server's answer, of status 200 or one of those ``taken``; ``options`` are urllib3's.
+        """Return the server's answer with status 200 or a status in ``taken``. ``options`` are options of urllib3.
 
-        Raises InvalidOption where it would answer the same again, InfrastructureError otherwise.
+        Raises InvalidOption if a retry would get the same answer, and InfrastructureError for other failures.
         """
         try:
             answer = self._pools.of(url).request(method, url, **options)
@@ -76,10 +76,10 @@ class Web:
         raise InfrastructureError(sentence)
 
     def download(self, url: str, file: IO[bytes], bounds: Bounds, headers: Mapping[str, str] | None = None) -> None:
-        """Write what is at ``url`` into ``file``. Raises as ``request`` does, and InvalidOption beyond the bounds."""
+        """Download ``url`` into ``file``. Raises as ``request`` does, and InvalidOption if the bounds are exceeded."""
         answer = self.request("GET", url, headers={**self.headers, **(headers or {})}, preload_content=False)
         try:
-            # What the server may say of an encoding is about the file, whose bytes are asked for.
+            # A Content-Encoding describes the file, so its bytes are written undecoded.
             for chunk in answer.stream(_CHUNK, decode_content=False):
                 bounds.fetch(len(chunk))
                 file.write(chunk)
@@ -89,7 +89,7 @@ class Web:
             answer.close()
 
     def failure(self, error: HTTPError) -> CollectorFleetError:
-        """Return what an error of the network or of TLS is for a run."""
+        """Return the error of this package for an error of the network or of TLS."""
         cause = error.reason if isinstance(error, MaxRetryError) and error.reason else error
         proxy = getattr(error.pool, "proxy", None) if isinstance(error, PoolError) else None
         through = f" through the proxy {address_of(proxy)}" if proxy is not None else ""
@@ -106,7 +106,7 @@ class Web:
 
 
 class _Pools:
-    """Connections by the proxy that they go through. Redirects may lead to a server with another proxy, or none."""
+    """The connection pools by proxy. A redirect may lead to a server with another proxy or without a proxy."""
 
     def __init__(self, where: str, tls: ssl.SSLContext | None) -> None:
         self._where = where
@@ -115,7 +115,7 @@ class _Pools:
             "retries": urllib3.Retry(
                 total=_TRIES_AGAIN,
                 backoff_factor=_BACKOFF_SECONDS,
-                # What we post asks for data, and changes none.
+                # Retry POST, too: this package's POST requests only read data.
                 allowed_methods=None,
                 status_forcelist=[status for status in HTTPStatus if status >= HTTPStatus.INTERNAL_SERVER_ERROR],
                 raise_on_status=False,
@@ -126,7 +126,7 @@ class _Pools:
         self._by_proxy: dict[Url | None, urllib3.PoolManager] = {}
 
     def of(self, url: str) -> urllib3.PoolManager:
-        """Return the connections for ``url``. Raises as ``proxy_of`` does."""
+        """Return the connection pool for ``url``. Raises as ``proxy_of`` does."""
         proxy = proxy_of(url, self._where)
         if proxy not in self._by_proxy:
             self._by_proxy[proxy] = self._direct() if proxy is None else self._through(proxy)
@@ -142,7 +142,7 @@ class _Pools:
 
 
 class _Redirected(urllib3.PoolManager):
-    """Hands a request on to the connections for its address. urllib3 keeps those of the first address."""
+    """A pool that passes each request to the pool for its URL. urllib3 keeps the first URL's pool after a redirect."""
 
     def __init__(self, pools: _Pools, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -154,7 +154,7 @@ class _Redirected(urllib3.PoolManager):
         right = self._pools.of(url)
         if right is not self:
             return right.urlopen(method, url, redirect=redirect, **options)
-        # A proxied request has one, which is wrong after a redirect.
+        # A proxied request has a Host header, which is wrong after a redirect.
         headers = urllib3.HTTPHeaderDict(options.pop("headers", None) or {})
         headers.discard("Host")
         return super().urlopen(method, url, redirect=redirect, headers=headers, **options)
@@ -169,7 +169,7 @@ class _Proxied(_Redirected, urllib3.ProxyManager):
 
 
 def _certificate_error(error: BaseException) -> ssl.SSLCertVerificationError | None:
-    """Return what was wrong with a certificate, which urllib3 wraps up to three times."""
+    """Return the certificate error inside ``error``, which urllib3 wraps up to three times, or None."""
     inner: object = error
     while isinstance(inner, BaseException):
         if isinstance(inner, ssl.SSLCertVerificationError):
