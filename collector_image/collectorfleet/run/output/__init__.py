@@ -1,1 +1,1 @@
-"""Where batches go that nobody trains on: one format a file, behind one interface. On the driver's main thread."""
+"""Write batches to disk in a fleet that only collects. Each format has a module. Use it on the driver's main thread."""

@@ -1,8 +1,8 @@
-"""A run's output on disk: parts that are whole, and a manifest that lists them.
+"""Manage the output of a run on disk: complete parts, and a manifest that lists them.
 
-A part is a folder that is staged and published, and only then listed: what the manifest lists is complete, whenever the
-driver was killed. A restarted driver of the same run goes on behind it. A driver that lost its fleet can change none of
-this: see :mod:`collectorfleet.run.fenced_folder`.
+A part is a folder. It is staged, then published, and then listed in the manifest. So listed parts are complete, even
+after a kill of the driver. A restarted driver of the same run continues after the last listed part. A driver that lost
+its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_folder`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MANIFEST: Final = "manifest.json"
 
 
 class OutputFolder:
-    """The folder at ``path`` and its ``manifest``: those of one run, in one format. One thread.
+    """The output folder of one run in one format, with its ``manifest``. Use it in one thread.
 
-    Its parts are called ``part-000000``, ``part-000001`` and so on, with the name ``part``.
+    The names of its parts begin with the argument ``part``: ``shard-000000``, ``shard-000001`` and so on.
     """
 
     def __init__(self, path: str, part: str, empty: Mapping[str, Any]) -> None:
-        """Make the folder with the ``empty`` manifest, or take up what is in it.
+        """Make the folder with the ``empty`` manifest, or continue the output in it.
 
         Raises UserCodeError if the folder cannot be written to, has output of another run or format than ``empty``
         names, or has any other content. Raises FolderTakenOver if another driver takes it at this moment.
@@ -42,16 +42,16 @@ class OutputFolder:
         self._files = FencedFolder(self.path)
         with self.writing():
             self.path.mkdir(parents=True, exist_ok=True)
-            self._found(empty)  # before it is taken: it may be another run's
+            self._found(empty)  # check before taking the folder, which may belong to another run
             self._files.take()
             with self._files.watched():
                 self.manifest = self._found(empty) or dict(empty)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Turn errors of the disk inside the ``with`` block into UserCodeError: the user chose the place.
+        """Turn errors of the disk inside the ``with`` block into UserCodeError, because the user chose the path.
 
-        A volume that is full or fails is an InfrastructureError: another try may find it mended.
+        If the volume is full or fails, raise InfrastructureError instead, because a retry may help.
         """
         try:
             yield
@@ -73,19 +73,19 @@ class OutputFolder:
 
     @contextmanager
     def new_part(self, name: str) -> Iterator[Path]:
-        """Yields where to write the part; it has its name, and is on disk, afterwards.
+        """Yield a path to write the part to. At the end of the block, it is synced to disk and published as ``name``.
 
-        Raises FolderTakenOver or OSError; nothing is left of the part then.
+        Raises FolderTakenOver or OSError. After an error, the part is removed.
         """
         with self._files.publishing(name) as unfinished:
             yield unfinished
 
     def save_manifest(self) -> None:
-        """Raises FolderTakenOver or OSError."""
+        """Write the manifest to disk. Raises FolderTakenOver or OSError."""
         self._files.put(MANIFEST, self.manifest)
 
     def remove_part(self, name: str) -> None:
-        """Remove a part that the manifest does not list. Where that fails it takes room, and harms nobody."""
+        """Remove an unlisted part. Only log an OSError, because a leftover part only takes space."""
         try:
             self._files.remove(name)
         except OSError as error:
@@ -94,7 +94,7 @@ class OutputFolder:
     def remove_unlisted(self, listed: Collection[str]) -> None:
         """Remove the parts that the manifest does not list.
 
-        They are what an earlier driver had just written, or was about to remove, when it was killed.
+        An earlier driver had just written these parts, or was about to remove them, when it was killed.
         """
         for one in list(self.path.iterdir()):
             if re.fullmatch(rf"{self._part}-\d{{6,}}", one.name) and one.is_dir() and one.name not in listed:
@@ -102,7 +102,7 @@ class OutputFolder:
 
     def _found(self, empty: Mapping[str, Any]) -> dict[str, Any] | None:
         file = self.path / MANIFEST
-        # Looked at first: another driver may begin here at this moment, and publishes that file before anything else.
+        # This check comes first, because another driver may start now, and the manifest is the first file it publishes.
         is_used = holds_anything(self.path)
         if not file.exists():
             if is_used:
@@ -120,7 +120,7 @@ class OutputFolder:
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """None for what is no object in JSON."""
+    """Return the JSON object in ``file``, or None for other content."""
     try:
         found = json.loads(file.read_text())
     except ValueError:

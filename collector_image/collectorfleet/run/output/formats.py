@@ -1,4 +1,4 @@
-"""Which writer writes what a manifest's ``output`` asks for."""
+"""Choose the writer for a manifest's ``output``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collectorfleet_api.v1alpha1 import Output
 
 
 def open_writer(output: Output, *, fleet: str, run_id: str) -> OutputWriter:
-    """Raises UserCodeError where the folder, or the user's replay buffer, cannot be used."""
+    """Return the writer for ``output``. Raises UserCodeError if the folder or the user's buffer cannot be used."""
     if output.replay_buffer is None:
         return RolloutWriter(output.path, fleet=fleet, run_id=run_id)
     buffer = build("output.replayBuffer", output.replay_buffer)

@@ -1,4 +1,4 @@
-"""What a run writes its batches with, whatever their format on disk."""
+"""Define the interface of all output formats."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collectorfleet.run.position import Position
 
 
 class OutputWriter(Protocol):
-    """Takes batches in the order in which they come. One thread."""
+    """A writer of batches, in the order of delivery. Use it in one thread."""
 
     @property
     def position(self) -> Position:
-        """Where a driver of this run goes on: behind what is on disk."""
+        """The position where the next driver of this run continues: after the frames on disk."""
 
     @property
     def summary(self) -> str:
-        """What there is, as a sentence."""
+        """The written output, as a sentence."""
 
     def write(self, batch: TensorDictBase) -> None:
-        """Take a batch; blocks now and then, while it and those before it go to disk.
+        """Take a batch. Some calls block while this batch and earlier batches are written to disk.
 
-        Raises UserCodeError if code of the user refuses it, InfrastructureError if the volume is full or fails, and
-        FolderTakenOver if another driver has the folder.
+        Raises UserCodeError if user code raises or the folder cannot be written to. Raises InfrastructureError if the
+        volume is full or fails, and FolderTakenOver if another driver has taken over the folder.
         """
 
     def flush(self) -> None:
-        """Put everything taken so far on disk. Raises as :meth:`write` does."""
+        """Write all batches taken so far to disk. Raises as :meth:`write` does."""

@@ -1,12 +1,12 @@
-"""Batches in a replay buffer of the user's, and the buffer on disk.
+"""Write batches to a replay buffer of the user, and dump the buffer to disk.
 
 ::
 
     /data/replay/
       manifest.json        {"format": "ReplayBuffer", "dump": "dump-000003", "frames": ..., "run": ...}
-      dump-000003/         ReplayBuffer.loads(...) of a buffer that was built alike
+      dump-000003/         for ReplayBuffer.loads(...) of a buffer that is built in the same way
 
-There is one dump; the one before is removed once the manifest names the new one.
+The folder keeps one dump. The previous dump is removed once the manifest names the new dump.
 """
 
 from __future__ import annotations
@@ -25,17 +25,22 @@ from collectorfleet.errors import UserCodeError
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
 
-# A buffer is dumped as a whole, so not after every batch; what came since is lost with its driver, and said to be.
+# A dump contains the whole buffer, so it is not made after each batch. A lost driver loses the frames since the last
+# dump, and the status counts them as lost.
 DUMP_SECONDS: Final = 60.0
 
 
 class ReplayWriter:
-    """Extends ``buffer`` with frames, ``[frames]``, and dumps it into ``path``. An
-    :class:`~collectorfleet.run.output.interface.OutputWriter`."""
+    """An :class:`~collectorfleet.run.output.interface.OutputWriter` that extends ``buffer`` with frames, ``[frames]``,
+    and dumps the buffer into ``path``.
+    """
 
     def __init__(self, path: str, buffer: Any, *, fleet: str, run_id: str, dump_seconds: float = DUMP_SECONDS) -> None:
-        """Raises UserCodeError where the folder cannot be used, holds another run's buffer, or its dump is not one of
-        ``buffer``."""
+        """Load the last dump into ``buffer``, if there is one.
+
+        Raises UserCodeError if the folder cannot be used, has output of another run, or its dump does not fit
+        ``buffer``.
+        """
         self.buffer = buffer
         self._dump_seconds = dump_seconds
         self._dumped_at = time.monotonic()
@@ -49,21 +54,25 @@ class ReplayWriter:
 
     @property
     def frames(self) -> int:
-        """Frames that were put into the buffer, those of an earlier driver of this run too."""
+        """The number of frames written to the buffer, including frames of earlier drivers of this run."""
         return int(self._manifest["frames"])
 
     @property
     def position(self) -> Position:
-        """Where a driver of this run goes on: behind the dump."""
+        """The position where the next driver of this run continues: after the frames in the dump."""
         return Position(self.frames, int(self._manifest["batches"]), int(self._manifest["weightsVersion"]))
 
     @property
     def summary(self) -> str:
-        """What there is, as a sentence."""
+        """The written output, as a sentence."""
         return f"{self.frames} frames went into the replay buffer that is in {self._folder.path}"
 
     def write(self, batch: TensorDictBase) -> None:
-        """Take a batch; blocks while the buffer goes to disk, now and then. Raises UserCodeError if either refuses."""
+        """Extend the buffer with a batch. Every ``dump_seconds``, the call also blocks for a dump.
+
+        Raises UserCodeError if the buffer raises or the folder cannot be written to, and InfrastructureError if the
+        volume is full or fails.
+        """
         mask = batch.get(MASK_KEY, None)
         frames = batch.reshape(-1) if mask is None else batch[mask]
         try:
@@ -78,7 +87,7 @@ class ReplayWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Put the buffer on disk and into the manifest. Raises UserCodeError if the disk or the buffer refuses it."""
+        """Dump the buffer to disk, and name the dump in the manifest. Raises as :meth:`write` does."""
         if self._new:
             with self._folder.writing():
                 self._dump()
@@ -98,7 +107,7 @@ class ReplayWriter:
             self._folder.remove_part(before)
 
     def _check_room(self, needed_bytes: int) -> None:
-        # It is written into mapped memory, and a process that does so dies of a full volume.
+        # A dump is written into mapped memory, and a full volume would kill the process.
         left = shutil.disk_usage(self._folder.path).free
         if left < needed_bytes:
             raise OSError(

@@ -1,4 +1,4 @@
-"""Rollouts on disk: memory-mapped TensorDicts, many batches in each shard.
+"""Write rollouts to disk as memory-mapped TensorDicts, with many batches in each shard.
 
 ::
 
@@ -21,13 +21,13 @@ from collectorfleet.durable_files import reserve
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
 
-# Many small batches make one shard, so that a long run is not a million files; but nothing waits for long.
+# A shard has many small batches, to limit the number of files. A batch waits for at most 10 s, or for the next batch.
 SHARD_BYTES: Final = 64 * 2**20
 SHARD_SECONDS: Final = 10.0
 
 
 class RolloutWriter:
-    """Writes batches into ``path``. An :class:`~collectorfleet.run.output.interface.OutputWriter`."""
+    """An :class:`~collectorfleet.run.output.interface.OutputWriter` that writes batches into ``path``."""
 
     def __init__(
         self,
@@ -78,12 +78,12 @@ class RolloutWriter:
         return f"{self.frames} frames in {self.shards} shards are in {self._folder.path}"
 
     def write(self, batch: TensorDictBase) -> None:
-        """Take a batch; blocks while a full shard goes to disk. Raises CollectorFleetError if the disk refuses it."""
+        """Take a batch. Blocks while a full shard is written. Raises CollectorFleetError if the write fails."""
         if self._waiting and batch.shape != self._waiting[0].shape:
             self.flush()
         if not self._waiting:
             self._waiting_since = time.monotonic()
-        # A copy: the collector uses a batch's memory again once nobody holds it.
+        # Clone, because the collector reuses the memory of a batch that nobody refers to.
         self._waiting.append(batch.clone())
         self._waiting_bytes += batch.bytes()
         late = time.monotonic() - self._waiting_since >= self._shard_seconds
@@ -91,9 +91,9 @@ class RolloutWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write all batches taken so far to disk and into the manifest.
+        """Write all batches taken so far to disk, and list them in the manifest.
 
-        Raises UserCodeError, or InfrastructureError where the volume is full or fails.
+        Raises UserCodeError if the folder cannot be written to, InfrastructureError if the volume is full or fails.
         """
         if self._waiting:
             with self._folder.writing():
@@ -115,7 +115,7 @@ class RolloutWriter:
 
 def _entry(name: str, shard: TensorDictBase) -> dict[str, Any]:
     versions, mask = shard.get(VERSION_KEY), shard.get(MASK_KEY, None)
-    # Padding has no version, and is nobody's frame.
+    # Padding has no version, and does not count as frames.
     real = versions.flatten() if mask is None else versions[mask]
     return {
         "name": name,
