@@ -1,1 +1,1 @@
-"""The learners of a run: made as the manifest says, kept in its checkpoints, told in its status."""
+"""Run the learners of ``spec.learners``: start them, keep them in checkpoints, and report them in the status."""

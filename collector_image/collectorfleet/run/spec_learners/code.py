@@ -1,4 +1,4 @@
-"""The user's classes and functions of ``spec.learners``, imported in the driver so that their errors come first."""
+"""Import the user's code of ``spec.learners`` in the driver, so that import errors appear early."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Learners
 
 @dataclass(frozen=True)
 class LearnerCode:
-    """``of_policies`` has the class of each learner, by the policy's id."""
+    """The code of ``spec.learners``. ``of_policies`` has the class of each learner, by the policy's id."""
 
     of_policies: Mapping[str, type]
     replay: type
@@ -27,7 +27,7 @@ class LearnerCode:
 
 
 def load_learner_code(spec: CollectorFleetSpec) -> LearnerCode | None:
-    """Import what ``spec.learners`` names; None without it. Raises UserCodeError."""
+    """Import the code of ``spec.learners``, or return None without ``spec.learners``. Raises UserCodeError."""
     asked = spec.learners
     if asked is None:
         return None
@@ -43,7 +43,7 @@ def load_learner_code(spec: CollectorFleetSpec) -> LearnerCode | None:
 
 
 def parts_of(policy: Any, asked: Learners) -> dict[str, nn.Module]:
-    """The part of the fleet's policy that each learner's is, by the policy's id. Raises InvalidOption."""
+    """Return the submodule of the fleet's policy for each learner, by the policy's id. Raises InvalidOption."""
     found = {}
     for index, one in enumerate(asked.policies):
         where = f"spec.learners.policies[{index}]"

@@ -1,11 +1,11 @@
-"""The folders of learners beside a run's checkpoints.
+"""Manage the folders of learners beside a run's checkpoints.
 
-Each driver has a folder of its own. A driver that lost its fleet may still write into its folder, which the next driver
-has to read. So the next driver first publishes a copy of the files under a name that no earlier driver knows. The files
-of the copy are hard links: learners replace their files, and never change them.
+Each driver has its own folder. The next driver has to read the folder of the previous driver, which may still write
+into it after losing its fleet. So the next driver first publishes a copy under a name that no earlier driver uses. The
+files of the copy are hard links, because learners replace their files and never change them.
 
-The folders are numbered by what is there: the run's count of drivers stands still while the volume is full. Only the
-driver that has the run's folder can publish the next one.
+A new folder's number is the largest existing number plus 1. The run's count of drivers cannot be used, because it does
+not grow while the volume is full. Only the driver that holds the run's folder can publish the next folder.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from collectorfleet.run.fenced_folder import FencedFolder
 log = logging.getLogger(__name__)
 
 _PREFIX: Final = "learners-"
-# A file system without hard links, or one whose file has as many as there can be.
+# Errors of a file system without hard links, and of a file with the maximum number of links.
 _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 class LearnerFolders:
-    """In ``folder``, that of the run's checkpoints, for a driver that comes after all that have one there."""
+    """The folders of learners in ``folder``, the folder of the run's checkpoints, for the newest driver."""
 
     def __init__(self, folder: FencedFolder) -> None:
         self._folder = folder
@@ -38,9 +38,9 @@ class LearnerFolders:
         self._next = _number(self._earlier[-1]) + 1 if self._earlier else 0
 
     def make_own(self) -> Path:
-        """Publish the folder of this driver, and return it; on a full volume its first checkpoint makes it.
+        """Publish the folder of this driver, and return its path. Raises FolderTakenOver or OSError.
 
-        Raises FolderTakenOver or OSError.
+        On a full volume, the first checkpoint of the learners makes the folder.
         """
         try:
             return self._publish(lambda _place: None)
@@ -50,13 +50,13 @@ class LearnerFolders:
             return self._path(self._next)
 
     def newest(self) -> Path | None:
-        """Return the folder of the newest driver before this one that has a whole checkpoint."""
+        """Return the newest folder of earlier drivers with a complete checkpoint, or None."""
         return next((folder for folder in reversed(self._earlier) if is_whole(folder)), None)
 
     def take_newest(self) -> Path | None:
-        """Publish a copy of :meth:`newest` that no earlier driver changes, and return it.
+        """Publish a copy of :meth:`newest` that no earlier driver changes. Return its path, or None without a folder.
 
-        On a full volume it is the folder itself. Raises FolderTakenOver or OSError.
+        On a full volume, return the folder itself. Raises FolderTakenOver or OSError.
         """
         before = self.newest()
         if before is None:
@@ -72,11 +72,11 @@ class LearnerFolders:
         return own
 
     def check(self) -> None:
-        """Raise FolderTakenOver if another driver has the run's folder."""
+        """Raise FolderTakenOver if another driver has taken over the run's folder."""
         self._folder.check()
 
     def tidy(self, keep: Path | None = None) -> None:
-        """Remove those of earlier drivers but ``keep``. Raises FolderTakenOver or OSError."""
+        """Remove the folders of earlier drivers except ``keep``. Raises FolderTakenOver or OSError."""
         for path in [one for one in self._earlier if one != keep]:
             self._folder.remove(path.name)
             self._earlier.remove(path)
@@ -90,7 +90,7 @@ class LearnerFolders:
                     place.mkdir()
                     fill(place)
             except OSError as error:
-                # A driver of the previous release, which is displaced, may still make one.
+                # A fenced driver of the previous release may still make this folder. Take the next number.
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not path.exists():
                     raise
                 continue
@@ -101,8 +101,8 @@ class LearnerFolders:
 
 
 def _link(before: Path, place: Path) -> None:
-    """Fill ``place`` with the files of ``before``, whose driver may still replace and add some."""
-    # The record first: whatever it names is there.
+    """Link the files of ``before`` into ``place``, while the driver of ``before`` may still replace and add files."""
+    # Link the record first, because all files that it names exist already.
     names = sorted(os.listdir(before), key=lambda name: name != RECORD)
     for name in names:
         if name.startswith(UNFINISHED):
@@ -110,7 +110,7 @@ def _link(before: Path, place: Path) -> None:
         try:
             os.link(before / name, place / name)
         except FileNotFoundError:
-            continue  # of a policy that was removed
+            continue  # the file of a removed policy
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise

@@ -1,6 +1,6 @@
-"""``run.learners``: the shards and the feed of a fleet whose manifest has ``spec.learners``.
+"""Define ``run.learners``: the shards and the feed of a fleet with ``spec.learners``.
 
-On the driver's main thread, but for :attr:`RunLearners.status`.
+Use it on the driver's main thread. Only :attr:`RunLearners.status` may be read in any thread.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from collectorfleet_api.v1alpha1.report import PolicyStaleness
 
 log = logging.getLogger(__name__)
 
-# As often as a status is written.
+# The interval at which the status is written.
 LOOK_SECONDS: Final = 2.0
 _MINUTES: Final = timedelta(minutes=5)
 
 
 class RunLearners:
-    """``shards`` and ``feed`` are what a training function works with; it publishes by ``feed.publish(collector)``."""
+    """The learners of a run. A training function uses ``shards`` and ``feed``, and ``feed.publish(collector)``."""
 
     def __init__(self, shards: LearnerShards, feed: LearnerFeed, folders: LearnerFolders | None) -> None:
         self.shards = shards
@@ -47,11 +47,11 @@ class RunLearners:
         self._looked = -LOOK_SECONDS
 
     def learn(self, batch_size: int) -> dict[str, float]:
-        """Have each policy that has frames learn from ``batch_size`` of them, all at once; blocks until they have.
+        """Let each policy with frames learn from ``batch_size`` frames, in parallel. Blocks until all have learned.
 
-        Returns what ``learn`` returned where that is a number, as ``learn/<id>``. Asks again while an actor is built
-        anew; where a replay actor came back without frames, its policies wait for the next batch. Raises UserCodeError
-        or InfrastructureError.
+        Returns the numbers that ``learn`` returned, as ``learn/<id>``. While an actor restarts, its calls are retried.
+        If a replay actor restarts without frames, its policies wait for the next batch. Raises UserCodeError or
+        InfrastructureError.
         """
         deadline, rows = Deadline(_MINUTES), list(self.shards)
         sizes = answers({_replay(name): partial(replay.size.remote, name) for name, _, replay in rows}, deadline)
@@ -65,20 +65,20 @@ class RunLearners:
         return {f"learn/{name}": float(value) for name, value in found.items() if isinstance(value, Real)}
 
     def look(self, collector: FleetCollector, *, now: bool = False) -> None:
-        """Say in :attr:`status` how each policy is, if the last look is long ago or it is to be ``now``."""
+        """Update :attr:`status` if ``now`` is true or the last update is at least 2 s ago."""
         if not now and time.monotonic() - self._looked < LOOK_SECONDS:
             return
         try:
             self.status = _status(self.shards, self.feed.status(collector))
         except CollectorFleetError as error:
-            # Whoever learns or writes next says it as an error.
+            # Only log the error, because the next call that needs the actor raises it.
             log.warning("the learners' status was not updated: %s", describe(error))
         self._looked = time.monotonic()
 
     def checkpoint(self, within: timedelta) -> None:
-        """Write all actors, where the run has checkpoints. Raises CollectorFleetError or OSError.
+        """Write the states of all actors to disk within ``within``, if the run has checkpoints.
 
-        A driver that lost its fleet writes nothing more.
+        Raises CollectorFleetError or OSError. A driver that lost its fleet raises FolderTakenOver, and writes nothing.
         """
         if self._folders is None:
             return
@@ -91,14 +91,16 @@ class RunLearners:
         self._folders.tidy()
 
     def close(self) -> None:
-        """End all of them; once the collector is shut down."""
+        """End all actors. Call this after the shutdown of the collector."""
         self.feed.end()
         self.shards.stop()
 
 
 class _Learning:
-    """Let a policy with frames learn once. A second call first checks that the frames still exist. The lost actor may
-    have been the replay actor, which returns without the frames since the last checkpoint.
+    """A call that lets a policy with frames learn once.
+
+    A retry first checks that the frames still exist. If the lost actor was the replay actor, it restarts without the
+    frames since the last checkpoint.
     """
 
     def __init__(self, learner: Any, replay: Any, policy_id: str, batch_size: int, deadline: Deadline) -> None:
@@ -108,7 +110,7 @@ class _Learning:
         self._asked = False
 
     def __call__(self) -> Any:
-        """Ray's reference to what ``learn`` returns, or None."""
+        """Return Ray's reference to the result of ``learn``, or None if there are no frames."""
         size = partial(self._replay.size.remote, self._policy_id)
         if self._asked and not answer(_replay(self._policy_id), size, self._deadline):
             return None
@@ -117,7 +119,7 @@ class _Learning:
 
 
 class KeptParts:
-    """The policy of a fleet with learners in a checkpoint: where some of them come and go, so do parts of it."""
+    """The policy of a fleet with learners, for checkpoints. Its parts may change when learners are added or removed."""
 
     def __init__(self, policy: nn.Module) -> None:
         self._policy = policy
@@ -127,7 +129,7 @@ class KeptParts:
         return found
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Of parts that are new nothing is known, and they stay as they were built. Raises RuntimeError."""
+        """Load the state. New parts, which the state lacks, keep their initial weights. Raises RuntimeError."""
         self._policy.load_state_dict(state, strict=False)
 
 
@@ -135,7 +137,7 @@ class KeptVersions:
     """The policies' versions as part of a checkpoint's state."""
 
     def __init__(self, feed: LearnerFeed, first_version: int) -> None:
-        """``first_version`` of the fleet is the one that this driver publishes first."""
+        """``first_version`` is the first version that this driver publishes."""
         self._feed = feed
         self._first_version = first_version
 
@@ -149,10 +151,10 @@ class KeptVersions:
 def open_learners(
     spec: CollectorFleetSpec, code: LearnerCode, policy: Any, folder: CheckpointFolder | None, *, on_gpus: bool
 ) -> RunLearners:
-    """Start the shards and policies of ``spec.learners``; blocks until all have room and are built.
+    """Start the shards and policies of ``spec.learners``. Blocks until all are scheduled and built.
 
-    They go on from what earlier drivers left in ``folder``, if those have a checkpoint there. Without ``on_gpus`` GPUs
-    are counted, and not used. Raises CollectorFleetError.
+    They resume from the checkpoint of earlier drivers in ``folder``, if there is a checkpoint. Without ``on_gpus``,
+    GPUs are counted for packing but not used. Raises CollectorFleetError.
     """
     asked = spec.learners
     if asked is None:
@@ -161,7 +163,7 @@ def open_learners(
     folders = LearnerFolders(folder.files) if folder else None
     before = folders.take_newest() if folders and folder and folder.newest is not None else None
     if folders and before is not None:
-        # What a driver could not finish may be what fills the volume.
+        # Tidy now, because unfinished files of an earlier driver may fill the volume.
         try:
             folders.tidy(keep=before)
         except OSError as error:
@@ -175,7 +177,7 @@ def open_learners(
         start_timeout=timedelta(seconds=spec.collectors.available_timeout_seconds),
     )
     try:
-        # Who was there has its place back before anybody new gets one.
+        # Resumed policies get their places before new policies.
         in_order = sorted(asked.policies, key=lambda policy: policy.id not in shards.resumes)
         shards.add_policies({one.id: one.kwargs for one in in_order}, policy_classes=code.of_policies)
         feed = LearnerFeed(shards, parts, code.split)
@@ -197,7 +199,7 @@ def _shard_options(asked: Learners, *, on_gpus: bool) -> dict[str, Any]:
         "replay_config": asked.replay.kwargs,
         "policy_cpus": float(asked.group.policy_cpus),
         "replay_cpus": float(asked.group.replay_cpus),
-        # They may come later than the driver.
+        # The sizes are needed here, because pods of learners may start later than the driver.
         "pods": pods.sizes if isinstance(pods, LearnerPods) else [],
         "resources": {LEARNER_RESOURCE: 1},
     }
