@@ -1,1 +1,1 @@
-"""How a run went: its numbers, the life of each collector, what was lost; bounded however long it takes."""
+"""Record the timeline of a run in bounded space: metrics, states of collectors, evaluations and losses."""

@@ -1,4 +1,4 @@
-"""The part of a fleet's spec that may change how a run learns. Runs with the same part are repetitions. Pure."""
+"""Extract the part of a fleet's spec that may affect training. Runs with the same part are repetitions. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def configuration(spec: CollectorFleetSpec) -> Configuration:
 
 
 def _shared(key: str, value: Any) -> Any:
-    """Return the value of the field ``key`` without what is secret or may be."""
+    """Return the value of the field ``key`` without values that are or may be secret."""
     if key == "kwargs":
         return without_secrets(value)
     if key == "args":
@@ -46,7 +46,7 @@ def _shared(key: str, value: Any) -> Any:
 
 
 def _code(code: dict[str, Any]) -> Configuration:
-    """What identifies the code. The ConfigMap of an archive has the name of its fleet, and another one in each run."""
+    """Return the fields that identify the code. An archive's ConfigMap is left out, because its name differs by run."""
     parts = {
         "configMap": code.get("configMap"),
         "archive": code.get("archive", {}).get("sha256"),

@@ -1,4 +1,4 @@
-"""Results of evaluations in bounded space: if there are too many, one that is close to its neighbours is dropped."""
+"""Keep results of evaluations in bounded space. At the bound, a result close to its neighbours is dropped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_EVALUATIONS: Final = 400
 
 
 class Evaluations:
-    """The results in the order of their ends. The first, the newest and the best one are always kept."""
+    """The results, ordered by the end of the evaluation. The first, the newest and the best result are always kept."""
 
     def __init__(self, results: Sequence[Evaluated] = ()) -> None:
         self.results = list(results)
@@ -29,7 +29,7 @@ class Evaluations:
 
 
 def halved(results: Sequence[Evaluated]) -> list[Evaluated]:
-    """Return every second result, and the newest and the best one."""
+    """Return every second result, and the newest and the best result."""
     if not results:
         return []
     kept = {*range(0, len(results), 2), _best(results), len(results) - 1}

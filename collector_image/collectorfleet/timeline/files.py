@@ -1,4 +1,4 @@
-"""The timeline of a run as a file in the folder of its checkpoints."""
+"""Read the timeline of a run from the file in the folder of its checkpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME: Final = "timeline.json"
 
 
 def read(file: Path) -> Timeline | None:
-    """What the file has; None where there is none. Raises OSError, and ValueError where it is no timeline."""
+    """Return the timeline in ``file``, or None without a file. Raises OSError, and ValueError for other content."""
     try:
         content = file.read_bytes()
     except FileNotFoundError:

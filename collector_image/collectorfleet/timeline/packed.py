@@ -1,4 +1,4 @@
-"""A timeline as a ConfigMap holds it: compressed, and of a size that costs the API server little. Pure."""
+"""Compress a timeline for a ConfigMap, to a size that loads the API server little. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from pydantic import ValidationError
 from collectorfleet.timeline.evaluations import halved
 from collectorfleet.timeline.timeline import Timeline
 
-# Of 1 MiB that an object may have. Most timelines are a tenth of it.
+# An object may have 1 MiB. Most timelines have a tenth of this bound.
 MOST_BYTES: Final = 100_000
 _MOST_BYTES_OF_CONFIGURATIONS: Final = 30_000
 
 
 def pack(timeline: Timeline) -> bytes:
-    """Return at most 100 kB. A timeline that does not fit loses every second point and evaluation, and the older half
-    of the rest.
+    """Return the compressed timeline, at most 100 kB.
 
-    Earlier configurations are left out beyond 30 kB, the oldest first, and then the newest one, which the fleet has.
+    A timeline that does not fit loses every second point and evaluation, and the older half of events and states.
+    Configurations may take 30 kB. Beyond that, earlier configurations are left out, the oldest first. The newest
+    configuration is left out last, because the fleet has it in its spec.
     """
     timeline = _with_few_configurations(timeline)
     packed = _compressed(timeline)
@@ -32,7 +33,7 @@ def pack(timeline: Timeline) -> bytes:
 
 
 def unpack(packed: bytes) -> Timeline:
-    """Raises ValueError if it is no timeline."""
+    """Return the timeline in ``packed``. Raises ValueError for other content."""
     try:
         return Timeline.from_wire(json.loads(gzip.decompress(packed)), ignore_unknown=True)
     except ValidationError as error:
@@ -59,7 +60,7 @@ def _bytes_of_configurations(timeline: Timeline) -> int:
 
 
 def _halved(timeline: Timeline) -> Timeline:
-    """The first and the newest point stay."""
+    """Return about half of the timeline, with its first and its newest point."""
     count = len(timeline.times)
     kept = [*range(0, count - 1, 2), *([count - 1] if count else [])]
     left_out = len(timeline.happened) // 2

@@ -1,4 +1,4 @@
-"""Numbers over time in bounded space: where there is no room for more, every second point goes."""
+"""Keep numbers over time in bounded space. At the bound, every second point is dropped."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ Values = Mapping[str, float]
 
 
 class Points:
-    """``times`` in seconds, growing; ``series`` by name, each as long as ``times`` and None where it was not known.
+    """Points of several series over time. ``times`` are in seconds, in ascending order.
 
-    The first and the newest point are always there; those between are apart by at least a time that doubles.
+    ``series`` has lists by name, each as long as ``times``, with None for unknown values. The first and the newest
+    point are always kept. Points between them are at least ``every`` seconds apart, and ``every`` doubles at the bound.
     """
 
     def __init__(
@@ -28,7 +29,7 @@ class Points:
         self.every = every
 
     def add(self, time: float, values: Values) -> None:
-        """``time`` later than all before it; names beyond the first 60 are left out."""
+        """Add a point. An earlier or equal ``time`` is ignored. Only the first 60 names are kept."""
         if self.times and time <= self.times[-1]:
             return
         if len(self.times) > 1 and self.times[-1] - self.times[-2] < self.every:

@@ -1,4 +1,4 @@
-"""From a driver's reports to the timeline of its run. Pure: the caller says what time it is."""
+"""Build the timeline of a run from its driver's reports. Pure: the caller passes the time."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ MOST_SPANS: Final = 40  # of one collector
 MOST_HAPPENED: Final = 200
 MOST_LIVES: Final = 100
 MOST_EARLIER: Final = 20  # configurations
-_LONGEST: Final = 500  # characters of a cause
-# Before the names that the training function reports.
+_LONGEST: Final = 500  # characters of an event
+# The prefix of metrics that the training function reports.
 REPORTED: Final = "reported/"
-# In the place of a collector, in what happened to an evaluation.
+# Takes the place of a collector's name in events of evaluations.
 EVALUATION: Final = "evaluation"
 
 
 class Recorder:
-    """Goes on in ``before``, the timeline of an earlier driver of the run."""
+    """Records the timeline of a run. It continues ``before``, the timeline of an earlier driver."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Recorder:
             self._tell(now, "the driver was restarted")
 
     def note(self, report: DriverReport, now: float) -> None:
-        """What is true at ``now``, which grows."""
+        """Record ``report`` at the time ``now`` in seconds since the epoch. ``now`` grows with each call."""
         if report.progress is not None:
             self._total = report.progress.total_frames
         self._points.add(now, dict(_numbers(report)))
@@ -60,11 +60,11 @@ class Recorder:
             self._told_of(row, now)
 
     def end(self, sentence: str) -> None:
-        """How the run ended."""
+        """Record how the run ended."""
         self._ended = sentence
 
     def timeline(self) -> Timeline:
-        """All of it so far."""
+        """Return the timeline so far."""
         return Timeline(
             fleet=self._fleet,
             began=self._began,
@@ -85,7 +85,7 @@ class Recorder:
         self._evaluations.note(status)
         known, failures = self._evaluation_failures, status.failed + status.restarts
         self._evaluation_failures = failures
-        # A resumed driver has the counts of its checkpoint, which are no news.
+        # The first counts of a resumed driver come from its checkpoint, so they are not events.
         if known is not None and failures > known:
             self._tell(now, status.last_failure or "an evaluator was restarted", EVALUATION)
 
@@ -96,7 +96,7 @@ class Recorder:
         if last is not None and last.state == row.state and restarts == row.restarts and row.name in self._known:
             spans[-1] = last.model_copy(update={"end": now})
             return
-        # A driver that is gone says nothing of its collectors: nobody knows what they were until the next one does.
+        # States between two drivers are unknown, so the last span of the previous driver is not extended.
         if last is not None and row.name in self._known:
             spans[-1] = last.model_copy(update={"end": now})
         spans.append(Span(state=row.state, begin=now, end=now))
@@ -119,9 +119,9 @@ class Recorder:
 
 
 def _earlier(before: Timeline, configuration: Configuration | None) -> list[Earlier]:
-    """Return the configurations that ``configuration`` replaces; the newest ones, if there are many.
+    """Return the earlier configurations of the run, at most the newest 20.
 
-    One whose drivers handed out no frames has no part in the run.
+    A configuration whose drivers delivered no frames is left out.
     """
     frames = int(next((value for value in reversed(before.series.get("frames", [])) if value is not None), 0.0))
     since = before.earlier[-1].until_frames if before.earlier else 0
@@ -131,7 +131,7 @@ def _earlier(before: Timeline, configuration: Configuration | None) -> list[Earl
 
 
 def _numbers(report: DriverReport) -> Iterator[tuple[str, float]]:
-    """What is known, by name."""
+    """Yield the known numbers of a report by name."""
     progress, weights = report.progress, report.weights
     found: dict[str, float | None] = {}
     if progress is not None:

@@ -1,6 +1,6 @@
-"""Configurations without secrets: names of fields tell which values are secret, and arguments are digests. Pure.
+"""Remove secrets from configurations: mask values by the names of fields, and replace arguments by digests. Pure.
 
-A file of a run and a page that people share have what these functions return.
+The results appear in the files of a run and in pages that people share.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, Final
 
 MASKED: Final = "masked"
 _DIGITS: Final = 8
-# Of a name without separators. Numbers with such a name are secret too.
+# Matches names in lower case without separators. Numbers with such a name are secret, too.
 _SECRET: Final = re.compile(r"password|passwd|passphrase|secret|credential")
-# Text with such a name is secret. Numbers with such a name are sizes, as maxTokens is. The names pixelKey and
-# observation_key are those of entries in a TensorDict. So a key counts if it is alone or a key to a service.
+# Text with such a name is secret. Numbers with such a name are sizes, such as maxTokens. Names such as pixelKey and
+# observation_key mean entries of a TensorDict. So only the name `key` and keys of services match.
 _SECRET_TEXT: Final = re.compile(
     r"tokens?$|^key$|(api|access|private|auth|license|licence|account|service|signing|encryption|ssh|wandb)keys?$"
 )
@@ -24,7 +24,7 @@ _OPTION: Final = re.compile(r"(--?[A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
 
 
 def without_secrets(value: Any) -> Any:
-    """Return the user's arguments with ``masked`` for values whose names say that they are secret."""
+    """Return the user's arguments, with ``masked`` in place of values with secret names."""
     if isinstance(value, dict):
         return {key: _of_name(str(key), one) for key, one in value.items()}
     if isinstance(value, list):
@@ -33,9 +33,10 @@ def without_secrets(value: Any) -> Any:
 
 
 def without_words(arguments: Sequence[str]) -> list[str]:
-    """Return arguments of a program with a digest for each word that is neither an option's name nor a number.
+    """Return the arguments of a program, with digests in place of words. Options, numbers and truth values are kept.
 
-    The digest tells runs apart. A word may be a secret whatever stands before it. A secret option is masked.
+    A word may be a secret after any option. The digest still distinguishes runs. The value of a secret option is
+    masked.
     """
     found: list[str] = []
     name = ""
@@ -68,7 +69,7 @@ def _masked(value: Any, *, numbers: bool) -> Any:
 
 
 def _word(name: str, text: str) -> str:
-    """``text`` is the value of the option ``name``, or has none."""
+    """Return ``text`` masked, unchanged or as a digest. ``name`` is its option, or empty."""
     value = _number(text)
     if _of_name(name, value) == MASKED:
         return MASKED
@@ -76,7 +77,7 @@ def _word(name: str, text: str) -> str:
 
 
 def _number(text: str) -> Any:
-    """Return the number or the truth value that ``text`` is, or ``text`` itself."""
+    """Return ``text`` as a number or a truth value, or ``text`` itself if it is neither."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:

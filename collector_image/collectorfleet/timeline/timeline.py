@@ -1,4 +1,4 @@
-"""What is kept of a run, as a file has it."""
+"""Define the timeline of a run, and its format in files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Happened(Model):
 class Evaluated(Model):
     """The result of one evaluation, which ended at ``time``.
 
-    ``frames`` were handed out when ``version`` was published. ``standard_error`` is that of ``return_mean``; one
-    episode has none.
+    ``frames`` is the number of frames delivered when ``version`` was published. ``standard_error`` is the error of
+    the mean ``return_mean``, or None for one episode.
     """
 
     time: float
@@ -46,14 +46,14 @@ class Evaluated(Model):
 
 
 class Earlier(Model):
-    """The configuration of earlier drivers, until about ``until_frames`` were handed out."""
+    """The configuration of earlier drivers, used until about ``until_frames`` frames were delivered."""
 
     until_frames: int
     configuration: dict[str, Any]
 
 
 class Timeline(Model):
-    """Times are seconds since the epoch. ``series`` are as long as ``times``, see :class:`.points.Points`.
+    """The timeline of a run. Times are seconds since the epoch. For ``series`` see :class:`.points.Points`.
 
     ``evaluations`` are ordered by their end, see :class:`.evaluations.Evaluations`. ``configuration`` is the
     configuration of the newest driver, see :mod:`.configuration`. ``earlier`` has the configurations of earlier
@@ -69,7 +69,7 @@ class Timeline(Model):
     lives: dict[str, list[Span]] = Field(default_factory=dict)
     evaluations: list[Evaluated] = Field(default_factory=list)
     happened: list[Happened] = Field(default_factory=list)
-    left_out: Count = 0  # of what happened, the oldest
-    ended: str | None = None  # in its own words
+    left_out: Count = 0  # number of dropped events, the oldest of the run
+    ended: str | None = None  # a sentence on how the run ended
     configuration: dict[str, Any] | None = None
     earlier: list[Earlier] = Field(default_factory=list)

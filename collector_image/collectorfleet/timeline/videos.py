@@ -1,4 +1,4 @@
-"""Videos of a run's episodes: files in a folder whose names say what they show."""
+"""Name and find videos of a run's episodes. A file's name has the version, the episode and its return."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def name_of(version: int, episode: int, episode_return: float) -> str:
 
 
 def prefix_of(version: int, episode: int) -> str:
-    """Return what the names of all files of this episode begin with."""
+    """Return the prefix of the names of all files of this episode."""
     return f"version-{version:06d}-episode-{episode}-return-"
 
 
 def newest_videos(folder: Path) -> list[VideoFile]:
-    """Return the videos of the version in ``folder`` that was written last, in the order of episodes.
+    """Return the videos of the last written version in ``folder``, in the order of episodes.
 
-    There are none without the folder. The version decides between files of the same time. Raises OSError for a file
-    that cannot be read.
+    Without the folder, the list is empty. Among files of the same time, the highest version counts. Raises OSError if a
+    file cannot be read.
     """
-    # A run that resumes at an older checkpoint continues with a lower version than that of the newest file.
+    # The time decides, not the version: after a resume from an older checkpoint, new versions may be lower.
     try:
         found = [(match, path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
     except FileNotFoundError:
