@@ -1,1 +1,1 @@
-"""A run on this machine: the same manifest, driver and status on a local Ray, without Kubernetes."""
+"""Run a fleet on this machine without Kubernetes, with the same manifest, driver code and status as in a cluster."""

@@ -1,4 +1,4 @@
-"""``spec.code`` without a cluster: the files of a ConfigMap, or a tree, in a folder, first on the import path."""
+"""Write ``spec.code`` into a local folder, without a cluster, and put the folder first on the import path."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from collectorfleet_api.rules.config_map_keys import key_problem
 from collectorfleet_api.v1alpha1 import CertificateAuthority, Code
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-LARGEST_BYTES: Final = 3 * 2**20  # etcd holds no larger object; other files are not read
+LARGEST_BYTES: Final = 3 * 2**20  # larger than any object in etcd; larger files are skipped
 
 
 def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: Path) -> list[Path]:
-    """The code, put into ``mounted``, then what stands for the image: the folder of ``source``, which the ``manifests``
-    are from, and the one we are in.
+    """Write the code into ``mounted``, and return the import path.
 
-    Raises InvalidOption where there is no such code, InfrastructureError where it cannot be fetched now.
+    The import path has the code first. The folder of ``source``, the file of the ``manifests``, and the current folder
+    follow in place of the image. Raises InvalidOption if the code does not exist, InfrastructureError if a retry may
+    help.
     """
     beside = [source.absolute().parent, Path.cwd()]
     if code is None:
@@ -35,9 +36,9 @@ def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: 
 
 
 def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, str]:
-    """The ConfigMap in the fleet's own file, or in a file beside it.
+    """Return the data of the ConfigMap in the fleet's file, or in another file of its folder.
 
-    Raises InvalidOption if there is none, or more than one beside it.
+    Raises InvalidOption if the ConfigMap does not exist, or is in several other files.
     """
     found = _look_up(name, manifests, source, "spec.code.configMap")
     if found is None:
@@ -49,10 +50,10 @@ def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, 
 
 
 def _trusted(authority: CertificateAuthority | None, manifests: Manifests, source: Path) -> ssl.SSLContext | None:
-    """What to trust servers by, besides the system's authorities; None if the manifests have no more than those."""
+    """Return a TLS context with the authority of the spec, or None if the manifests do not contain the authority."""
     if authority is None or authority.config_map is None:
         return None
-    # A cluster often makes the ConfigMap itself, and this machine may have the authority among the system's.
+    # A missing ConfigMap is no error: a cluster often creates it, and this system may already trust the authority.
     texts = _look_up(authority.config_map, manifests, source, "spec.code.certificateAuthority.configMap")
     if texts is None:
         return None
@@ -78,7 +79,7 @@ def _look_up(name: str, manifests: Manifests, source: Path, field: str) -> dict[
 
 
 def write_files(texts: dict[str, str], folder: Path) -> None:
-    """The folder as a pod would see it mounted. Raises InvalidOption for a key that no ConfigMap can have."""
+    """Write the keys of a ConfigMap as files, as in a mount. Raises InvalidOption for a key invalid in a ConfigMap."""
     for wrong in filter(None, map(key_problem, texts)):
         raise InvalidOption(f"spec.code.configMap: {wrong}")
     for name, text in texts.items():

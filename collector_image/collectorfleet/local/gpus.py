@@ -1,4 +1,4 @@
-"""How much of a GPU a collector gets on a machine that has other GPUs than the manifest asks for. Pure."""
+"""Share the GPUs of this machine among collectors, learners and evaluators, if they are fewer than requested. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Collectors
 
 @dataclass(frozen=True)
 class GpuShare:
-    """``note`` is for the user, empty where the manifest is followed."""
+    """The GPUs of one collector. ``note`` is a message for the user, and is empty if the manifest's value is used."""
 
     per_collector: float
     note: str = ""
@@ -20,14 +20,17 @@ class GpuShare:
 
 @dataclass(frozen=True)
 class GpuShares:
-    """The same of each group by name; a fleet without groups has one."""
+    """The GPUs of one collector in each group, by name. Without groups there is one entry. ``note`` is for the user."""
 
     per_collector: Mapping[str, float]
     note: str = ""
 
 
 def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
-    """As the manifest says if all of it fits; else who asks for a GPU gets an equal share of what is there, or none."""
+    """Return the shares of the manifest if all of them fit.
+
+    Otherwise all collectors that request a GPU get equal shares, or none on a machine without a GPU.
+    """
     if not spec.collectors.groups:
         share = gpu_share(spec.collectors, gpus)
         return GpuShares({WORKER_GROUP: share.per_collector}, share.note)
@@ -47,14 +50,17 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
 
 @dataclass(frozen=True)
 class LearnerGpus:
-    """GPUs that learners take here, 0 where they learn on the CPU; ``note`` is for the user."""
+    """The number of GPUs for learners, 0 if they learn on the CPU. ``note`` is a message for the user, or empty."""
 
     taken: int
     note: str = ""
 
 
 def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
-    """As the manifest says where that leaves one for collectors that ask for some; else none."""
+    """Return the GPUs of the manifest, or 0 if they do not fit.
+
+    If collectors request GPUs, one GPU has to remain for them.
+    """
     asked = spec.learners.gpus if spec.learners else 0.0
     left = any(spec.of_group(name).collectors.resources.gpu for name in spec.group_names)
     if not asked or ceil(asked) + left <= gpus:
@@ -64,9 +70,9 @@ def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
 
 
 def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
-    """Return why evaluators run on the CPU here, for the user; empty if they have the GPUs that the manifest says.
+    """Return a message on why evaluators run on the CPU, or an empty string if they get the manifest's GPUs.
 
-    Collectors come first. They share one GPU with evaluators if it has room for all of them.
+    Collectors have priority. Collectors and evaluators share a GPU if all of them fit on it.
     """
     asked = round(spec.evaluation.resources.gpu, 4) if spec.evaluation else 0.0
     if spec.evaluation is None or not asked:
@@ -84,9 +90,9 @@ def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
 
 
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
-    """As the manifest says if that fits; an equal share of what is there, or none, if it does not.
+    """Return the manifest's share if it fits, otherwise an equal share of this machine's GPUs, or 0 without a GPU.
 
-    A person who runs a cluster's manifest on a laptop wants to see it run.
+    So a cluster's manifest also runs on a laptop.
     """
     asked = round(collectors.resources.gpu, 4)
     if not asked or _fits(asked, collectors.replicas, gpus):
@@ -104,7 +110,7 @@ def _equal(collectors: int, gpus: float) -> float:
 
 
 def _gpus_for(asked: float, replicas: int) -> float:
-    """GPUs that so many collectors of one group need; none spans two of them."""
+    """Return the GPUs that ``replicas`` collectors need. A collector with at most one GPU never spans two GPUs."""
     if not asked:
         return 0
     return replicas * asked if asked > 1 else ceil(replicas / floor(1 / asked + 1e-9))

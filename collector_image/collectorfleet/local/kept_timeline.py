@@ -1,4 +1,4 @@
-"""Where the timeline of a run on this machine is kept: beside its checkpoints, and as the page that was asked for."""
+"""Keep the timeline of a local run: beside its checkpoints, and as the page of ``--report``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ EVERY_SECONDS: Final = 10.0
 def kept_timeline(
     fleet: CollectorFleet, checkpoints: CheckpointFolder | None, page: Path | None, videos: Path | None
 ) -> TimelineKeeper | None:
-    """None where nobody asked for it. The page shows the newest of ``videos``, a folder.
+    """Return the keeper of the timeline, or None without ``checkpoints`` and ``page``.
 
-    Raises InvalidOption if the page cannot be written, before any time is spent.
+    The page shows the newest videos in the folder ``videos``. Raises InvalidOption at once if the page cannot be
+    written.
     """
     shows = {} if page is None else {"the report": _shown(fleet.metadata.name, page, videos)}
     if checkpoints is not None:
@@ -31,7 +32,7 @@ def kept_timeline(
 
 
 def ended_as(ended: Exit) -> str:
-    """How the run ended, in one sentence."""
+    """Return how the run ended, in one sentence."""
     match ended:
         case Completed(message):
             return f"completed: {message}"

@@ -1,4 +1,4 @@
-"""What is true of a run, for readers that are there before its session and after it."""
+"""Provide the report of a run to readers, also before and after its session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 
 class LatestReport:
-    """Call it, from any thread: nothing before the session, what the session says, what it said last."""
+    """The latest report of a run. Call the object, in any thread, to get it.
+
+    Before the session, the report is empty. After the session, it is the last report of the session.
+    """
 
     def __init__(self) -> None:
         self._last = DriverReport()
@@ -21,7 +24,7 @@ class LatestReport:
 
     @contextmanager
     def of(self, source: Callable[[], DriverReport]) -> Iterator[None]:
-        """Report by ``source`` inside the ``with`` block."""
+        """Take the report from ``source`` inside the ``with`` block."""
         self._source = source
         try:
             yield

@@ -1,4 +1,4 @@
-"""Collectors of a fleet without Ray, as processes of this machine."""
+"""Run the collectors of a fleet without Ray in processes of this machine."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 def prepare_processes() -> None:
-    """Begin to import what collectors need while this process does the same. Returns at once."""
+    """Begin to import the modules of collectors in another process, in parallel with this process. Returns at once."""
     from collectorfleet.transport.distributed.launcher import LocalProcesses
 
     LocalProcesses.prepare()
 
 
 def gpus_here() -> float:
-    """How many GPUs this machine has."""
+    """Return the number of GPUs of this machine."""
     import torch
 
     return float(torch.cuda.device_count())
 
 
 def local_processes(gpus_per_collector: float, output: Path | None) -> LocalProcesses:
-    """What collectors print goes to ``output``, or with this process's own."""
+    """Return a launcher of collectors. Their prints go to the file ``output``, or to this process's output if None."""
     from collectorfleet.transport.distributed.launcher import LocalProcesses
 
     return LocalProcesses(gpus_per_collector=gpus_per_collector, output=output)

@@ -1,4 +1,4 @@
-"""A Ray of our own on this machine, with room for as many collectors as the fleet has."""
+"""Start Ray on this machine, with resources for all collectors of the fleet."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from collectorfleet_api import ray_settings
 
 
 def prepare_environment(import_path: list[Path]) -> None:
-    """Environment of this process and of every Ray worker; before Ray is imported.
+    """Set the environment of this process and of all Ray workers. Call this before Ray is imported.
 
-    ``import_path`` comes first where Python looks for modules.
+    ``import_path`` comes first in the import path.
     """
     folders = [str(path) for path in import_path]
     sys.path[:0] = folders
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *([inherited] if inherited else [])])
-    # Workers import what they need while the driver does the same.
+    # Ray starts workers in advance, so their imports run in parallel with the driver's.
     os.environ.update(ray_settings.PRESTART | ray_settings.environment())
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # The coming default; without it Ray warns in each start.
+    # This is Ray's future default. Without the setting, Ray logs a warning at each start.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 
 @contextmanager
 def local_ray(cpus: int, resources: Mapping[str, float], temp_dir: Path, *, show_output: bool) -> Iterator[float]:
-    """Start Ray with these CPUs and custom resources, yield the number of GPUs it found, and end it."""
+    """Start Ray with these CPUs and custom resources, yield its number of GPUs, and end Ray after the block."""
     import ray
 
     try:
         ray.init(
-            # Also where RAY_ADDRESS names a cluster.
+            # Start a local Ray even if RAY_ADDRESS names a cluster.
             address="local",
             num_cpus=cpus,
             resources=dict(resources),

@@ -1,4 +1,4 @@
-"""What a Ray of this machine alone has, in the place of all worker pods together. Pure."""
+"""Compute the resources of a local Ray, which replaces all pods of a cluster. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 
 def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
-    """Slots for each collector and group, the custom resources of a pod of its size, and slots for learners, replay
-    actors and evaluators.
+    """Return Ray's custom resources, by name.
 
-    The spec is one that can be packed, as every validated one is.
+    They are slots for collectors, groups, learners, replay actors and evaluators, and the custom resources of all
+    worker pods. The spec is validated, so it can be packed.
     """
     found = Counter({COLLECTOR_RESOURCE: spec.collectors.replicas})
     found.update({group_resource(name): size for name, size in spec.collectors.group_sizes.items()})
@@ -33,7 +33,7 @@ def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
 
 
 def ray_cpus(spec: CollectorFleetSpec) -> int:
-    """One for each collector, and what learners and evaluators count with."""
+    """Return Ray's CPUs: one for each collector, and the CPUs of learners and evaluators."""
     learners, evaluation = _learner_pods(spec), spec.evaluation
     of_learners = learners.pods * learners.ray_cpus if learners is not None else 0
     of_evaluators = evaluation.replicas * whole_cpus(evaluation.resources.cpu) if evaluation is not None else 0

@@ -1,4 +1,4 @@
-"""``collectorfleet run FILE``: one fleet on this machine, from its manifest to its final status. On the main thread."""
+"""Implement ``collectorfleet run FILE``: run a fleet on this machine, on the main thread, to its final status."""
 
 from __future__ import annotations
 
@@ -49,10 +49,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RunOptions:
-    """``status_out`` gets the final status as JSON; ``metrics_port`` (of 127.0.0.1) serves Prometheus meanwhile.
+    """The options of a local run.
 
-    ``checkpoints`` is the folder for them; with ``resume`` the run goes on from what is in it. ``report`` is
-    the file of the page that says how it goes.
+    ``status_out`` gets the final status as JSON. ``metrics_port`` of 127.0.0.1 serves metrics during the run.
+    ``checkpoints`` is the folder for checkpoints. With ``resume``, the run resumes from this folder. ``report`` is the
+    file for the HTML page about the run.
     """
 
     status_out: TextIO | None = None
@@ -63,7 +64,7 @@ class RunOptions:
 
 
 def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunOptions, terminal: Terminal) -> int:
-    """Run ``fleet``, one of the ``manifests`` in the file ``source``, to its end; returns the exit code."""
+    """Run ``fleet``, one of the ``manifests`` in the file ``source``, to its end. Return the exit code."""
     folder = RunFolder()
     log_to_file(folder.log_file, errors=terminal.errors if terminal.verbose else None)
     stop = StopRequest()
@@ -79,7 +80,7 @@ def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunO
 
 
 class LocalRun:
-    """One run; :attr:`report` says what is true of it, also after the end."""
+    """One local run. :attr:`report` returns its current report, also after the end."""
 
     def __init__(
         self, fleet: CollectorFleet, folder: RunFolder, options: RunOptions, terminal: Terminal, stop: StopRequest
@@ -95,7 +96,7 @@ class LocalRun:
         self._videos: Path | None = None
 
     def work(self, manifests: Manifests, source: Path) -> Completed:
-        """From an empty machine to the end of the run. Raises what ends it otherwise."""
+        """Start everything, and run the fleet to its end. Raises the error that ends the run early."""
         with self._metrics(), self._checkpoints() as checkpoints:
             path = None if checkpoints is None else checkpoints.path
             self._videos = video_folder(self._fleet.spec, path, self._folder.scratch)
@@ -109,14 +110,14 @@ class LocalRun:
                 return self._work(None, checkpoints)
             cpus, resources = ray_cpus(self._fleet.spec), ray_resources(self._fleet.spec)
             ray = local_ray(cpus, resources, self._folder.ray, show_output=self._terminal.verbose)
-            with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
+            with ray as gpus, stop_on_signals(self._stop):  # again: Ray replaced the handler of SIGTERM
                 log_milestone(Milestone.RAY)
                 self._stop.raise_if_requested()
                 return self._work(gpus, checkpoints)
 
     def _work(self, gpus: float | None, checkpoints: CheckpointFolder | None) -> Completed:
-        """``gpus`` is what Ray found; None where there is none, and collectors are processes of their own."""
-        # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
+        """Execute the session. ``gpus`` is Ray's number of GPUs, or None for a fleet without Ray."""
+        # Import this here: torch takes seconds to import, and Ray's workers import it in parallel once Ray runs.
         with without_collections():
             from collectorfleet.run.own_code import load_own_code
             from collectorfleet.run.session import open_session
@@ -161,12 +162,12 @@ class LocalRun:
                 self._stop.run_ended()
 
     def end(self, ended: Exit) -> None:
-        """The page says how it ended, where there is one."""
+        """Record in the timeline how the run ended, if the run keeps a timeline."""
         if self._timeline is not None:
             self._timeline.end(ended_as(ended))
 
     def _say_resumed(self, sentence: str) -> None:
-        """For whom it concerns on the terminal, and in the log as in a pod."""
+        """Write the sentence to the terminal and to the log."""
         log.warning(sentence)
         self._terminal.say(sentence)
 
@@ -177,7 +178,10 @@ class LocalRun:
         return serve_metrics(self._name, self.report, port, THIS_MACHINE)
 
     def _checkpoints(self) -> AbstractContextManager[CheckpointFolder | None]:
-        """Before anything that takes time: the folder may be the wrong one."""
+        """Open the folder of checkpoints, or raise InvalidOption if it is not empty and ``resume`` is not set.
+
+        This is the first step of a run, because the folder may be wrong.
+        """
         path = self._options.checkpoints
         if path is None:
             return nullcontext()
@@ -193,5 +197,5 @@ def _write(status: CollectorFleetStatus, out: TextIO) -> None:
         json.dump(status.to_wire(), out, indent=2)
         out.write("\n")
         out.flush()
-    except BrokenPipeError:  # a reader that went away; Python would write once more at its end, and complain
+    except BrokenPipeError:  # the reader has closed the pipe; without dup2, Python would flush and fail at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

@@ -1,4 +1,4 @@
-"""What one run needs on this machine's disk, in a folder of its own."""
+"""Manage the temporary folder of a local run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ LONGEST_TEMP_DIR: Final = 20
 
 
 class RunFolder:
-    """Made when the object is; :meth:`clean` leaves what somebody may want to read."""
+    """The temporary folder of a run. The constructor makes the folder. :meth:`clean` keeps the logs of a failed run."""
 
     def __init__(self) -> None:
         self._path = Path(tempfile.mkdtemp(prefix="cfleet-", dir=_short_temp_dir()))
         self.log_file = self._path / "run.log"
         self.ray = self._path / "ray"
-        self.collectors = self._path / "collectors.log"  # what they print, where they are not in Ray
-        self.code = self._path / "code"  # of the manifest's ConfigMap
-        self.scratch = self._path / "scratch"  # for what is shown while the run goes on
+        self.collectors = self._path / "collectors.log"  # prints of collectors in a fleet without Ray
+        self.code = self._path / "code"  # the tree of spec.code
+        self.scratch = self._path / "scratch"  # temporary files, such as videos
 
     def clean(self, ended: Exit) -> None:
-        """Keep the log of a failed run, and with it Ray's own where the user's code was not the reason."""
+        """Remove the folder after a run that completed or was stopped.
+
+        Keep the log files after an error of the user's code. Keep the whole folder, with Ray's logs, after another
+        failure.
+        """
         if isinstance(ended, Broken):
             return
         for path in self._path.iterdir():
@@ -35,6 +39,9 @@ class RunFolder:
 
 
 def _short_temp_dir() -> str:
-    """Ray puts sockets below it, whose paths may have 107 characters, and needs 85 of them itself."""
+    """Return the system's folder for temporary files, or ``/tmp`` if its path is too long.
+
+    Ray creates sockets below the folder. Their paths may have 107 characters, of which Ray itself needs 85.
+    """
     usual = tempfile.gettempdir()
-    return usual if len(usual) <= LONGEST_TEMP_DIR else "/tmp"  # noqa: S108 (mkdtemp makes the folder ours alone)
+    return usual if len(usual) <= LONGEST_TEMP_DIR else "/tmp"  # noqa: S108 (mkdtemp makes a folder for this user only)

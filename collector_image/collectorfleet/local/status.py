@@ -1,6 +1,6 @@
-"""The status of a fleet that ran on this machine: the driver's report with the conditions that follow from it.
+"""Build the status of a fleet that ran on this machine, from the driver's report. Pure.
 
-What only a cluster has (pods, a RayCluster, generations) is absent. Pure.
+Fields that exist only in a cluster are absent: pods, the RayCluster and generations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collectorfleet_api.v1alpha1 import (
 
 
 def final_status(spec: CollectorFleetSpec, report: DriverReport, ended: Exit, now: datetime) -> CollectorFleetStatus:
-    """What is true after the end. A run that was interrupted has no phase: it neither completed nor failed."""
+    """Return the status after the end. An interrupted run has no phase, because it neither completed nor failed."""
     found = [
         *_verdict(ended),
         collectors_available(spec, report),

@@ -1,4 +1,4 @@
-"""What a person who starts a run reads of it, on a terminal or through a pipe."""
+"""Show progress and end of a local run on a terminal or through a pipe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINES_EVERY_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class Terminal:
-    """``out`` gets progress and the end, ``errors`` the first cause; with ``verbose`` the log is shown as well."""
+    """The output of a local run. ``out`` gets progress and end, ``errors`` the cause and with ``verbose`` the log."""
 
     out: TextIO
     errors: TextIO
@@ -33,15 +33,15 @@ class Terminal:
         _print(line, self.out)
 
     def progress(self, fleet: str, report: Callable[[], DriverReport]) -> AbstractContextManager[object]:
-        """Show ``report`` inside the ``with`` block: as a table if the terminal can redraw it, else as lines."""
+        """Show ``report`` inside the ``with`` block: as a live table on a terminal, otherwise as lines."""
         drawn_on = console(self.out)
-        # Log lines would tear the table apart.
+        # With verbose, log lines would break the table.
         if drawn_on.is_terminal and not self.verbose:
             return LiveTable(fleet, report, drawn_on)
         return ProgressLines(report, self.say, every_seconds=LINES_EVERY_SECONDS)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:
-        """How the run ended; the traceback goes into the log, and who needs it is told where that is."""
+        """Show how the run ended. The traceback of a failure goes to the log, and the path of the log is shown."""
         match ended:
             case Completed(message):
                 self.say(f"completed: {message}")
@@ -54,6 +54,6 @@ class Terminal:
 
 
 def _print(line: str, stream: TextIO) -> None:
-    # A reader that went away, as of `| head`, does not end a run.
+    # A closed pipe, as with `| head`, does not end the run.
     with suppress(BrokenPipeError):
         print(plain(line), file=stream, flush=True)
