@@ -1,1 +1,1 @@
-"""The consumer's thread of the driver: FleetCollector, its options, snapshots of weights, and batches."""
+"""The driver on the consumer's thread: FleetCollector, its options, snapshots of weights, and batches."""

@@ -1,4 +1,4 @@
-"""The arguments of FleetCollector: each of them once, with its type and its default."""
+"""All arguments of FleetCollector with their types and defaults."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLASSES: Final[dict[str, type[BaseCollector]]] = {
     "sync": MultiSyncCollector,
     "async": MultiAsyncCollector,
 }
-# Arguments of TorchRL's own collectors, which get them as they are.
+# Arguments that TorchRL's collectors get unchanged.
 _PASSED_ON: Final = (
     *("reset_at_each_iter", "exploration_type", "trust_policy", "no_cuda_sync", "trajs_per_batch"),
     *("pre_collect_hook", "post_collect_hook"),
@@ -42,7 +42,7 @@ class FleetArguments:
     create_env_fn: Any
     policy: nn.Module | Callable[[TensorDictBase], TensorDictBase] | None = None
     _: KW_ONLY
-    # As RayCollector documents them, with its defaults.
+    # RayCollector has these arguments, with the same meaning and the same defaults.
     policy_factory: Callable[[], Any] | Sequence[Callable[[], Any]] | None = None
     trust_policy: bool | None = None
     frames_per_batch: int
@@ -77,7 +77,7 @@ class FleetArguments:
     trajs_per_batch: int | None = None
     pre_collect_hook: Callable[[], None] | None = None
     post_collect_hook: Callable[[TensorDictBase], None] | None = None
-    # Beyond RayCollector.
+    # RayCollector lacks these arguments.
     envs_per_collector: int = 1
     process: SimulatorProcess | Sequence[SimulatorProcess | None] | None = None
     shares: int | None = None
@@ -110,73 +110,76 @@ class FleetArguments:
     curriculum: CurriculumFunction | None = None
 
     def __post_init__(self) -> None:
-        # The caller may change lists and dicts later.
+        # Copies, because the caller may change lists and dicts later.
         for field in fields(self):
             object.__setattr__(self, field.name, _own(getattr(self, field.name)))
 
     @property
     def collectors(self) -> int:
-        """How many at first: as many as asked for, else as the lists are long, else 1."""
+        """The initial number of collectors: ``num_collectors``, else the length of the lists, else 1."""
         if self.num_collectors is not None:
             return self.num_collectors
         return max(per_collector.lengths(self).values(), default=len(self.groups or ()) or 1)
 
     @property
     def values_in_a_list(self) -> int:
-        """How many values an argument has that is a list: one for each collector, or each turn of the groups."""
+        """The number of values in a list argument: one for each collector, or one for each entry of ``groups``."""
         return len(self.groups) if self.groups else self.collectors
 
     @property
     def collector_type(self) -> type[BaseCollector]:
-        """What runs in each actor: the class by that name, or the one that was given."""
+        """The collector class that runs in each actor."""
         given: Any = self.collector_class
         found: type[BaseCollector] = _CLASSES.get(str(given), given)
         return found
 
     @property
     def has_processes(self) -> bool:
-        """Whether a collector is more than one process, so that its shape is settled when it is built."""
+        """Whether a collector has several processes. Then its frames per request are fixed once it is built."""
         return issubclass(self.collector_type, MultiCollector)
 
     @property
     def has_processes_that_never_pause(self) -> bool:
-        """Whether processes of a collector begin their next rollout before they are asked for it."""
+        """Whether processes of a collector start their next rollout before the next request."""
         return issubclass(self.collector_type, MultiAsyncCollector)
 
     @property
     def uses_ray(self) -> bool:
-        """Whether collectors are actors of Ray, and not processes of this machine."""
+        """Whether collectors are Ray actors."""
         return self.transport == TransportKind.OBJECT_STORE
 
     @property
     def writes_equal_batches(self) -> bool:
-        """Whether what collectors write to the replay buffer has to be as large each time as it was the first time."""
+        """Whether all batches that collectors write to the replay buffer must have the size of the first batch."""
         return getattr(self.replay_buffer, "transport_kind", None) == "distributed"
 
     @property
     def mixes_versions(self) -> bool:
-        """Whether a rollout may have frames of several versions: processes that never pause, spanning trajectories."""
+        """Whether a rollout may have frames of several versions.
+
+        This happens with processes that never pause, and with trajectories that span rollouts.
+        """
         return self.has_processes_that_never_pause or self.keywords(0).get("trajs_per_batch") is not None
 
     @property
     def frames_of_a_step(self) -> int:
-        """How many frames a collector makes at once, of which a request is a multiple."""
-        # Every request of an asynchronous collector is answered by one of its processes.
+        """The number of frames that a collector makes in one step. The frames of a request are a multiple of it."""
+        # One process of an asynchronous collector answers a request.
         together = 1 if self.has_processes_that_never_pause else self.num_workers_per_collector
         return self.envs_per_collector * together
 
     @property
     def shares_at_first(self) -> int:
-        """Into how many requests a batch is split as long as the fleet has its first size."""
+        """The number of shares of a batch while the fleet has its initial size."""
         return (self.first_shares or self.shares or self.collectors) if self.sync else 1
 
     @property
     def random_frames(self) -> int:
-        """``init_random_frames``, which is -1 or None where there are none."""
+        """``init_random_frames``, with 0 instead of -1 or None."""
         return max(0, self.init_random_frames or 0)
 
     def of_each(self, name: str) -> PerCollector:
-        """The option ``name``, which is one value for all or a list, by the index of a collector."""
+        """Return the values of the option ``name`` by the index of a collector."""
         return PerCollector.of(getattr(self, name))
 
     def keywords(self, index: int) -> dict[str, Any]:
@@ -184,13 +187,13 @@ class FleetArguments:
         given = {name: getattr(self, name) for name in _PASSED_ON}
         given["max_frames_per_traj"] = max(0, self.max_frames_per_traj or 0) or None
         given |= {name: self.of_each(name)[index] for name in per_collector.DEVICES}
-        # None is left to TorchRL.
+        # TorchRL chooses its default instead of None.
         given = {name: value for name, value in given.items() if value is not None}
         return given | dict(self.of_each("collector_kwargs")[index] or {})
 
 
 def _own(value: Any) -> Any:
-    """``value`` with lists and dicts of its own, so that it stays as it is when the caller's change."""
+    """Return a copy of lists and dicts in ``value``, so that later changes by the caller have no effect."""
     if type(value) is dict:
         return {key: _own(inner) for key, inner in value.items()}
     if type(value) in (list, tuple):

@@ -1,4 +1,4 @@
-"""From answers to the batch that the consumer gets: one copy, into memory that is the consumer's own."""
+"""Assemble answers into a batch, with one copy into memory that belongs to the consumer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from collectorfleet.torchrl_private.tensordicts import has_names
 
 
 class Assembler:
-    """Makes batches as the options say, in memory that is used again."""
+    """Assembles batches as the options request, in reused memory."""
 
     def __init__(self, options: FleetOptions) -> None:
         self._stacked = options.sync
@@ -39,10 +39,12 @@ class Assembler:
         self._pool = BufferPool()
 
     def batch(self, parts: Sequence[Part | None], slots: Sequence[int]) -> TensorDictBase | None:
-        """What is handed out; None if the collectors wrote it into a replay buffer. ``slots`` is who made each part.
+        """Return the batch to hand out; None if the collectors wrote the frames into a replay buffer.
+
+        ``slots`` has the index of the collector that made each part.
 
         Raises:
-            InvalidOption: frames of two groups have other entries, shapes or dtypes.
+            InvalidOption: frames of two groups have different entries, shapes or dtypes.
         """
         there = [part for part in parts if part is not None]
         if not there:
@@ -57,11 +59,10 @@ class Assembler:
 def assemble(
     parts: Sequence[Part], *, stacked: bool, pool: BufferPool, copy: bool = True, groups: Sequence[str] = ()
 ) -> TensorDictBase:
-    """``[parts, *part]`` if ``stacked`` (Sync), else the one part as it is (Async).
+    """Return a batch of shape ``[parts, *part]`` if ``stacked`` (Sync), otherwise the only part (Async).
 
-    ``groups`` has that of each part, where those of different groups have to be alike.
-
-    ``copy=False`` returns views of what the transport holds: not to be written to.
+    ``groups`` has the group of each part. If it is not empty, the parts of all groups must have the same entries.
+    ``copy=False`` returns views of the transport's memory, which are read-only.
     """
     views = _of_one_length([_with_collector_keys(part) for part in parts])
     if any(view.device != views[0].device for view in views):
@@ -72,7 +73,7 @@ def assemble(
     if not copy:
         return LazyStackedTensorDict.lazy_stack(views) if stacked else views[0]
     if any(isinstance(view, LazyStackedTensorDict) for view in views):
-        # Entries of different shapes, which have no memory of one shape to be copied to.
+        # Entries of different shapes do not fit one dense tensor.
         return LazyStackedTensorDict.lazy_stack(views).clone() if stacked else views[0].clone()
     if all(_alike(views[0], other) for other in views[1:]):
         return _copied(views, stacked=stacked, pool=pool)
@@ -92,7 +93,10 @@ def _with_collector_keys(part: Part) -> TensorDictBase:
 
 
 def _of_one_length(views: Sequence[TensorDictBase]) -> Sequence[TensorDictBase]:
-    """Padded trajectories are as long as the longest of their answer; those of a batch, as the longest of them all."""
+    """Pad the trajectories of all views to the longest view of the batch.
+
+    The views of one answer are already padded to the longest trajectory of that answer.
+    """
     longest = max(view.shape[-1] for view in views) if views[0].ndim else 0
     if all(view.shape[-1:] == (longest,) for view in views) or any(view.get(MASK_KEY, None) is None for view in views):
         return views
@@ -100,14 +104,14 @@ def _of_one_length(views: Sequence[TensorDictBase]) -> Sequence[TensorDictBase]:
 
 
 def _padded(view: TensorDictBase, length: int) -> TensorDict:
-    """With zeros behind its last step, and so False in the mask."""
+    """Return ``view`` with zeros after its last step. The mask is False there."""
     padded: TensorDict = pad(view, [0, 0] * (view.ndim - 1) + [0, length - view.shape[-1]])
     padded.names = view.names
     return padded
 
 
 def _alike(one: TensorDictBase, other: TensorDictBase) -> bool:
-    """Whether both have the same keys with tensors of the same shapes and dtypes, and nothing but dense tensors."""
+    """Return whether both have the same keys with dense tensors of the same shapes and dtypes."""
     if one.batch_size != other.batch_size or one.keys() != other.keys():
         return False
     return all(_alike_values(value, other.get(key)) for key, value in one.items())
@@ -133,7 +137,7 @@ def _copied(views: Sequence[TensorDictBase], *, stacked: bool, pool: BufferPool)
             for index, view in enumerate(views):
                 (memory[index] if stacked else memory).copy_(view.get(key))
         else:
-            # Ragged or non-tensor data; only a single view comes here with it, see _alike.
+            # Ragged or non-tensor data occurs with a single view only, see _alike.
             entries[key] = LazyStackedTensorDict.maybe_dense_stack([value.clone()]) if stacked else value.clone()
     names = [*([None] if stacked else []), *first.names] if has_names(first) else None
     return TensorDict(entries, batch_size=(*lead, *first.batch_size), names=names, device=first.device)

@@ -1,4 +1,4 @@
-"""What ``map_fn`` has each collector call."""
+"""The calls that ``map_fn`` makes in each collector."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def calls_of_each(method: str, names: Sequence[str], arguments: Any, keywords: A
         keywords: a list with a dict of keyword arguments for each of ``names``.
 
     Raises:
-        InvalidOption: they are something else.
+        InvalidOption: a list has another type or length.
     """
     positional = _of_each("list_of_args", "tuple", arguments, (), len(names))
     named = _of_each("list_of_kwargs", "dict", keywords, {}, len(names))

@@ -27,28 +27,27 @@ from collectorfleet.gather.shared import Staged
 from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.versions import PublishResult
 
-# A version that nobody collects with any more waits for no bound.
+# The last version does not wait for the staleness bound, because no collector uses it. So a short wait is enough.
 _PUBLISH_SECONDS: Final = 10.0
 
 
 class FleetCollector(FleetControl):
-    """Collects with a fleet of processes, which are Ray actors unless another transport is chosen, and survives them.
+    """Collects with a fleet of processes, and replaces lost processes. By default they are Ray actors.
 
-    Takes what :class:`torchrl.collectors.distributed.RayCollector` takes and iterates like it: Sync yields
-    ``[shares, frames_per_batch / shares, ...]``, Async one collector's batch of ``frames_per_batch`` frames. Each frame
-    carries the version of the weights that produced it under ``("collector", "weights_version")`` (int64). Nothing is
-    collected before the first batch is asked for.
-
+    The class takes the arguments of :class:`torchrl.collectors.distributed.RayCollector` and iterates like it. Sync
+    yields batches of shape ``[shares, frames_per_batch / shares, ...]``. Async yields batches of ``frames_per_batch``
+    frames of one collector. Each frame has the version of the weights that produced it under ``("collector",
+    "weights_version")`` (int64). The fleet collects nothing before the first batch is requested.
     https://collectorfleet.github.io/collectorfleet/fleet-collector/ describes each argument by topic.
 
-    Iterating raises :class:`~collectorfleet.UserCodeError` with the original text when the environment or the policy
-    raises.
+    If the environment or the policy raises, the iteration raises :class:`~collectorfleet.UserCodeError` with the
+    original text.
     """
 
     @takes(FleetOptions)
     def __init__(self, options: FleetOptions) -> None:
         super().__init__()
-        # What TorchRL's own `len(collector)` and its trainers read.
+        # TorchRL's `len(collector)` and its trainers read these attributes.
         self.total_frames = options.total_frames
         self.frames_per_batch = self.requested_frames_per_batch = options.frames_per_batch
         self.init_random_frames = options.random_frames
@@ -64,7 +63,7 @@ class FleetCollector(FleetControl):
             options.policy, options.models or {}, dtype=options.weights_dtype, names=options.weights_filter
         )
         self._engine = engine(options, self._source)
-        # Who is dropped without shutdown() leaves no actors behind.
+        # If the fleet is dropped without shutdown(), its actors end, too.
         weakref.finalize(self, self._engine.consumer.abandon).atexit = False
         self._curriculum = options.curriculum
         if options.resume_from is not None:
@@ -84,14 +83,14 @@ class FleetCollector(FleetControl):
 
     @property
     def num_collectors(self) -> int:
-        """Collectors that are wanted."""
+        """The desired number of collectors."""
         return self._consumer.shared.slots.desired
 
     num_workers = num_collectors
 
     @property
     def remote_collectors(self) -> list[Any]:
-        """What runs the collectors that live now: Ray actors, or processes of this machine, by ``transport``."""
+        """The Ray actors or local processes of the living collectors, depending on ``transport``."""
         return self._transport.handles()
 
     # ---------------------------------------------------------------- batches
@@ -105,7 +104,7 @@ class FleetCollector(FleetControl):
                     self._stage()
                 self._batches_since_update = 0
             self._follow_curriculum()
-            # Kept until it is handed over: whoever is interrupted before that gets it with the next call.
+            # The batch is kept until the yield. If an interrupt comes first, the next call yields this batch.
             found = self._taken = self._taken or self._consumer.next()
             if found is None:
                 self.finish_evaluation()
@@ -117,10 +116,10 @@ class FleetCollector(FleetControl):
             )
             del found
             self._batches_since_update += 1
-            # The last before the yield, and without a call between: an interrupt in a call would lose the batch.
+            # No call may follow before the yield, because an interrupt in a call would lose the batch.
             self._taken = None
             yield batch
-            # A buffer is used again only once nobody refers to it.
+            # The pool reuses a buffer only once no reference to it is left.
             del batch
 
     # ---------------------------------------------------------------- weights
@@ -136,13 +135,17 @@ class FleetCollector(FleetControl):
         wait: bool = False,
         timeout: float = 60.0,
     ) -> Mapping[str, PublishResult] | None:
-        """Publish a new version: a copy is taken here, everything else happens in the background.
+        """Publish a new version. This call takes a copy of the weights, and the rest happens in the background.
 
-        Takes a module, a TensorDict or a dict of tensors; nothing is the policy as it is now. What a part of the
-        weights does not have is published as the policy here has it. Returns at once;
-        ``wait=True`` returns what became of it in each collector, by name, after all applied it or ``timeout`` seconds.
-        A staleness bound lets the version advance once for each batch handed out: until then the publish waits, and
-        ``wait=True`` says so. An inference service is updated itself, and blocks until it was: None is returned.
+        The weights are a module, a TensorDict or a dict of tensors. Without weights, the call publishes the present
+        policy. If tensors are missing, the call publishes the values of the policy in this process.
+
+        Returns at once by default. ``wait=True`` waits until all collectors have applied the version, or ``timeout``
+        seconds have passed. It returns the result of each collector by name.
+
+        A staleness bound lets the version advance once for each batch handed out. Until then the publish waits, and the
+        results of ``wait=True`` report this. If the policy is an inference service, the call blocks until the service
+        is updated, and returns None.
         """
         if worker_ids is not None:
             raise InvalidOption("worker_ids: every collector takes the newest weights; drop this argument")
@@ -158,10 +161,10 @@ class FleetCollector(FleetControl):
         return self._consumer.wait_applied(staged, timeout) if wait and staged else None
 
     def publish(self) -> Staged:
-        """Publish the policy as it is now, as :meth:`update_policy_weights_` does; says its version once it has one.
+        """Publish the present policy like :meth:`update_policy_weights_`; return an object that gets the version.
 
         Raises:
-            InvalidOption: there is no tensor in the policy, or another publishes.
+            InvalidOption: the policy has no tensors, or a TorchRL learner or an inference service publishes.
         """
         staged = None if is_service(self.policy) else self._stage()
         if staged is None:
@@ -169,12 +172,14 @@ class FleetCollector(FleetControl):
         return staged
 
     def _learner_weight_sync(self, *, new_generation: bool = False) -> LearnerScheme | RayWeightSyncScheme:
-        """TorchRL's trainers with ``learner_backend="ray"`` ask for it: where their learner sends weights from now on.
+        """Return the scheme that TorchRL's learner sends its weights to from now on.
 
-        They are published like those of :meth:`update_policy_weights_`, which is the learner's alone from then on.
+        TorchRL's trainers with ``learner_backend="ray"`` call this method. The fleet publishes the weights like
+        :meth:`update_policy_weights_`. From then on only the learner may publish.
 
         Raises:
-            InvalidOption: the fleet publishes by itself, or has no policy to compare the learner's with.
+            InvalidOption: the fleet publishes automatically, does not use Ray, or has no module to compare the weights
+                with.
         """
         if is_service(self.policy):
             if self._learner_scheme is None or new_generation:
@@ -195,7 +200,7 @@ class FleetCollector(FleetControl):
 
     def _publish_last(self) -> None:
         if self._interval >= 0:
-            # The trainer has learned from the last batch since; nobody asks for another.
+            # The trainer has learned from the last batch, and no further batch triggers a publish.
             self._stage()
         self._consumer.wait_published(_PUBLISH_SECONDS)
 
@@ -204,7 +209,7 @@ class FleetCollector(FleetControl):
 
     def _stage(self, given: Any = None, model: str | None = None, policy_version: int | None = None) -> Staged | None:
         if given is None and self._learner is not None:
-            return None  # the policy that is here does not learn
+            return None  # the learner trains another copy of the policy
         snapshot = self._source.take(given, model)
         if snapshot is None:
             if given is not None or model is not None:

@@ -1,4 +1,4 @@
-"""What is asked of a fleet besides batches and weights: its state, its size, a pause, the end."""
+"""Methods of a fleet besides batches and weights: state, size, pause and end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from collectorfleet_api.v1alpha1.report import DriverReport
 
 log = logging.getLogger(__name__)
 
-# What collectors load at the end is of no use to anybody but the reader of the status.
+# Only the status needs the weights that collectors load at the end, so a short wait is enough.
 _SETTLE_SECONDS: Final = 5.0
 _PUBLISHES: Final = "update_policy_weights_"
 
@@ -49,16 +49,16 @@ class FleetControl(ParameterControl):
 
     @abstractmethod
     def _stage(self) -> object:
-        """Have the policy published as it is now."""
+        """Stage the present policy for publishing."""
 
     @property
     def _transport(self) -> FleetTransport:
         return self._engine.transport
 
     def status(self) -> DriverReport:
-        """What is true now: ``weights``, ``progress`` (without ``metrics``) and ``collectors``.
+        """Return the present ``weights``, ``progress`` (without ``metrics``), ``collectors`` and ``evaluation``.
 
-        Any thread may call it; it still answers after ``shutdown()``.
+        Any thread may call this method, also after ``shutdown()``.
         """
         evaluation = self._engine.evaluation
         evaluated = None if evaluation is None else evaluation_status(evaluation)
@@ -69,16 +69,16 @@ class FleetControl(ParameterControl):
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None
     ) -> dict[str, int | float | bool]:
-        """Progress as TorchRL has it, from what is known here: asks no collector and so needs no ``timeout``."""
+        """Return the progress in TorchRL's format, without a call to a collector. ``timeout`` is ignored."""
         del timeout
         with self._consumer.shared.changed:
             return stats(self._consumer.shared, workers, self.requested_frames_per_batch)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
-        """Block until something changed that a person wants to know at once, or ``timeout`` seconds passed.
+        """Block until an urgent change, or until ``timeout`` seconds have passed; return the number of changes so far.
 
-        Such a change is a collector that becomes available or is lost, the first batch, an error, the end. Returns the
-        number of changes so far; pass it as ``seen`` the next time (0 at first).
+        Urgent changes are a collector that becomes available or is lost, the first batch, an error, and the end. Pass
+        the returned number as ``seen`` in the next call (0 in the first).
         """
         shared = self._consumer.shared
         with shared.changed:
@@ -86,14 +86,15 @@ class FleetControl(ParameterControl):
             return shared.changes
 
     def counters(self) -> dict[str, Any]:
-        """What :meth:`state_dict` has of the fleet itself; asks no collector."""
+        """Return the counters of :meth:`state_dict`, without a call to a collector."""
         with self._consumer.shared.changed:
             return counters.counters_of(self._consumer.shared)
 
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
-        """Counters, the policy's state, :meth:`normalization`, and the state of each collector's environment.
+        """Return counters, the policy's state, :meth:`normalization`, and the state of each collector's environment.
 
-        Collectors answer between two rollouts; raises TimeoutError as :meth:`map_fn` does.
+        The state also has the parameters of environments. Collectors answer between two rollouts. Raises TimeoutError
+        like :meth:`map_fn`.
         """
         state: OrderedDict[str, Any] = OrderedDict(self.counters())
         if isinstance(self.policy, nn.Module):
@@ -104,7 +105,7 @@ class FleetControl(ParameterControl):
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], timeout: float = 60.0) -> None:
-        """Go on where ``state_dict()`` was taken; before the first batch is asked for.
+        """Continue from the result of ``state_dict()``. Call this method before the first batch is requested.
 
         Raises:
             InvalidOption: batches were collected already.
@@ -118,28 +119,30 @@ class FleetControl(ParameterControl):
         self._stage()
 
     def normalization(self) -> dict[str, Any]:
-        """What the environments of all collectors have seen so far, as if one had seen all of it; asks no collector.
+        """Return the running statistics over the environments of all collectors, without a call to a collector.
 
-        By name, such as ``1.VecNormV2.observation`` (its place among the transforms, its class, the key): ``decay``,
-        ``updates``, and ``sums`` (float64), as ``docs/normalization.md`` has them. Empty as long as no collector is
-        built, and if environments keep nothing.
+        The keys are names such as ``1.VecNormV2.observation``: the place among the transforms, the class, and the key.
+        The values are ``decay``, ``updates``, and ``sums`` (float64), as ``docs/normalization.md`` describes. The
+        result is empty before the first collector is built, and if environments keep no statistics.
         """
         return codec.to_state(self._consumer.normalization)
 
     def load_normalization(self, env: EnvBase) -> None:
-        """Give an environment of this process, such as one for evaluation, what :meth:`normalization` has now.
+        """Copy the present :meth:`normalization` into an environment of this process, such as one for evaluation.
 
-        It goes on from there by itself unless its transforms are frozen, which may be done before or after.
+        The environment keeps updating its copy unless you freeze its transforms, before or after this call.
 
         Raises:
-            InvalidOption: it has other transforms than the environments of the collectors, or some in other processes.
+            InvalidOption: the environment has other transforms than the collectors, or some of its transforms are in
+                other processes.
         """
         load(env, self._consumer.normalization)
 
     def set_seed(self, seed: int, static_seed: bool = False, timeout: float = 60.0) -> int:
-        """Seed the environments of all collectors, one after the other; returns the next seed.
+        """Seed the environments of all collectors, one after the other; return the next seed.
 
-        A collector that is replaced later gets a seed of its own, so that it does not repeat the lost one's episodes.
+        A collector that is restarted later gets another seed, so that it does not repeat episodes of the lost
+        collector.
         """
         inquiry = self._inquiry("set_seed", timeout)
         for name in inquiry.names():
@@ -159,16 +162,18 @@ class FleetControl(ParameterControl):
         list_of_kwargs: Sequence[Mapping[str, Any]] | None = None,
         timeout: float = 60.0,
     ) -> list[Any]:
-        """Call a method of TorchRL's collector in each actor, or what is at a path such as ``env.set_seed``.
+        """Call a method of TorchRL's collector in each actor, or a method at a path such as ``env.set_seed``.
 
-        The lists have an entry for each collector, in the order of their names, as the returned list has. Collectors
-        answer between two rollouts. One that is lost before it answered is asked again once it is replaced, and one
-        that nothing replaces has no entry. What is changed this way is not in a later replacement, which is logged.
+        The lists have an entry for each collector, in the order of the names. The returned list has the same order.
+        Collectors answer between two rollouts. If a collector is lost before it answers, its replacement gets the call.
+        A collector that is given up has no entry. A later replacement does not get the changes of this call, and the
+        driver logs a warning.
 
         Raises:
-            InvalidOption: the arguments are no lists with an entry for each collector, or weights would be changed.
-            TimeoutError: a collector is missing after ``timeout`` seconds, or did not answer within as many again.
-            UserCodeError: the method raised, or what it returns cannot travel.
+            InvalidOption: an argument is no list with an entry for each collector, or the method updates the weights.
+            TimeoutError: a collector is not built within ``timeout`` seconds, or does not answer within another
+                ``timeout`` seconds.
+            UserCodeError: the method raised, or its result cannot be sent.
         """
         if method_name.rpartition(".")[2] == _PUBLISHES:
             raise InvalidOption(
@@ -182,36 +187,36 @@ class FleetControl(ParameterControl):
         return list(returned.values())
 
     def get_distant_attr(self, attr: str, timeout: float = 60.0) -> list[Any]:
-        """What is at the path ``attr`` in TorchRL's collector in each actor, as :meth:`map_fn` asks for it."""
+        """Return the value at the path ``attr`` in each collector, like :meth:`map_fn`."""
         inquiry = self._inquiry(f"get_distant_attr({attr!r})", timeout)
         return list(inquiry.of_all("attribute", dict.fromkeys(inquiry.names(), (attr,))).values())
 
     def getattr_env(self, attr: str) -> Any:
-        """What an attribute of the environment is in the first collector, as TorchRL's trainers ask for it."""
+        """Return an attribute of the first collector's environment. TorchRL's trainers call this method."""
         return self.get_distant_attr(f"env.{attr}")[0]
 
     def getattr_rb(self, attr: str) -> Any:
-        """What an attribute of the replay buffer is."""
+        """Return an attribute of the replay buffer."""
         return getattr(self.replay_buffer, attr)
 
     def resize(self, num_collectors: int, min_available: int | None = None) -> None:
-        """Change how many collectors there are, and how few are enough, while iterating or not."""
+        """Change the number of collectors and the minimum available number, also during the iteration."""
         if num_collectors < 1:
             raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
         self._consumer.resize(num_collectors, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:
-        """Take the collectors off these pods (or hosts), and off no others, each at the end of its rollouts.
+        """Drain these pods (or hosts), and no others: each of their collectors ends after its current requests.
 
-        They are no loss and cost no budget: each starts again, wherever Ray finds room, once its pod is not named any
-        more. ``status().drained_pods`` lists pods that are empty. Returns at once.
+        A drained collector counts as no loss and uses no restart. It starts again on any node with room once its pod is
+        absent from ``pods``. ``status().drained_pods`` lists empty pods. Returns at once.
         """
         self._consumer.drain_pods(pods)
 
     def start(self) -> None:
-        """Collect on a thread of its own, into ``replay_buffer``.
+        """Collect into ``replay_buffer`` on a separate thread.
 
-        What ends it too early is logged, and raised by the next ``update_policy_weights_()``.
+        The driver logs an error that ends the collection, and the next ``update_policy_weights_()`` raises it.
         """
         if self.replay_buffer is None:
             raise InvalidOption("start: no replay buffer receives the batches; pass replay_buffer")
@@ -231,10 +236,10 @@ class FleetControl(ParameterControl):
 
     @contextlib.contextmanager
     def pause(self, timeout: float = 30.0, *, resume: bool = True) -> Iterator[None]:
-        """Collect nothing inside of the context: requests under way are answered first.
+        """Pause collection inside the context. The context starts once open requests are answered.
 
         Raises:
-            TimeoutError: they were not within ``timeout`` seconds; collection goes on.
+            TimeoutError: requests are still open after ``timeout`` seconds; collection continues.
         """
         is_paused_already = self._consumer.paused
         if not self._consumer.pause(timeout):
@@ -246,9 +251,9 @@ class FleetControl(ParameterControl):
                 self._consumer.resume()
 
     def settle(self) -> None:
-        """Wait until collectors have acknowledged the newest version, so that the last status says so.
+        """Wait until collectors have acknowledged the newest version, so that the last status shows it.
 
-        Blocks for a few seconds at most, and not at all if nothing is outstanding or no collector is available.
+        Blocks for at most 5 seconds. Returns at once if all versions are acknowledged or no collector is available.
         """
         self._consumer.settle(_SETTLE_SECONDS)
 
@@ -259,11 +264,11 @@ class FleetControl(ParameterControl):
         raise_on_error: bool = True,  # noqa: ARG002 (TorchRL's signature)
         shutdown_ray: bool = False,
     ) -> None:
-        """End the collectors; blocks for at most ``timeout`` seconds. Ray itself goes on unless asked otherwise."""
+        """End the collectors; block for at most ``timeout`` seconds. Shut Ray down only if ``shutdown_ray`` is true."""
         self._engine.stop(timeout)
         if shutdown_ray:
             ray.shutdown()
 
     async def async_shutdown(self, shutdown_ray: bool = False) -> None:
-        """The same without blocking the event loop."""
+        """Call :meth:`shutdown` without blocking the event loop."""
         await asyncio.to_thread(self.shutdown, shutdown_ray=shutdown_ray)

@@ -1,4 +1,4 @@
-"""TorchRL's other distributed collectors, by their names and arguments: each is a fleet over some transport."""
+"""TorchRL's other distributed collectors under their names and with their arguments. Each is a fleet."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from collectorfleet.transport.interface import TransportKind
 
 _LAUNCHERS: Final = ("mp", "ray")
 _OF_SLURM: Final = ("submitit", "submitit_delayed")
-# What FleetCollector has no argument for.
+# Arguments that FleetCollector lacks.
 _OWN: Final = ("backend", "launcher", "tcp_port", "update_interval")
-# What has nothing to say here, and why.
+# Arguments without an effect here, and the reason.
 _WITHOUT_A_MEANING: Final = {
     "slurm_kwargs": "no collector is a job of Slurm",
 }
@@ -33,25 +33,26 @@ _BACKENDS: Final = {
 
 @dataclass(frozen=True, eq=False)
 class Common:
-    """Arguments that all three have, with TorchRL's defaults.
+    """Arguments that all three collectors share, with TorchRL's defaults.
 
     Args:
-        create_env_fn: builds the environment of a collector, in the collector: a list with one for each.
-        policy: the module that is trained and published. Beside a ``policy_factory`` collectors are sent it as well.
+        create_env_fn: a list with one function for each collector. The function builds the environment in the
+            collector.
+        policy: the module that is trained and published. If a ``policy_factory`` is also given, collectors get this
+            module.
 
     Keyword Args:
         policy_factory, frames_per_batch, total_frames, device, storing_device, env_device, policy_device,
             max_frames_per_traj, init_random_frames, reset_at_each_iter, postproc, split_trajs, exploration_type,
-            collector_class, collector_kwargs, num_workers_per_collector: as :class:`~collectorfleet.FleetCollector` has
-            them.
-        max_weight_update_interval: batches after which weights are published, to all collectors.
-        backend: "gloo", which carries frames and weights from CPU to CPU.
-        launcher: "mp" has processes of this machine, and "ray" actors of a Ray cluster.
-        tcp_port: not needed, since each process group takes a port of this machine that is free.
-        slurm_kwargs: refused, since nothing is a job of Slurm.
+            collector_class, collector_kwargs, num_workers_per_collector: see :class:`~collectorfleet.FleetCollector`.
+        max_weight_update_interval: the number of batches between two publishes to all collectors.
+        backend: "gloo", which sends frames and weights from CPU to CPU.
+        launcher: "mp" starts processes of this machine, and "ray" starts actors of a Ray cluster.
+        tcp_port: ignored, since each process group uses a free port of this machine.
+        slurm_kwargs: refused, since no collector is a Slurm job.
 
     Raises:
-        InvalidOption: an argument that cannot work, or would say nothing.
+        InvalidOption: an argument cannot work, or has no effect.
     """
 
     create_env_fn: Sequence[Any]
@@ -83,7 +84,7 @@ class Common:
     processes: ClassVar[TransportKind] = TransportKind.TORCH_DISTRIBUTED
 
     def for_fleet(self) -> dict[str, Any]:
-        """Arguments of FleetCollector. Raises InvalidOption."""
+        """Return the arguments of FleetCollector. Raises InvalidOption."""
         if not isinstance(self.create_env_fn, Sequence):
             kind = type(self.create_env_fn).__name__
             raise InvalidOption(f"create_env_fn of {self.name} is a {kind}; pass a list with one for each collector")
@@ -127,7 +128,7 @@ class Common:
 
 
 def _why_not(backend: str) -> str:
-    """What speaks against a backend of torch that is not gloo."""
+    """Return the reason against a backend of torch other than gloo."""
     has = _BACKENDS.get(backend)
     if has is None:
         return "torch.distributed has no backend of that name"
@@ -190,7 +191,7 @@ class _Rpc(Common):
 
 
 class DistributedCollector(FleetCollector):
-    """In place of :class:`torchrl.collectors.distributed.DistributedCollector`."""
+    """A fleet in place of :class:`torchrl.collectors.distributed.DistributedCollector`."""
 
     @takes(_Distributed)
     def __init__(self, options: _Distributed) -> None:
@@ -198,9 +199,9 @@ class DistributedCollector(FleetCollector):
 
 
 class DistributedSyncCollector(FleetCollector):
-    """In place of :class:`torchrl.collectors.distributed.DistributedSyncCollector`.
+    """A fleet in place of :class:`torchrl.collectors.distributed.DistributedSyncCollector`.
 
-    A batch is of the weights that were published before it was asked for; no rollout runs ahead.
+    A batch uses the weights that were published before the request of the batch. No rollout runs ahead.
     """
 
     @takes(_DistributedSync)
@@ -209,10 +210,11 @@ class DistributedSyncCollector(FleetCollector):
 
 
 class RPCCollector(FleetCollector):
-    """In place of :class:`torchrl.collectors.distributed.RPCCollector`.
+    """A fleet in place of :class:`torchrl.collectors.distributed.RPCCollector`.
 
-    With ``launcher="mp"`` frames and weights go by ``torch.distributed.rpc``, and ``tensorpipe_options`` and
-    ``visible_devices`` are those of :class:`~collectorfleet.FleetCollector`; with "ray" through Ray's object store.
+    With ``launcher="mp"``, ``torch.distributed.rpc`` sends frames and weights. ``tensorpipe_options`` and
+    ``visible_devices`` then have the meaning of :class:`~collectorfleet.FleetCollector`. With ``launcher="ray"``, Ray's
+    object store sends frames and weights.
     """
 
     @takes(_Rpc)

@@ -1,6 +1,6 @@
-"""What collects for a FleetCollector: collectors behind a transport, the gather thread, a watch over Ray's nodes.
+"""The parts behind a FleetCollector: a transport with collectors, the gather thread, and a watch of Ray's nodes.
 
-Ray is started, asked and watched for the transport that has it alone.
+Only the transport that uses Ray starts Ray and watches its nodes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _END_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """All parts, none of which runs before :meth:`start`."""
+    """All parts of a fleet. They run from :meth:`start` on."""
 
     transport: FleetTransport
     consumer: Consumer
@@ -79,13 +79,13 @@ class Engine:
 
     @property
     def spilled_bytes(self) -> int | None:
-        """What the stores of Ray's nodes had to spill; None if there are none, or none says."""
+        """Bytes that the object stores of Ray's nodes spilled; None without Ray, or if no node reports them."""
         return None if self.nodes is None else self.nodes.spilled_bytes
 
 
-# Processes of this machine, which Python would wait for at its end, while they wait for its end.
+# Engines with processes of this machine. At exit Python waits for these processes, and they wait for Python's exit.
 _WITH_PROCESSES: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
-# A thread keeps its loop until it has ended, which may be after the engine was dropped.
+# Loops of these engines. The thread of a loop may outlive its engine.
 _THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop | EvaluationLoop]] = weakref.WeakSet()
 
 
@@ -93,13 +93,13 @@ _THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop | EvaluationLoop]] = weakref.Weak
 def _end_processes() -> None:
     for one in list(_WITH_PROCESSES):
         one.stop(_END_SECONDS)
-    # Python's end is not to meet a thread that closes a transport: within torch that would be a SIGABRT.
+    # If Python exits while a thread closes a transport inside torch, the process ends with SIGABRT.
     for loop in list(_THEIR_LOOPS):
         loop.join(_END_SECONDS)
 
 
 def engine(options: FleetOptions, source: WeightsSource) -> Engine:
-    """What the options ask for; if that has Ray, on one that is initialised by then."""
+    """Return the engine for the options. Initialize Ray if the transport needs Ray."""
     plan = plan_of(options)
     if options.uses_ray:
         _ensure_ray(options.ray_init_config or {})
@@ -180,12 +180,12 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
 
 def _scaling(options: FleetOptions) -> ScalingPolicy:
     if options.launcher is not None:
-        return HighestIndexes()  # hosts have ranks, and those of a smaller fleet are the first
+        return HighestIndexes()  # hosts have ranks, and a smaller fleet keeps the first ranks
     return options.scaling_policy or EmptyWholePods()
 
 
 def _served(config: CollectorConfig, service: Any) -> CollectorConfig:
-    # What answers for a policy is no module: TorchRL is to call it as it is.
+    # The client of the service is no module, so TorchRL has to call it unchanged.
     return replace(config, policy=PolicyClient(service), served=True, options={"trust_policy": True, **config.options})
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a fleet about its evaluations."""
+"""Methods of a fleet for its evaluations."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from collectorfleet.gather.consumer import Consumer
 
 
 class EvaluationControl(BaseCollector):
-    """Methods of :class:`~collectorfleet.FleetCollector` about evaluations."""
+    """Methods of :class:`~collectorfleet.FleetCollector` for evaluations."""
 
     _engine: Engine
 
     @abstractmethod
     def _publish_last(self) -> None:
-        """Have the policy published as it is now, where the fleet publishes by itself; returns once it is."""
+        """Publish the present policy if the fleet publishes automatically. Block until the policy is published."""
 
     @property
     def _consumer(self) -> Consumer:
         return self._engine.consumer
 
     def evaluations(self) -> list[EvaluationResult]:
-        """Return the results so far, in the order in which evaluations ended. Any thread may ask."""
+        """Return the results so far, in the order in which evaluations ended. Any thread may call this method."""
         evaluation = self._evaluation
         with evaluation.changed:
             return list(evaluation.results)
 
     def videos(self) -> tuple[EpisodeVideo, ...]:
-        """Return the videos of the newest evaluation that was recorded, see :class:`~collectorfleet.Video`.
+        """Return the videos of the newest recorded evaluation, see :class:`~collectorfleet.Video`.
 
-        Any thread may ask, also after ``shutdown()``. Earlier videos are not kept in memory.
+        Any thread may call this method, also after ``shutdown()``. Earlier videos are not kept in memory.
         """
         evaluation = self._evaluation
         with evaluation.changed:
             return evaluation.state.videos.newest
 
     def take_videos(self, take: Callable[[Sequence[EpisodeVideo]], None]) -> None:
-        """Call ``take`` with the videos of each evaluation from now on; it returns at once, and raises nothing."""
+        """Set a function that is called with the videos of each later evaluation. ``take`` must not block or raise."""
         self._evaluation.take_videos = take
 
     def best_weights(self) -> tuple[EvaluationResult, dict[str, Tensor]] | None:
-        """Return the result with the highest mean return, and the weights that were evaluated; None: there is none yet.
+        """Return the result with the highest mean return, and its weights; None before the first result.
 
-        The tensors are those that collectors load, in the dtypes that travel, by the names of ``named_parameters()``
-        and ``named_buffers()``. A tensor that layers share has the first of its names. Any thread may ask, also after
-        ``shutdown()``.
+        The tensors are the ones that collectors load, in the published dtypes, by the names of ``named_parameters()``
+        and ``named_buffers()``. A tensor that layers share has its first name. Any thread may call this method, also
+        after ``shutdown()``.
 
         Raises:
             InvalidOption: the evaluation keeps no weights.
@@ -79,17 +79,17 @@ class EvaluationControl(BaseCollector):
         return self._evaluation.state_dict()
 
     def load_evaluation_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`evaluation_state` returned; nothing if it is empty."""
+        """Continue from the result of :meth:`evaluation_state`. An empty state changes nothing."""
         if state:
             self._evaluation.load_state_dict(state)
 
     def finish_evaluation(
         self, timeout: float | None = None, *, stop_requested: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Evaluate the policy as it is now, as the last version of the run, and block until that is done.
+        """Evaluate the present policy as the last version of the run, and block until the evaluation ends.
 
-        The end of the iteration does this by itself. Returns whether it was done within ``timeout`` seconds, before
-        ``stop_requested`` said True, and before the timeout of the evaluation itself.
+        The end of the iteration calls this method. Returns whether the evaluation finished in time. These limits end
+        the wait: ``timeout`` seconds, ``stop_requested`` returning True, and the timeout of the evaluation itself.
 
         Raises UserCodeError if the environment or the policy of an evaluator raised.
         """
@@ -111,7 +111,7 @@ class EvaluationControl(BaseCollector):
         return self._engine.evaluation
 
     def _results_after(self, version: int) -> list[EvaluationResult]:
-        """The results of evaluations of versions after this one, in order; also the one that a checkpoint had."""
+        """Return the results of versions newer than ``version``, in order. The result of a checkpoint is included."""
         evaluation = self._engine.evaluation
         if evaluation is None:
             return []

@@ -1,4 +1,4 @@
-"""The evaluation as the fleet's status has it."""
+"""Convert the state of the evaluation to the fleet's status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_FAILURE = 300
 
 
 def evaluation_status(loop: EvaluationLoop) -> EvaluationStatus:
-    """Return what is true now. The caller does not hold the lock of the gather."""
+    """Return the present status. The caller must not hold the lock of the gather."""
     with loop.changed:
         return _status(loop.state)
 

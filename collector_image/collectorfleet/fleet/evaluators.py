@@ -1,4 +1,4 @@
-"""What evaluates for a FleetCollector: evaluators behind a transport of their own, and the thread that asks them."""
+"""The evaluators of a FleetCollector: a separate transport with evaluators, and the thread that sends them requests."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet.transport.rpc.options import cuda_visible_devices
 from collectorfleet.user_code import name_of
 
-# No collector waits for the place of an evaluator.
+# Evaluators reserve no CPU, so no collector waits for one.
 _DEFAULT_REMOTE: Final = {"num_cpus": 0}
-# Options of collectors that evaluators have, too.
+# Options that evaluators share with collectors.
 _OF_COLLECTORS: Final = ("max_frames_per_traj", "trust_policy")
 
 
 def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared) -> EvaluationLoop | None:
-    """Return the thread that evaluates what ``shared`` publishes; None: the options ask for none."""
+    """Return the thread that evaluates the versions that ``shared`` publishes; None without an evaluation."""
     evaluation = options.evaluation
     if evaluation is None:
         return None
@@ -60,7 +60,7 @@ def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared
 
 
 def _transport(options: FleetOptions, evaluation: Evaluation, source: WeightsSource) -> FleetTransport:
-    """Return a transport of the kind that collectors have; it shares nothing with theirs, so that no loss does harm."""
+    """Return a transport of the same kind as the collectors' transport, but separate, so that losses stay apart."""
     config = _config(options, evaluation)
     policy = source.for_collectors()
     if options.transport == TransportKind.RPC:
@@ -69,14 +69,14 @@ def _transport(options: FleetOptions, evaluation: Evaluation, source: WeightsSou
         visible = None if _is_on_a_gpu(evaluation) else cuda_visible_devices("cpu")
         return RpcTransport(lambda _: config, lambda _: visible, options.tensorpipe_options, policy=policy, seed=0)
     if options.transport == TransportKind.TORCH_DISTRIBUTED:
-        # Also where hosts hold the collectors: evaluators are processes of the driver's machine.
+        # Evaluators are processes of the driver's machine, even if the collectors run on other hosts.
         return DistributedTransport(lambda _: config, LocalProcesses(), policy=policy, seed=0)
     remote: Mapping[str, Any] = _DEFAULT_REMOTE if evaluation.remote_config is None else evaluation.remote_config
     return RayTransport(lambda _: config, lambda _: remote, policy=policy, seed=0)
 
 
 def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
-    """Return what every evaluator is made of, but for the policy, which is sent once for all."""
+    """Return the configuration of every evaluator without the policy, which is sent once for all."""
     own = evaluation.create_env_fn is not None
     given = options.keywords(0)
     theirs = {} if own else options.of_each("create_env_kwargs")[0] or {}
@@ -92,7 +92,7 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
             **{name: given.get(name) for name in _OF_COLLECTORS},
         },
         models=list(options.models or {}),
-        # Processes of a collector keep their constants for themselves, and publish none.
+        # A collector of several processes publishes no constants.
         own_constants=constants_differ(options) or options.has_processes,
         threads=evaluation.threads,
         gpu_fraction=float((evaluation.remote_config or {}).get("num_gpus") or 0.0) if options.uses_ray else 0.0,
@@ -103,27 +103,27 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
 
 
 def _recording(video: Video, timeout: timedelta) -> dict[str, Any]:
-    """Return how an evaluator records. Each rollout may be one of ``video.episodes`` that share the time to render."""
+    """Return the options for recording. Each of ``video.episodes`` gets an equal share of the rendering time."""
     seconds = timeout.total_seconds() * RENDERING_SHARE / video.episodes
     return {"pixel_key": video.pixel_key, "render_seconds": seconds}
 
 
 def _simulator(options: FleetOptions, evaluation: Evaluation) -> Simulator | None:
-    """Return the simulator of each evaluator; None: there is none."""
+    """Return the simulator of each evaluator; None if there is none."""
     theirs = None if evaluation.create_env_fn is not None else options.of_each("process")[0]
     process = evaluation.process or theirs
     return None if process is None else simulator_of(process, options)
 
 
 def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
-    """Return what is played and how, in words."""
+    """Return a description of the evaluated environment and of the settings."""
     config = _config(options, evaluation)
     create = config.create_env
     kwargs = {**getattr(create, "kwargs", {}), **getattr(create, "keywords", {}), **config.create_env_kwargs}
     beside = ""
     if config.simulator is not None:
         program, *arguments = config.simulator.process.command
-        # It is kept in checkpoints, where a password among the arguments has no place.
+        # Checkpoints contain the description, so it must not contain passwords from the arguments.
         beside = f", simulator {_plain([program, *without_words(arguments)])}"
     return (
         f"{evaluation.episodes} episodes of {name_of(create)} with {_plain(kwargs)}, seeds {_plain(evaluation.seeds)}, "
@@ -132,7 +132,7 @@ def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
 
 
 def _plain(value: object) -> str:
-    """Return a text that is the same in each process: that of an object may have its address."""
+    """Return a text that is the same in each process. The repr of an object may contain its address."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_plain(inner)}" for key, inner in sorted(value.items(), key=str))
     if isinstance(value, list | tuple):

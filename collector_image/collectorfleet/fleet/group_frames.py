@@ -1,4 +1,4 @@
-"""Whether frames of several groups go into one batch: their environments have to give the same entries."""
+"""Check that frames of several groups fit into one batch: all environments need the same entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ADVICE = (
 
 
 def check_groups(views: Sequence[TensorDictBase], groups: Sequence[str]) -> None:
-    """Raise InvalidOption where a part of one group has other entries than one of another group."""
+    """Raise InvalidOption if the parts of two groups have different entries, shapes or dtypes."""
     first: dict[str, TensorDictBase] = {}
     for view, group in zip(views, groups, strict=True):
         first.setdefault(group, view)
@@ -28,7 +28,7 @@ def check_groups(views: Sequence[TensorDictBase], groups: Sequence[str]) -> None
 
 
 def _difference(view: TensorDictBase, other: TensorDictBase, group: str, others: str, within: str = "") -> str:
-    """What ``view``, of a group, has that ``other`` has not, or has otherwise; empty if nothing."""
+    """Describe the first entry of ``view`` that ``other`` lacks, or has with another shape or dtype; else empty."""
     for key in view.keys():  # noqa: SIM118  (of a TensorDict, which iterates over something else)
         path = f"{within}{key}"
         value, theirs = view.get(key), other.get(key, None)

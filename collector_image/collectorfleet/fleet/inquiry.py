@@ -1,4 +1,4 @@
-"""Asking collectors something between two rollouts, although any of them may be lost meanwhile."""
+"""Call collectors between two rollouts, and repeat the call for collectors that are replaced meanwhile."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from collectorfleet.transport.interface import FleetTransport
 
 
 class Inquiry:
-    """``what`` the user called: collectors have ``timeout`` seconds to be there, and as many again to answer.
+    """A call of the user, such as ``map_fn``, that collectors answer between two rollouts.
 
-    Who is lost is asked again once it is replaced. Methods raise TimeoutError and UserCodeError, which name the
-    collector, and what ended the run.
+    ``what`` names the call in messages. Collectors have ``timeout`` seconds to be built, and then ``timeout`` seconds
+    to answer. If a collector is lost before it answers, its replacement gets the call. Methods raise TimeoutError and
+    UserCodeError, which name the collector. They also raise the error that ended the run.
     """
 
     def __init__(self, consumer: Consumer, transport: FleetTransport, what: str, timeout: float) -> None:
@@ -29,13 +30,14 @@ class Inquiry:
         self._were_there = False
 
     def names(self) -> list[str]:
-        """Of the collectors that are there, in order; blocks until all that still come are."""
+        """Return the names of the built collectors, in order. Block until all expected collectors are built."""
         return sorted(self._there(), key=lambda name: int(name[1:]))
 
     def of_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
-        """The answers by name, asked for together; without those of collectors that nothing replaces.
+        """Call ``method`` in the collectors at the same time; return the answers by name.
 
-        ``arguments`` by name, of those who are to be asked; None: everybody, without arguments.
+        ``arguments`` has the arguments by name, for the collectors to call. None calls all collectors without
+        arguments. A collector that is given up without a replacement has no answer.
         """
         there = self._there()
         given = dict.fromkeys(there, ()) if arguments is None else {n: arguments[n] for n in arguments if n in there}
@@ -47,7 +49,7 @@ class Inquiry:
         return found
 
     def of_one(self, name: str, method: str, *arguments: Any) -> list[Any]:
-        """The one answer; none if nothing replaces the collector."""
+        """Return a list with the answer of one collector. The list is empty if nothing replaces a lost collector."""
         id_ = self._there().get(name)
         return [] if id_ is None else self._answers(id_, self._ask(id_, method, arguments), method, arguments)
 
@@ -58,7 +60,7 @@ class Inquiry:
                     return [value]
                 case Failed(cause, traceback):
                     raise UserCodeError(f"{self._what} (collector {id_})", cause, traceback)
-            # The gather thread hears of the loss too, and has it replaced.
+            # The gather thread also gets the loss, and replaces the collector.
             other = wait_replaced(self._consumer.shared, id_, self._left())
             if other is None and self._left():
                 return []
@@ -82,7 +84,7 @@ class Inquiry:
                 f"{self._what}: after {self._timeout:g} s {error}; pass a longer timeout, or resize"
             ) from error
         if not self._were_there:
-            # Nobody is short of time because another one was late.
+            # The time for answers starts anew, so a late start of one collector does not shorten it for the others.
             self._were_there, self._give_up = True, time.monotonic() + self._timeout
         return there
 

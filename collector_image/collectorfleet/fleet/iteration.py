@@ -1,4 +1,7 @@
-"""Iterating on after an interrupt: Ctrl-C in a notebook ends a generator, and the fleet behind it goes on."""
+"""Resume an iteration after an interrupt.
+
+Ctrl-C in a notebook ends a generator, but the fleet behind the generator runs on.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ T = TypeVar("T")
 
 
 class Resumable(Iterator[T], Generic[T]):
-    """What ``begin()`` iterates over; it is begun again after KeyboardInterrupt, CancelledError and their kind.
+    """An iterator that calls ``begin()`` again after an interrupt, such as KeyboardInterrupt or CancelledError.
 
-    The end and errors end it, as they end a generator.
+    If the iterator of ``begin()`` ends or raises an Exception, the iteration ends, as with a generator.
     """
 
     def __init__(self, begin: Callable[[], Iterator[T]]) -> None:

@@ -9,12 +9,12 @@ from collectorfleet.fleet.rules.table import check
 class FleetOptions(FleetArguments):
     """The arguments of a FleetCollector, checked together.
 
-    ``docs/fleet-collector.md`` describes each argument by topic, on the site at
+    ``docs/fleet-collector.md`` describes each argument by topic. The page is also at
     https://collectorfleet.github.io/collectorfleet/fleet-collector/.
 
     Raises:
-        InvalidOption: an option that cannot work, alone or with the others; :mod:`collectorfleet.fleet.rules` has them.
-        TypeError: a replay buffer that collectors cannot write to, as TorchRL has it.
+        InvalidOption: an option cannot work alone or with the others, see :mod:`collectorfleet.fleet.rules`.
+        TypeError: collectors cannot write to the replay buffer. TorchRL raises the same error.
     """
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Setting parameters of environments while the fleet runs, by the training or by a curriculum."""
+"""Set parameters of environments while the fleet runs, from the training function or from a curriculum."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from collectorfleet.user_code import name_of, takes
 
 log = logging.getLogger("collectorfleet")
 
-# They are in the status, in every checkpoint, and in a request to each collector.
+# Parameters are part of the status, of every checkpoint, and of a request to each collector.
 _MOST_BYTES: Final = 64 * 1024
 _CURRENT: Final = "parameters"
 
 
 class ParameterControl(EvaluationControl):
-    """Methods of :class:`~collectorfleet.FleetCollector` about parameters of environments."""
+    """Methods of :class:`~collectorfleet.FleetCollector` for parameters of environments."""
 
     _curriculum: CurriculumFunction | None = None
     _followed = 0  # the newest version whose evaluation the curriculum has seen
@@ -34,20 +34,22 @@ class ParameterControl(EvaluationControl):
         group: str | None = None,
         by_collector: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> int:
-        """Set parameters of the environments; return the version that frames made with them carry.
+        """Set parameters of the environments; return the version of the frames that are made with them.
 
-        They are for all collectors, for those of ``group``, or ``by_collector`` for each by its name, such as ``"c0"``.
-        They add to what was set before: other parameters stay. Values are numbers, strings, bools, None, and lists and
-        dicts of these. Returns at once. A collector gets them with its next request, and its environments take them as
-        the argument ``environment_parameters`` of the fleet says. Each frame has the version of its environment under
-        ``("collector", "environment_parameters_version")`` (int64): 0 until the first change. Collectors that are
-        replaced or come later begin with them. Any thread may call it.
+        ``parameters`` apply to all collectors, or to the collectors of ``group``. ``by_collector`` has parameters for
+        each collector by its name, such as ``"c0"``. Parameters that this call does not name keep their values. Values
+        are numbers, strings, bools, None, and lists and dicts of these.
 
-        An environment that does not take them ends the iteration with :class:`~collectorfleet.UserCodeError`.
+        The call returns at once. A collector gets the parameters with its next request. The argument
+        ``environment_parameters`` of the fleet defines how its environments take them. Each frame has the version of
+        its environment under ``("collector", "environment_parameters_version")`` (int64), which is 0 until the first
+        change. Replaced and later collectors start with the newest parameters. Any thread may call this method.
+
+        An environment that does not take the parameters ends the iteration with :class:`~collectorfleet.UserCodeError`.
 
         Raises:
-            InvalidOption: the fleet was made without ``environment_parameters``, there is no such group or collector,
-                or a value is of another type.
+            InvalidOption: the fleet has no ``environment_parameters``, the group or collector does not exist, or a
+                value has another type.
         """
         if (parameters is None) == (by_collector is None):
             raise InvalidOption("set_environment_parameters: pass parameters or by_collector, one of the two")
@@ -59,7 +61,7 @@ class ParameterControl(EvaluationControl):
             parameters = _checked(parameters)
         shared = self._consumer.shared
         with shared.changed:
-            # On a copy, so that what is refused changes nothing.
+            # The change is made on a copy, so that a refused change has no effect.
             state = self._parameters.copy()
             if by_collector is not None:
                 _require_known("collector", by_collector, shared.slots.by_name)
@@ -76,7 +78,7 @@ class ParameterControl(EvaluationControl):
         return version
 
     def environment_parameters(self) -> dict[str, Any]:
-        """Return what was set for all collectors so far. Any thread may ask."""
+        """Return the parameters that were set for all collectors. Any thread may call this method."""
         with self._consumer.shared.changed:
             return self._parameters.for_all
 
@@ -86,13 +88,13 @@ class ParameterControl(EvaluationControl):
         return self._consumer.shared.parameters is not None
 
     def environment_parameters_state(self) -> dict[str, Any]:
-        """Return all that was set and how far the curriculum is; empty if the fleet takes no parameters."""
+        """Return all set parameters and the progress of the curriculum; empty if the fleet takes no parameters."""
         with self._consumer.shared.changed:
             state = self._consumer.shared.parameters
             return {} if state is None else {**state.state_dict(), "followed": self._followed}
 
     def load_environment_parameters_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`environment_parameters_state` returned; nothing if it is empty.
+        """Continue from the result of :meth:`environment_parameters_state`. An empty state changes nothing.
 
         Raises:
             InvalidOption: batches were collected already.
@@ -117,7 +119,7 @@ class ParameterControl(EvaluationControl):
             self._followed = int(state["followed"])
 
     def _follow_curriculum(self) -> None:
-        """Ask the curriculum about each evaluation that has ended since, on the thread of the consumer."""
+        """Call the curriculum for each evaluation that has ended since the last call. Runs on the consumer's thread."""
         if self._curriculum is None:
             return
         for result in self._results_after(self._followed):
@@ -158,7 +160,7 @@ def _checked_by_collector(given: Any) -> dict[str, dict[str, Any]]:
 
 
 def _checked(parameters: Any) -> dict[str, Any]:
-    """Return a copy that is nobody else's."""
+    """Return a checked copy of the parameters."""
     if not isinstance(parameters, Mapping) or not parameters:
         raise InvalidOption(f"set_environment_parameters: {parameters!r:.100} has no parameters; pass a dict with some")
     return {_checked_name(name): _checked_value(name, value) for name, value in parameters.items()}

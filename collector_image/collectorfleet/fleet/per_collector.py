@@ -1,4 +1,4 @@
-"""Arguments that are one value for all collectors, or a list with one for each."""
+"""Arguments that are either one value for all collectors or a list with one value for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES: Final = (
 
 @dataclass(frozen=True)
 class PerCollector:
-    """One argument. Collectors beyond the list begin it anew."""
+    """The values of one argument. Collectors beyond the end of the list start again at its first value."""
 
     values: Sequence[Any]
 
@@ -29,11 +29,11 @@ class PerCollector:
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether there is one value for each collector."""
+    """Return whether the argument has one value for each collector."""
     return isinstance(value, list | tuple)
 
 
 def lengths(options: object) -> dict[str, int]:
-    """How long the lists are among the arguments that ``options`` has, by name; an empty one gives no length."""
+    """Return the lengths of the list arguments of ``options``, by name. Empty lists are left out."""
     given = {name: getattr(options, name) for name in NAMES}
     return {name: len(value) for name, value in given.items() if is_list(value) and value}

@@ -1,4 +1,4 @@
-"""The plan of a gather, from the options of a fleet."""
+"""Make the plan of a gather from the options of a fleet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collectorfleet_api.packing.shares import shares
 
 
 def plan_of(options: FleetOptions) -> Plan:
-    """The plan for as many collectors as the fleet has at first."""
+    """Return the plan for the initial number of collectors."""
     number = options.shares_at_first
     return Plan(
         shares=number,
@@ -26,10 +26,11 @@ def plan_of(options: FleetOptions) -> Plan:
 
 
 def replanning(options: FleetOptions) -> Callable[[Plan, int], Plan] | None:
-    """How the plan follows the number of collectors: its batch is split into other shares. None: it stays.
+    """Return a function that adapts the plan to a new number of collectors; None if the plan stays.
 
-    It does where the options say how many shares there are, and where collectors cannot change what they are asked for,
-    or write.
+    The function splits a batch into another number of shares. The plan stays in mode Async, and if the options fix the
+    number of shares. It also stays if collectors cannot change the size of a request, or the size of the batches that
+    they write to a replay buffer.
     """
     fixed = options.shares or options.first_shares or options.has_processes or options.writes_equal_batches
     if not options.sync or fixed:

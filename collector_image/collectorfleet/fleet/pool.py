@@ -1,11 +1,11 @@
-"""Memory for batches that is used again, but never while anybody can still see it.
+"""Memory for batches that is reused once no tensor refers to it.
 
-Fresh memory for a batch of 50 MB costs more time than filling it: the kernel clears it page by page. Each loan is an
-array object of its own over pooled memory. The tensors made from it, and all views of them, keep that object alive. The
-memory comes back when the object dies.
+Fresh memory for a batch of 50 MB costs more time than filling it: the kernel clears it page by page. Each loan is a
+separate array object over pooled memory. The tensors made from the array, and all their views, keep the array alive.
+The pool gets the memory back when the array is deleted.
 
-Free and lent memory together are at most what was lately lent at once. So batches of changing size leave no unused
-memory.
+Free and lent memory together are at most the largest amount that was lent at once recently. So batches of changing size
+leave no unused memory.
 """
 
 from __future__ import annotations
@@ -23,26 +23,29 @@ from collectorfleet.recent import LargestOfRecent
 
 Memory = npt.NDArray[np.uint8]
 
-# Below this the allocator is as fast.
+# For smaller tensors the allocator is as fast as the pool.
 SMALLEST_BYTES = 64 * 2**10
-# So many loans are lately: a batch is a few of them.
+# The number of recent loans that limit the free memory. A batch takes a few loans.
 _LATELY = 256
 
 
 class BufferPool:
-    """Any thread may take; memory comes back on whatever thread drops the last reference."""
+    """A pool of memory for tensors.
+
+    Any thread may take memory. Memory returns on the thread that drops the last reference.
+    """
 
     def __init__(self) -> None:
         self.reused = 0
         self._lock = threading.Lock()
-        self._back: deque[Memory] = deque()  # and not looked at yet
-        self._free: OrderedDict[int, list[Memory]] = OrderedDict()  # by size; the size that came back last is last
+        self._back: deque[Memory] = deque()  # returned, but not yet in _free
+        self._free: OrderedDict[int, list[Memory]] = OrderedDict()  # by size, in the order of the last return
         self._free_bytes = 0
         self._loaned = 0
         self._most_loaned = LargestOfRecent(_LATELY)
 
     def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """A tensor like ``torch.empty``; large ones lie in memory that was used before if there is some free."""
+        """Return a tensor like ``torch.empty``. A large tensor reuses free memory of the same size if possible."""
         size = math.prod(shape) * dtype.itemsize
         if size < SMALLEST_BYTES:
             return torch.empty(shape, dtype=dtype)
@@ -51,12 +54,12 @@ class BufferPool:
         if memory is None:
             memory = np.empty(size, dtype=np.uint8)
         loan = memory.view()
-        # A deque's append is atomic and takes no lock, so this may run anywhere, in the garbage collector too.
+        # A deque's append is atomic and takes no lock, so it may also run inside the garbage collector.
         weakref.finalize(loan, self._back.append, memory).atexit = False
         return torch.from_numpy(loan).view(dtype).view(shape)
 
     def free_bytes(self) -> int:
-        """Memory that is kept for the next batch."""
+        """Return the bytes that the pool keeps for the next batch."""
         with self._lock:
             self._take_back()
             return self._free_bytes
@@ -85,7 +88,7 @@ class BufferPool:
             self._free.move_to_end(size)
 
     def _let_go(self) -> None:
-        """Of the sizes that were not used for longest."""
+        """Release free memory above the limit, the least recently returned sizes first."""
         while self._free_bytes + self._loaned > self._most_loaned.value:
             size, row = next(iter(self._free.items()))
             row.pop()

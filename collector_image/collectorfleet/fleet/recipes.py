@@ -1,4 +1,4 @@
-"""What each collector is made of, from the options for all and the ones for it alone."""
+"""The configuration of each collector, from the options for all collectors and the options for one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.per_collector import DEVICES, PerCollector, lengths
 from collectorfleet.user_code import name_of
 
-# As Ray has it for tasks: one CPU and nothing else is reserved.
+# Ray's default for tasks: Ray reserves one CPU.
 _DEFAULT_REMOTE: Final = {"num_cpus": 1}
-# As with RayCollector.
+# The default of RayCollector.
 _DEFAULT_GPU_FRACTION: Final = 0.2
 
 
 class Recipes:
     """The configuration of every collector of a fleet, by its index.
 
-    Keeps what collectors are made of, and not the options: those may refer to a state that was gone on from.
+    A Recipes object keeps the parts of collectors instead of the options, because the options may hold a large state in
+    ``resume_from``.
     """
 
     def __init__(self, options: FleetOptions) -> None:
@@ -37,12 +38,15 @@ class Recipes:
         )
 
     def config(self, index: int, frames_per_request: int, replay_client: Any = None) -> CollectorConfig:
-        """Of the collector ``c<index>``, but for the policy, which is sent once for all."""
+        """Return the configuration of the collector ``c<index>``, without the policy.
+
+        The policy is sent once for all collectors.
+        """
         config: Callable[..., CollectorConfig] = self._configs[index]
         return config(frames_per_request=frames_per_request, replay_buffer=replay_client)
 
     def remote_options(self, index: int) -> Mapping[str, Any]:
-        """Options of the Ray actor of the collector ``c<index>``."""
+        """Return the options of the Ray actor of the collector ``c<index>``."""
         options: Mapping[str, Any] = self._remotes[index]
         return options
 
@@ -57,7 +61,7 @@ def _default_remote(options: FleetOptions, index: int) -> dict[str, Any]:
 def _config(
     options: FleetOptions, index: int, create_env: Any, remote: Mapping[str, Any]
 ) -> Callable[..., CollectorConfig]:
-    """All but what is known with each request."""
+    """Return a function that makes the configuration from ``frames_per_request`` and ``replay_buffer``."""
     return partial(
         CollectorConfig,
         create_env=create_env,
@@ -81,7 +85,7 @@ def _config(
 
 
 def simulator_of(process: SimulatorProcess, options: FleetOptions) -> Simulator:
-    """Return the simulator with the deadlines of the driver."""
+    """Return the simulator with the driver's deadlines."""
     first, later = options.first_request_timeout.total_seconds(), options.request_timeout.total_seconds()
     return Simulator(process, build_seconds=first, first_request_seconds=first, request_seconds=later)
 
@@ -92,7 +96,7 @@ def _simulator(options: FleetOptions, index: int) -> Simulator | None:
 
 
 def constants_differ(options: FleetOptions) -> bool:
-    """Whether collectors may have environments of different kinds."""
+    """Return whether collectors may have environments of different kinds."""
     created, arguments = options.of_each("create_env_fn").values, options.of_each("create_env_kwargs").values
     return len(arguments) > 1 or any(one is not created[0] for one in created)
 
@@ -106,10 +110,10 @@ def _creator(create: Any, options: FleetOptions) -> Any:
 
 
 class Together:
-    """Several environments of one factory, stepped together."""
+    """A factory of several environments that are stepped together, all built by one factory."""
 
     def __init__(self, create_env: Callable[..., Any], envs: int) -> None:
-        self.__wrapped__ = create_env  # by which Python finds its parameters
+        self.__wrapped__ = create_env  # inspect.signature() reads the parameters from here
         self._envs = envs
         self.__qualname__ = name_of(create_env)
 

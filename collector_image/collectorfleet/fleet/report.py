@@ -1,4 +1,4 @@
-"""The state of a gather as the part of the fleet's status that the driver writes. Pure."""
+"""Convert the state of a gather to the driver's part of the fleet's status. Pure functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from collectorfleet_api.v1alpha1.report import (
     groups_summary,
 )
 
-# A status has to stay small: of a large fleet the rows that need attention are listed first.
+# The status has to stay small, so the rows that need attention come first and further rows are cut.
 _MOST_ROWS = 100
 _LONGEST_ERROR = 300
 _MOST_PODS = 1000
@@ -42,7 +42,7 @@ _BADNESS = {
 
 
 def report(shared: Shared, now: float, transport: str, spilled_bytes: int | None = None) -> DriverReport:
-    """What is true now; the caller holds its lock."""
+    """Return the present status. The caller holds the lock of ``shared``."""
     return DriverReport(
         weights=_weights(shared, transport),
         progress=_progress(shared, now, spilled_bytes),
@@ -202,15 +202,15 @@ def _state(shared: Shared, slot: Slot) -> CollectorState:
 
 
 def stats(shared: Shared, workers: str, frames_per_batch: int) -> dict[str, int | float | bool]:
-    """Progress under TorchRL's names; the caller holds its lock.
+    """Return the progress under TorchRL's names. The caller holds the lock of ``shared``.
 
     Raises:
-        InvalidOption: ``workers`` is none of TorchRL's three.
+        InvalidOption: ``workers`` differs from 'aggregate', 'per_worker' and 'both'.
     """
     if workers not in ("aggregate", "per_worker", "both"):
         raise InvalidOption(f"workers: {workers!r}; use 'aggregate', 'per_worker' or 'both'")
     gather, slots = shared.gather, shared.slots
-    # One that starts is not dead: people take the difference for losses.
+    # A starting collector counts as alive, because readers take the difference to "workers" for losses.
     lost = sum(slot.lost and not slot.leaving for slot in slots.by_name.values())
     found: dict[str, int | float | bool] = {
         "workers": slots.desired,

@@ -1,4 +1,4 @@
-"""A constructor that takes the fields of an options class, and whose body gets them as one object."""
+"""Give a constructor the fields of an options class as arguments, and its body one options object."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def takes(
 ) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _P], None]]:
     """Give a constructor the arguments and the documentation of ``options``, for type checkers and at run time.
 
-    The constructor raises the errors of ``options``. It raises TypeError for a missing or unknown argument, with the
-    one that was probably meant.
+    The constructor raises the errors of ``options``. It raises TypeError for a missing or unknown argument. The message
+    for an unknown argument suggests a similar name.
     """
     signature = inspect.signature(options, eval_str=True)
     known = list(signature.parameters)

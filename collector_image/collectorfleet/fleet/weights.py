@@ -1,4 +1,4 @@
-"""What a fleet publishes: the policy, further models, or weights that the caller brings along."""
+"""The weights that a fleet publishes: of the policy, of further models, or given by the caller."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ log = logging.getLogger("collectorfleet")
 POLICY = "policy"
 _LISTED: Final = 4
 
-# Where modules put what is no tensor into a state_dict.
+# The state_dict key of module state that is no tensor.
 _EXTRA_STATE: Final = "_extra_state"
 
 
 class WeightsSource:
-    """Takes snapshots of ``policy`` and of ``models``, which are named by their attribute path in a collector.
+    """Takes snapshots of ``policy`` and of ``models``. The keys of ``models`` are attribute paths in a collector.
 
-    ``dtype`` and ``names`` are what :func:`collectorfleet.codec.snapshot.take` takes.
+    ``dtype`` and ``names`` are arguments of :func:`collectorfleet.codec.snapshot.take`.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class WeightsSource:
         self._names = names
         self._attributes = SentAttributes(policy) if isinstance(policy, nn.Module) else None
         self._published: dict[str, Tensor] = {}
-        # Of the policy that collectors are sent as it is now. What they build themselves only they know.
+        # Dtypes of the policy that is sent to collectors. If collectors build the policy, its dtypes are unknown here.
         self._dtypes = (
             {name: tensor.dtype for name, tensor in _named(policy)}
             if isinstance(policy, nn.Module) and not is_service(policy)
@@ -56,11 +56,11 @@ class WeightsSource:
 
     @property
     def has_weights(self) -> bool:
-        """Whether there is something to publish without the caller bringing it."""
+        """Whether the policy or a model has tensors to publish, without weights from the caller."""
         return bool(_flat(self.policy)) or any(_flat(model) for model in self.models.values())
 
     def for_collectors(self) -> Any:
-        """The policy as it is sent to collectors, which may have no GPU."""
+        """Return the policy to send to collectors, on the CPU, because collectors may have no GPU."""
         policy = None if is_service(self.policy) else self.policy
         if isinstance(policy, nn.Module) and any(t.device.type != "cpu" for t in snapshots.tensors_of(policy).values()):
             policy = copy.deepcopy(policy).cpu()
@@ -68,15 +68,15 @@ class WeightsSource:
         return policy
 
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
-        """A snapshot of what is ``given`` for ``model`` (default: the policy), or of all models; None: of nothing.
+        """Return a snapshot of ``given`` for ``model`` (default: the policy), or of all models; None without tensors.
 
         ``given`` is a module, a (nested) TensorDict or a dict of tensors. If it has only a part of the model's tensors,
-        the rest has the model's present values. It may be ``{model: any of these}`` for several models at once, if
-        ``model`` is None. Models that are not given have their last published values.
+        the other tensors have the model's present values. If ``model`` is None, ``given`` may also be ``{model: any of
+        these}`` for several models at once. Models without given weights have their last published values.
 
         Raises:
-            InvalidOption: the model has no tensor of a given name, or a tensor has no values. Also if a tensor has
-                another dtype than at first, which collectors would round.
+            InvalidOption: the model lacks a given name, a tensor has no values, or a tensor has another dtype than at
+                first, which collectors would round.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)
@@ -98,14 +98,14 @@ class WeightsSource:
             return None
         self._check_dtypes(tensors)
         if self.models:
-            # Nobody loads a version that another has overtaken, and who comes later loads the newest alone.
+            # Collectors may skip versions, and a new collector loads only the newest. So each version has all models.
             self._published |= {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
             self._published_whole = whole = self._published_whole or whole
             tensors = self._published
         return snapshots.take(tensors, dtype=self._dtype, names=self._names, whole=whole)
 
     def _check_dtypes(self, tensors: Mapping[str, Tensor]) -> None:
-        """Here, where somebody publishes: a collector would find it too, and the run would end."""
+        """Raise InvalidOption for tensors that collectors would round. A collector would find them only later."""
         included = snapshots.including(self._names)
         for name, tensor in tensors.items():
             at_first = self._dtypes.get(name)
@@ -140,9 +140,9 @@ def _completed(
     given: Mapping[str, Tensor], path: str, model: nn.Module, prefer: snapshots.Include
 ) -> dict[str, Tensor]:
     """Return ``given`` with the tensors of ``model`` that are not in it."""
-    # Each version has all tensors, because a replaced collector loads the newest version alone.
+    # Each version has all tensors, because a restarted collector loads only the newest version.
     known = {name: id(tensor) for name, tensor in _named(model)}
-    # What a state_dict has besides, and what does not travel.
+    # Ignore the extra state of a state_dict, and tensors that are not published.
     given = {name: tensor for name, tensor in given.items() if prefer(name) and _EXTRA_STATE not in name.split(".")}
     for name in given:
         if name not in known:
@@ -161,7 +161,7 @@ def _named(model: nn.Module) -> list[tuple[str, Tensor]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Enough of the names to see how they begin."""
+    """Return the first names, so that the reader sees the prefix."""
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 

@@ -1,1 +1,1 @@
-"""What has to hold between the options of a fleet."""
+"""Rules that the options of a fleet have to meet."""

@@ -1,4 +1,4 @@
-"""Rules about what is in a batch, frames that are missing and versions that are mixed, and about where it goes."""
+"""Rules about the contents of a batch, missing frames, mixed versions, and replay buffers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _whole_trajectories(options: FleetArguments) -> bool:
 
 
 def _compiles_one_graph(options: FleetArguments) -> bool:
-    """Whether the policy of some collector is compiled with ``fullgraph``, which allows no call into Python."""
+    """Return whether some collector compiles its policy with ``fullgraph``, which allows no call into Python."""
     given = [dict(keywords or {}).get("compile_policy") for keywords in options.of_each("collector_kwargs").values]
     return any(isinstance(one, Mapping) and one.get("fullgraph") for one in given)
 

@@ -1,4 +1,4 @@
-"""Rules about what one collector is made of."""
+"""Rules about the environment, the policy and the class of one collector."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule, given, is_service, not_both
 from collectorfleet.recovery.failure import OnEnvironmentError
 
-# What is said of weights that the fleet publishes.
+# Options about weights that the fleet publishes. An inference service has its own weights.
 _OF_WEIGHTS: Final = (
     *("update_after_each_batch", "update_between_steps", "max_staleness", "exact_staleness"),
     *("weights_dtype", "weights_filter", "models"),
 )
-# Arguments of TorchRL's collectors that the fleet gives them itself, and what to do instead.
+# Arguments of TorchRL's collectors that the fleet sets, and what the user does instead.
 FLEETS_OWN: Final = {
     "create_env_fn": "pass create_env_fn to FleetCollector",
     "policy": "pass policy to FleetCollector",
@@ -51,13 +51,13 @@ def _say_fleets_own(options: FleetArguments) -> str:
 
 
 def _no_environments(options: FleetArguments) -> list[Any]:
-    """What is given for an environment, and neither is nor builds one."""
+    """Return the given environments that are neither an environment nor callable."""
     given = options.of_each("create_env_fn").values
     return [one for one in given if not isinstance(one, EnvBase) and not callable(one)]
 
 
 def _no_policies(options: FleetArguments) -> list[Any]:
-    """What is given for a factory of policies, and cannot be called."""
+    """Return the given policy factories that are not callable."""
     given = options.of_each("policy_factory").values
     return [one for one in given if one is not None and not callable(one)]
 
@@ -80,15 +80,15 @@ def _is_torchrls(options: FleetArguments) -> bool:
     return isinstance(found, type) and issubclass(found, BaseCollector)
 
 
-# Each collector is called with them.
+# The fleet builds each collector with these arguments.
 _TAKEN: Final = ("frames_per_batch", "total_frames")
 _TAKEN_BY_ONE_PROCESS: Final = (*_TAKEN, "return_same_td")
 
 
 def _is_driven(options: FleetArguments) -> bool:
-    """Whether the class is built and stepped as TorchRL's collectors for one machine are."""
+    """Return whether the fleet can build and step the class like TorchRL's collectors for one machine."""
     found = options.collector_type
-    # TorchRL's AsyncCollector takes one environment, and not one for each process.
+    # TorchRL's AsyncCollector takes one environment instead of a list with one for each process.
     if not issubclass(found, Collector | MultiSyncCollector | MultiAsyncCollector) or issubclass(found, AsyncCollector):
         return False
     parameters = inspect.signature(found.__init__).parameters

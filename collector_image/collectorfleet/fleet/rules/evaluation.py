@@ -1,4 +1,4 @@
-"""Rules about what evaluators play, and with which policy."""
+"""Rules about the environment and the policy of evaluators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.per_collector import is_list
 from collectorfleet.fleet.rules.rule import Rule, given, is_service
 
-# What an evaluator has of a collector.
+# The parts of a collector that an evaluator has, too.
 _REACHED: Final = ("env", "policy")
 
 

@@ -1,4 +1,4 @@
-"""What a rule about the options of a fleet is, and how most of them ask."""
+"""A rule about the options of a fleet, and the conditions that most rules use."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Question = Callable[[FleetArguments], bool]
 
 @dataclass(frozen=True)
 class Rule:
-    """What has to hold, and the sentence about ``option`` for when it does not.
+    """A condition on the options, and the message about ``option`` if the condition is false.
 
-    A rule that manifests have too has the same ``name`` there, see ``collectorfleet_api.rules``.
+    A rule with the same ``name`` may exist for manifests, see ``collectorfleet_api.rules``.
     """
 
     name: str
@@ -25,27 +25,30 @@ class Rule:
     error: type[Exception] = InvalidOption
 
     def broken(self, options: FleetArguments) -> Exception:
-        """The error that says so."""
+        """Return the error for a broken rule."""
         sentence = self.sentence if isinstance(self.sentence, str) else self.sentence(options)
         return self.error(f"{self.option}: {sentence}")
 
 
 def is_service(policy: object) -> bool:
-    """Whether it is TorchRL's inference service: collectors ask it for actions, and it has the weights."""
+    """Return whether the policy is TorchRL's inference service.
+
+    Collectors request actions from the service, and the service has the weights.
+    """
     return getattr(policy, "service_backend", None) is not None
 
 
 def given(options: FleetArguments, name: str) -> bool:
-    """Whether the option says something: None and False do not."""
+    """Return whether the option is set. None and False count as unset."""
     value = getattr(options, name)
     return value is not None and value is not False
 
 
 def absent(name: str) -> Question:
-    """The option is left out."""
+    """Return a condition: the option is unset."""
     return lambda options: not given(options, name)
 
 
 def not_both(one: str, other: str) -> Question:
-    """At most one of the two options is given."""
+    """Return a condition: at most one of the two options is set."""
     return lambda options: not (given(options, one) and given(options, other))

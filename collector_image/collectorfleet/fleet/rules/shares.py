@@ -1,4 +1,4 @@
-"""Rules about the shares of a Sync batch, and about what Async has instead."""
+"""Rules about the shares of a Sync batch, and about options that Async lacks."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def _has_one(options: FleetArguments) -> bool:
 
 
 def _others(options: FleetArguments) -> list[str]:
-    """The types of what is given for a simulator and is none."""
+    """Return the types of values of ``process`` that are no SimulatorProcess."""
     given = options.of_each("process").values
     return [type(one).__name__ for one in given if not isinstance(one, SimulatorProcess | None)]
 
@@ -29,7 +29,7 @@ def _is_in_time(options: FleetArguments) -> bool:
 
 
 def _is_built(options: FleetArguments) -> bool:
-    """Whether there is an environment already that a simulator would have to be made for."""
+    """Return whether an environment that needs a simulator is already built."""
     created = options.of_each("create_env_fn")
     evaluators = _evaluators(options)
     return (_has_one(options) and any(isinstance(one, EnvBase) for one in created.values)) or (

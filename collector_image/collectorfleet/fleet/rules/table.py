@@ -1,4 +1,4 @@
-"""Every rule about the options of a fleet, in the order in which they are asked."""
+"""All rules about the options of a fleet, in the order in which they are checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RULES: Final = (*VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATIO
 
 
 def check(options: FleetArguments) -> None:
-    """Raise what the first rule that does not hold says: InvalidOption, or TypeError where TorchRL does."""
+    """Raise the error of the first broken rule: InvalidOption, or TypeError where TorchRL raises it."""
     for rule in RULES:
         if not rule.holds(options):
             raise rule.broken(options)

@@ -1,4 +1,4 @@
-"""Rules about what carries frames and weights: what is Ray's or TensorPipe's own has no meaning without them."""
+"""Rules about the transport of frames and weights. Some options need Ray, others need TensorPipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about one option at a time: what it may be, and how long its list."""
+"""Rules about the value of one option, or about the length of its list."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ VALUES: Final = (
         )
         for name in ("weight_updater", "weight_sync_schemes", "weight_recv_schemes")
     ),
-    # An empty list of remote_configs is taken for none.
+    # An empty list of remote_configs means that no configs are given.
     *(_not_empty(name) for name in NAMES if name != "remote_configs"),
     *(
         _at_least(1, name)

@@ -1,1 +1,1 @@
-"""Weights that a learner of TorchRL's trainers makes in actors of its own, and how the driver comes to publish them."""
+"""Weights that a learner of TorchRL's trainers makes in separate actors, and their way to the driver."""

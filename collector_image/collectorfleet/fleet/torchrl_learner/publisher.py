@@ -1,4 +1,4 @@
-"""The driver's end of a learner: publishes what it is given, one after the other."""
+"""Publish, in the driver, the weights that a TorchRL learner sends, in the order of arrival."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from collectorfleet.torchrl_private.weights import actor_of, join_when_sent, wei
 
 log = logging.getLogger(__name__)
 
-# A fleet that is over, or that nobody has any more, is noticed this often.
+# Interval of the checks whether the fleet has ended or was dropped.
 _LOOKS_EVERY_SECONDS: Final = 1.0
 
 Publish = Callable[[TensorDictBase, int | None], object]
 
 
 class LearnerPublisher:
-    """Has a relay, and a thread that calls ``publish`` with what comes through it until ``is_over``.
+    """A relay actor for a learner, and a thread that calls ``publish`` with the weights from the relay.
 
-    ``publish`` is a bound method, whose object may go: then nothing is published any more.
+    The thread runs until ``is_over`` returns True. ``publish`` is a bound method that is referenced weakly. If its
+    object is deleted, the thread ends.
     """
 
     def __init__(self, policy: nn.Module, publish: Publish, is_over: Callable[[], bool]) -> None:
@@ -39,7 +40,7 @@ class LearnerPublisher:
         threading.Thread(target=self._run, name="collectorfleet-learner", daemon=True).start()
 
     def scheme(self) -> LearnerScheme:
-        """For a learner that begins."""
+        """Return a ``LearnerScheme`` for a new learner."""
         return LearnerScheme(self._relay)
 
     def _run(self) -> None:
@@ -62,20 +63,20 @@ class LearnerPublisher:
         return None
 
     def _published(self, given: Given) -> str | None:
-        """Why it could not be."""
+        """Publish the weights. Return the reason if that failed, otherwise None."""
         publish = self._publish()
         if publish is None:
             return "the fleet is gone"
         (stored,) = given.weights
         try:
             publish(ray.get(stored), given.model_version)
-        except Exception as error:  # noqa: BLE001  (whatever it is, the learner is who has to hear it)
+        except Exception as error:  # noqa: BLE001  (the learner raises every error)
             return describe(error)
         return None
 
 
 def scheme_of_service(service: Any) -> RayWeightSyncScheme:
-    """TorchRL's own way from its learner to its inference service, which has the weights: no fleet is between them."""
+    """Return TorchRL's scheme from its learner to its inference service. The fleet does not handle these weights."""
     scheme, actor = RayWeightSyncScheme(), actor_of(service)
     scheme.init_on_sender(model_id="policy", remote_collectors=[actor], num_workers=1)
     join_when_sent(scheme)

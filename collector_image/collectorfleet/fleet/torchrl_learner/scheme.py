@@ -1,7 +1,10 @@
-"""What TorchRL's learner talks to. Nobody can call a driver, so there is an actor between the two: the relay.
+"""The LearnerScheme of TorchRL's learner, and the relay actor between the learner and the driver.
 
-TorchRL's learner asks each receiver of its weights for the tensors that it has, and then sends to all of them. Here the
-driver is the one receiver, whatever the number of collectors. It waits for the weights and publishes them as usual.
+The learner cannot call the driver, because the driver is no actor. Both call the relay.
+
+TorchRL's learner requests the tensor names, shapes and dtypes of each receiver, and then sends its weights to all
+receivers. Here the driver is the only receiver, whatever the number of collectors. The driver publishes the weights as
+usual.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from tensordict import TensorDictBase
 
 
 class Given(NamedTuple):
-    """Weights that wait for the driver: ``weights`` is a list with Ray's reference to them, which they travel as."""
+    """Weights that wait for the driver. ``weights`` is a list with the Ray object reference of the weights."""
 
     number: int
     weights: list[Any]
@@ -23,7 +26,7 @@ class Given(NamedTuple):
 
 
 class Relay:
-    """An actor of Ray's. The learner's calls wait in it for the driver's."""
+    """A Ray actor that queues the learner's weights until the driver takes them."""
 
     def __init__(self, signature: Any) -> None:
         self._signature = signature
@@ -32,13 +35,16 @@ class Relay:
         self._count = 0
 
     async def _weight_sync_signature(self, model_id: str) -> Any:
-        """TorchRL's question: the names, shapes and dtypes of the weights that are wanted."""
+        """Return the names, shapes and dtypes of the requested weights. TorchRL calls this method."""
         if model_id != "policy":
             raise KeyError(f"the fleet publishes the weights of 'policy', not of {model_id!r}")
         return self._signature
 
     async def publish(self, weights: list[Any], model_version: int | None) -> None:
-        """The learner's: returns once the driver took a copy; raises what the driver says against it."""
+        """Queue weights of the learner, and wait until the driver has copied them.
+
+        Raises RuntimeError with the driver's reason if it did not copy them.
+        """
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._count += 1
         number = self._count
@@ -48,16 +54,16 @@ class Relay:
             raise RuntimeError(sentence)
 
     async def next(self) -> Given:
-        """The driver's: what was given, in its order."""
+        """Return the next queued weights to the driver. Wait until there are some."""
         return await self._given.get()
 
     async def answer(self, number: int, sentence: str | None) -> None:
-        """The driver's: it took them, or why not."""
+        """Resolve the learner's call: the driver has copied the weights, or ``sentence`` is the reason why not."""
         self._answers.pop(number).set_result(sentence)
 
 
 class LearnerScheme:
-    """In the place of a ``WeightSyncScheme`` of TorchRL's: has what its learner calls. Travels pickled."""
+    """A replacement of TorchRL's ``WeightSyncScheme`` with the methods that the learner calls. It is pickled."""
 
     def __init__(self, relay: Any) -> None:
         self._remote_collectors = [relay]
@@ -65,21 +71,21 @@ class LearnerScheme:
         self.synchronized_on_sender = False
 
     def init_on_sender(self, *, model_id: str, remote_collectors: Sequence[Any], num_workers: int) -> None:
-        """Nothing is to be set up: the relay is there."""
+        """Do nothing, because the relay already runs."""
 
     def _set_model_version(self, model_version: int) -> None:
         self._model_version = model_version
 
     def connect(self, *, weights: TensorDictBase) -> None:
-        """The first weights are sent as all others."""
+        """Send the first weights like all later weights."""
         self.send(weights=weights)
         self.synchronized_on_sender = True
 
     def send(self, *, weights: TensorDictBase) -> None:
-        """Block until the driver took a copy. Raises what it says against them."""
+        """Block until the driver has copied the weights. Raise the driver's error."""
         stored = ray.put(weights.detach().to("cpu"))
         (relay,) = self._remote_collectors
         ray.get(relay.publish.remote([stored], self._model_version))
 
     def shutdown(self) -> None:
-        """The relay is the driver's to end."""
+        """Do nothing, because the driver ends the relay."""
