@@ -1,1 +1,1 @@
-"""The gather thread of the driver: asks collectors, notes what they say, and makes batches of it."""
+"""The gather thread of the driver: it sends requests to collectors, receives their messages, and makes batches."""

@@ -1,7 +1,7 @@
-"""Time in which the gather thread was there to hear what collectors say.
+"""The time in which the gather thread could receive messages of collectors.
 
-A driver that was stopped (a debugger, a frozen container, a laptop that slept) finds every deadline missed, and every
-answer still on its way. No collector is at fault for the delay.
+A driver can be stopped by a debugger, a frozen container, or a laptop that sleeps. After the stop all deadlines have
+passed, and the answers have not been received yet. The collectors did not cause this delay.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-# The thread comes around several times a second. Of a longer gap no more than this counts.
+# The thread reads the clock several times a second. A longer gap counts as this many seconds.
 LONGEST_GAP_SECONDS: Final = 10.0
 
 
 class AwakeClock:
-    """Seconds of ``clock``, of which a long gap between two readings counts in part. For use by one thread."""
+    """Seconds of ``clock``, where a gap between two readings counts at most 10 s. For use by one thread."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

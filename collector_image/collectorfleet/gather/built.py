@@ -1,4 +1,4 @@
-"""Waits of the consumer's threads for collectors to be built."""
+"""Block the consumer's threads until collectors are built."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collectorfleet_api.v1alpha1 import CollectorState
 
 
 def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
-    """Block until every collector that is wanted is built; returns who there is.
+    """Block until every expected collector is built; return the ids of the built collectors by name.
 
     Raises:
-        TimeoutError: some are not within ``timeout`` seconds; names them and what they wait for.
+        TimeoutError: some are not built within ``timeout`` seconds. The message names them and the reason.
     """
     living, slots = shared.gather.collectors, shared.slots
 
     def all_built() -> bool:
-        # By count first, which costs the same in any fleet: those that leave count, too.
+        # The count is a cheap first check. It includes collectors that leave, so described() has to confirm.
         return living.have_built >= slots.awaited and not described(slots, living)
 
     with shared.changed:
@@ -29,7 +29,10 @@ def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
 
 
 def wait_replaced(shared: Shared, lost: CollectorId, timeout: float) -> CollectorId | None:
-    """Block until another collector is built in the slot of a lost one; None if none is coming, or none came."""
+    """Block until another collector is built in the slot of a lost one; return its id.
+
+    Return None if the slot is given up, or after ``timeout`` seconds.
+    """
     living, slots = shared.gather.collectors, shared.slots
 
     def other() -> CollectorId | None:

@@ -1,4 +1,4 @@
-"""What the consumer's threads ask of a gather: batches, weights to publish, another size, a pause, the end."""
+"""The methods of a gather for the consumer's threads: batches, weights, size, pause and end."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ log = logging.getLogger("collectorfleet")
 
 
 class Consumer:
-    """Every method may be called from any thread.
+    """The consumer's interface to the gather thread. Any thread may call every method.
 
-    ``replanned`` gives the plan for another number of collectors; None keeps it.
+    ``replanned`` returns the plan for another number of collectors. None keeps the plan.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Consumer:
 
     # ---------------------------------------------------------------- batches
     def next(self) -> Batch | None:
-        """Block until there is a batch, and take it; None at the end.
+        """Block until a batch is ready, and take it; return None at the end.
 
         If an exception interrupts the call, the next call returns the batch that was requested.
         """
@@ -58,9 +58,9 @@ class Consumer:
             return batch
 
     def ask(self) -> bool:
-        """Note that the consumer requests a batch. Return False if it had the last batch. The caller holds the lock.
+        """Request a batch. Return False if the last batch was already taken. The caller holds the lock.
 
-        A consumer that has an open request makes no second one.
+        If a request is already open, the call makes no second request.
         """
         self.shared.raise_if_over()
         if self.shared.gather.finished:
@@ -79,7 +79,7 @@ class Consumer:
         batch = gather.hand_out(gather.chosen)
         shared.statistics.handed_out(batch.frames, batch.staleness, self._clock(), datetime.now(UTC))
         shared.note_change(urgent=shared.statistics.batches == 1 or gather.finished)
-        # What its place in the bound or in the store holds back goes on.
+        # The batch leaves the staleness bound and the store, so the gather can send more requests.
         self._transport.wake()
         return batch
 
@@ -117,7 +117,7 @@ class Consumer:
         return staged
 
     def wait_applied(self, staged: Staged, timeout: float) -> Mapping[str, PublishResult]:
-        """Block until every available collector applied the version. Return the result of each collector, by name."""
+        """Block until every available collector has applied the version. Return the results by collector name."""
         gather, slots = self.shared.gather, self.shared.slots
 
         def applied() -> bool:
@@ -188,7 +188,7 @@ class Consumer:
         self._transport.wake()
 
     def node_died(self, node: str) -> None:
-        """Note that the transport gave up this node. A collector that was lost with the node did not fail by itself."""
+        """Record that the transport gave up this node. Losses of collectors with the node do not count as failures."""
         with self.shared.changed:
             self.shared.died_nodes.append(node)
         self._transport.wake()
@@ -211,7 +211,7 @@ class Consumer:
                 self.shared.wait_for(lambda: gather.collectors.busy == 0, timeout)
                 is_quiet = gather.collectors.busy == 0
             finally:
-                # Whoever is interrupted in here has nothing to resume.
+                # An interrupted pause() must not leave the gather paused, because the caller will not call resume().
                 if not is_quiet:
                     gather.paused = before
         self._transport.wake()
@@ -234,12 +234,12 @@ class Consumer:
             return self.shared.normalization.now
 
     def note_mapped(self, method: str) -> None:
-        """Note that all present collectors called the method. Later collectors did not call it."""
+        """Record that all present collectors called the method. Later collectors did not call it."""
         with self.shared.changed:
             self.shared.notices.mapped(method)
 
     def note(self) -> None:
-        """Note that a value in the status has changed."""
+        """Notify waiting threads that a value in the status has changed."""
         with self.shared.changed:
             self.shared.note_change()
 
@@ -251,9 +251,9 @@ class Consumer:
         self._transport.wake()
 
     def abandon(self) -> None:
-        """End the gather because its FleetCollector is gone.
+        """End the gather because its FleetCollector was deleted.
 
-        Takes no lock, because it may run in the garbage collector.
+        The method takes no lock, because it may run in the garbage collector.
         """
         self.shared.closed = True
         self._transport.wake()

@@ -1,4 +1,4 @@
-"""What a gather has counted, for a later fleet to continue from."""
+"""The counts of a gather that a later fleet continues from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger("collectorfleet")
 
 
 def counters_of(shared: Shared) -> dict[str, Any]:
-    """What a later fleet needs to go on from here; the caller holds the lock."""
+    """Return the counts that a later fleet needs to continue. The caller holds the lock."""
     return {
         "frames": shared.gather.frames_handed_out,
         "batches": shared.statistics.batches,
@@ -24,7 +24,11 @@ def counters_of(shared: Shared) -> dict[str, Any]:
 
 
 def restore(shared: Shared, counters: Mapping[str, Any]) -> None:
-    """Go on from ``counters``; raises InvalidOption if they are none, or batches were collected already."""
+    """Continue from ``counters``.
+
+    Raises:
+        InvalidOption: ``counters`` is incomplete, or batches were collected already.
+    """
     if missing := {"frames", "version"} - counters.keys():
         raise InvalidOption(
             f"load_state_dict: the state has no {' and no '.join(sorted(missing))}; load what state_dict() returned"
@@ -35,7 +39,7 @@ def restore(shared: Shared, counters: Mapping[str, Any]) -> None:
                 f"load_state_dict: {shared.statistics.batches} batches were collected already; load before the first"
             )
         shared.gather.restored(int(counters["frames"]), int(counters["version"]))
-        # Trajectory ids and seeds follow from it.
+        # The number of incarnations determines trajectory ids and seeds.
         shared.continued(int(counters.get("incarnations", 0)))
         shared.statistics.restore(int(counters["frames"]), int(counters.get("batches", 0)))
         try:

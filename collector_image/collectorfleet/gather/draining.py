@@ -1,4 +1,4 @@
-"""Collectors that leave: those of removed slots, and those of pods that are drained. The caller holds the lock."""
+"""Drain collectors of removed slots, and collectors on pods that are drained. The caller holds the lock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ log = logging.getLogger("collectorfleet")
 
 
 class Draining:
-    """Retires collectors once their requests are answered, and notes pods without collectors."""
+    """Retires collectors once their requests are answered, and records pods without collectors."""
 
     def __init__(self, shared: Shared, losses: Losses) -> None:
         self._shared = shared
@@ -47,10 +47,10 @@ class Draining:
         self._note_drained(pod)
 
     def _note_empty(self) -> None:
-        """Of pods that are drained, those that nobody left: none was there, or who was is lost."""
+        """Record draining pods that have no collector, because none ran there or its collectors were lost."""
         shared = self._shared
         taken = {one.pod for one in shared.gather.collectors}
-        if None not in taken:  # who is on its way may come up on any of them
+        if None not in taken:  # a collector without a pod yet may still start on any of these pods
             for pod in sorted(shared.draining_pods - shared.drained_pods.keys() - taken):
                 self._note_drained(pod)
                 shared.note_change()

@@ -1,6 +1,7 @@
-"""The gather thread: the only one that talks to the transport, so that collectors go on while the consumer trains.
+"""The gather thread. Only this thread uses the transport, so collectors continue while the consumer trains.
 
-Read :meth:`GatherLoop.turn`: publish, start, submit, choose a batch, offer, wait for anything, accept or fail.
+Read :meth:`GatherLoop.turn` first. Its steps are: publish, start, submit, choose a batch, offer weights, wait for
+messages, and process them.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ from collectorfleet_api.v1alpha1 import CollectorState
 
 log = logging.getLogger("collectorfleet")
 
-# Deadlines and pauses are looked at this often; everything else wakes the thread by itself.
+# Interval of the checks of deadlines and restart delays. All other events wake the thread.
 _LONGEST_WAIT_SECONDS = 0.25
-# While collectors wait for offers that are to be spread.
+# The wait while collectors wait for offers, which are spread over time.
 _PACED_WAIT_SECONDS = 0.01
 
 
 class GatherLoop:
-    """One thread that owns the transport; it shares its state with the consumer's threads."""
+    """One thread that owns the transport. It shares its state with the consumer's threads."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class GatherLoop:
         self._shared = shared
         self._transport = transport
         self._outbox = Outbox(transport)
-        self._clock = clock  # of what is measured; whom deadlines concern goes by the other
+        self._clock = clock  # for measurements; deadlines use self._awake
         self._awake = AwakeClock(clock)
         self._losses = Losses(shared, self._outbox, failure, self._awake())
         self._normalization = NormalizationStore(shared, transport)
@@ -70,7 +71,7 @@ class GatherLoop:
         self._thread.start()
 
     def join(self, timeout: float | None) -> None:
-        """Block until the thread has ended, which it does once the consumer closed the gather."""
+        """Block until the thread has ended. It ends once the consumer has closed the gather."""
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout)
 
@@ -86,12 +87,12 @@ class GatherLoop:
             self._transport.close()
 
     def turn(self) -> None:
-        """Do what there is to do, then wait for something to happen and note it."""
+        """Do all steps that are possible now, then wait for messages and process them."""
         shared = self._shared
         with shared.changed:
             now = self._awake()
             self._publishing.publish_staged()
-            # Not before what was staged together with it: the bound reckons that an ask comes after a publish.
+            # Weights that were staged before the request are published first, as the staleness bound assumes.
             if shared.asked and not (shared.staged and shared.gather.may_advance()):
                 shared.gather.asked, shared.asked = True, False
             self._start_and_drain(now)
@@ -110,7 +111,7 @@ class GatherLoop:
             self._losses.check(now)
         self._outbox.say()
 
-    # ---------------------------------------------------------------- what collectors are asked
+    # ---------------------------------------------------------------- requests to collectors
     def _start_and_drain(self, now: float) -> None:
         shared = self._shared
         if shared.has_weights and shared.versions.newest is None:
@@ -136,7 +137,7 @@ class GatherLoop:
         statistics.occupied(gather.collectors.available, gather.collectors.busy, now)
 
     def _with_parameters(self, one: Collector, request: Request) -> Request:
-        """The request, with the parameters of the collector's environments if it was not sent them yet."""
+        """Return the request with the newest parameters, unless the collector already has them."""
         parameters = self._shared.parameters
         if parameters is None:
             return request
@@ -146,11 +147,11 @@ class GatherLoop:
         one.parameters_sent = newest.version
         return replace(request, parameters=newest)
 
-    # ---------------------------------------------------------------- what collectors say
+    # ---------------------------------------------------------------- messages of collectors
     def _accept(self, message: Message, now: float) -> None:
         shared = self._shared
         one = shared.gather.collectors.find(message.collector)
-        if one is None:  # of an incarnation that is retired
+        if one is None:  # the message is from a retired incarnation
             if isinstance(message, Answer):
                 shared.statistics.came_too_late(message.frames)
             return
@@ -171,7 +172,7 @@ class GatherLoop:
             case Lost(cause=cause, fault=fault, request_id=None):
                 self._losses.lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):
-                # Its request may be lost as well, and with it the parameters that it had.
+                # The request may also be lost, together with its parameters, so the next request has them again.
                 one.parameters_sent = one.parameters
                 log.warning("%s: an answer was lost; the request is sent again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
@@ -188,7 +189,7 @@ class GatherLoop:
             shared.gather.collectors.drain(one.id.name, draining=True)
         carries = self._normalization.reported(one.id.name, started.normalization or {})
         if carries and not shared.has_weights:
-            # Versions carry it, so from now on there are some, of no weights.
+            # Versions carry the normalization, so the fleet publishes versions without weights from now on.
             shared.has_weights = True
             self._publishing.publish_as_next(self._transport.put(NOTHING), 0.0)
         if not shared.has_weights:
@@ -240,7 +241,7 @@ class GatherLoop:
         shared = self._shared
         joined = one.state is not CollectorState.READY
         if not joined and version <= (one.applied_version or 0):
-            return  # one of an exact request, older than what it has
+            return  # an exact request loaded an older version than the newest applied version
         shared.gather.collectors.applied(one, version, now)
         log.info("%s applied version %d", one.id.name, version)
         shared.versions.acknowledged(shared.gather.collectors.acknowledged)
@@ -248,5 +249,5 @@ class GatherLoop:
 
 
 def _no_fault_of_the_user(error: Exception) -> CollectorFleetError:
-    """What is raised in the user's code next, and must not be taken for theirs."""
+    """Wrap an internal error so that the user's code does not raise it as the user's own error."""
     return error if isinstance(error, CollectorFleetError) else InfrastructureError.of("gathering", error)

@@ -1,4 +1,4 @@
-"""Collectors that are lost, and what becomes of them: by the failure policy, the deadlines, and how few are enough."""
+"""Handle lost collectors with the failure policy, and end the run if too few are left. Also check deadlines."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
 
 log = logging.getLogger("collectorfleet")
 
-# Of a version that nobody has proven, once no collector is left that could: more restarts would end in the same way.
+# The minimum of failed loads, without an available collector, that ends the run. More restarts would fail, too.
 _TRIES_TO_PROVE: Final = 3
 
 
 class Losses:
-    """For the gather thread, which holds the lock. ``now`` is of the clock that deadlines go by."""
+    """Handles losses for the gather thread, which holds the lock. ``now`` is a time of the deadlines' clock."""
 
     def __init__(self, shared: Shared, outbox: Outbox, policy: FailurePolicy, now: float) -> None:
         self._shared = shared
         self._outbox = outbox
         self._policy = policy
         limits = shared.limits
-        # Of each group: environments of one may take ten times as long as those of another.
+        # Each group has its own deadlines, because its environments may take ten times as long as others.
         self._deadlines: defaultdict[str | None, LearnedDeadline] = defaultdict(
             lambda: LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
         )
         self._shortage = Shortage(now, limits.min_available)
         self._environments_error: UserCodeError | None = None
 
-    # ---------------------------------------------------------------- who is lost
+    # ---------------------------------------------------------------- losses
     def lost(self, one: Collector, cause: str, fault: Fault, now: float) -> None:
-        """It is gone, or is to go: others take what it was asked for, and the failure policy says what follows."""
+        """Retire a lost or failed collector. Others get its requests, and the failure policy decides the rest."""
         self._judged(one, cause, fault, InfrastructureError(f"collector {one.id.name}: {cause}"), now)
 
     def raised(self, one: Collector, raised: Raised, now: float) -> None:
-        """The user's code raised in it: a policy's error ends the run, an environment's is the failure policy's."""
+        """Handle an error of the user's code: a policy's error ends the run, the failure policy decides on others."""
         error = UserCodeError(f"{raised.where} (collector {one.id.name})", raised.cause, raised.traceback)
         if not raised.by_environment:
             self._shared.slots.by_name[one.id.name].last_error = raised.cause
@@ -54,7 +54,7 @@ class Losses:
         self._judged(one, raised.cause, Fault.ENVIRONMENT, error, now)
 
     def weights_failed(self, one: Collector, version: int, cause: str, now: float) -> None:
-        """It could not load a version."""
+        """Handle a collector that could not load a version. The run ends after too many failures in a row."""
         failure = WeightsFailure(
             collector=one.id.name, version=version, time=datetime.now(UTC), reason=Fault.WEIGHTS, message=cause
         )
@@ -62,7 +62,7 @@ class Losses:
         versions = self._shared.versions
         versions.failed(failure, by_all=not others)
         self.lost(one, cause, Fault.WEIGHTS, now)
-        # Each collector may try once: while a large fleet starts, most have not.
+        # Each collector may try once, because most have not tried yet while a large fleet starts.
         if versions.unproven >= max(_TRIES_TO_PROVE, self._shared.slots.awaited):
             self._shared.abort(
                 InfrastructureError(
@@ -73,9 +73,9 @@ class Losses:
             )
 
     def retire(self, one: Collector) -> None:
-        """It ends, for whatever reason; others take what it was asked for."""
+        """Stop the collector. Other collectors get its requests."""
         resent = self._shared.gather.retired(one)
-        # It may have been the last without a version that all others have.
+        # The other collectors may all have acknowledged a version that this one had not.
         self._shared.versions.acknowledged(self._shared.gather.collectors.acknowledged)
         if resent:
             log.info("%s: %d requests are sent to other collectors", one.id.name, resent)
@@ -104,11 +104,11 @@ class Losses:
 
     # ---------------------------------------------------------------- time
     def took(self, one: Collector, seconds: float) -> None:
-        """So long it worked on a request."""
+        """Record how many seconds the collector worked on a request."""
         self._deadlines[one.group].took(seconds)
 
     def check(self, now: float) -> None:
-        """Forgive whose node died, retire whoever takes too long, and end the run if too few are left."""
+        """Forgive losses of dead nodes, handle missed deadlines, and end the run if too few collectors are left."""
         while self._shared.died_nodes:
             self._node_died(self._shared.died_nodes.pop(), now)
         self._check_deadlines(now)
@@ -119,7 +119,7 @@ class Losses:
             return
         last = self._environments_error
         if last is not None and shared.slots.last_fault is Fault.ENVIRONMENT:
-            # Trying again in another driver would not help.
+            # A UserCodeError prevents a retry in another driver, which would not help.
             shared.abort(UserCodeError(f"{verdict}; {last.where}", last.cause, last.traceback))
         else:
             first = shared.slots.first_cause

@@ -1,4 +1,4 @@
-"""Which normalization goes with which version: what the fleet's is at a moment lies in the transport's store, once."""
+"""Store the fleet's normalization once per change, so that versions of weights can carry it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ log = logging.getLogger("collectorfleet")
 
 
 class NormalizationStore:
-    """The gather thread's; the caller holds the lock."""
+    """The stored normalization, for the gather thread. The caller holds the lock."""
 
     def __init__(self, shared: Shared, transport: Transport) -> None:
         self._shared = shared
         self._transport = transport
         self._stored: Stored | None = None
-        self._of = 0  # changes by then
+        self._of = 0  # number of changes when it was stored
 
     def now(self) -> Stored | None:
-        """The normalization as it is now; None if environments keep none."""
+        """Return the present normalization; None if environments keep none."""
         known, changes = self._shared.normalization.now, self._shared.normalization.changes
         if self._of != changes:
             self._stored = self._transport.put(codec.encode(known)) if known else None
@@ -32,9 +32,9 @@ class NormalizationStore:
         return self._stored
 
     def reported(self, collector: str, found: Normalization) -> bool:
-        """A collector is built; the first tells it for all. Returns whether there is something to carry.
+        """Record the normalization of a built collector. Return whether versions have to carry a normalization.
 
-        Environments that differ end the run.
+        The first collector defines the normalization of the fleet. A collector with a different one ends the run.
         """
         fleet, versions = self._shared.normalization, self._shared.versions
         is_first = fleet.reported_by is None

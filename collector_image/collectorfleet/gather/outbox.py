@@ -1,7 +1,7 @@
-"""What the gather thread tells collectors, said once it has let go of the lock.
+"""Calls of the transport that the gather thread makes after it releases the lock.
 
-A transport may take its time over any of it: a head that is away blocks for as long as it is. Nobody who asks for the
-status, publishes or ends the run waits for that.
+A call of the transport may block, for example while the head is unreachable. Threads that read the status, publish or
+end the run do not wait for the call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collectorfleet.transport.interface import Transport
 
 
 class Outbox:
-    """Keeps what is to be said, in its order, until :meth:`say`. For the gather thread alone."""
+    """Keeps calls in order until :meth:`say` makes them. For the gather thread only."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -36,7 +36,7 @@ class Outbox:
         self._calls.append((self._transport.stop, (collector,)))
 
     def say(self) -> None:
-        """Tell all of it. The caller does not hold the lock."""
+        """Make all kept calls. The caller does not hold the lock."""
         calls, self._calls = self._calls, []
         for call, arguments in calls:
             call(*arguments)

@@ -1,4 +1,4 @@
-"""Versions of weights, as the gather thread publishes and offers them. The caller holds the lock."""
+"""Publish versions of weights and offer them to collectors, on the gather thread. The caller holds the lock."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Publishing:
         self._pace = Pace()
 
     def answered(self) -> None:
-        """A collector answered, which earns an offer."""
+        """Record an answer. Each answer allows one more offer."""
         self._pace.answered()
 
     def publish_staged(self) -> None:
-        """Publish what the consumer staged, if the bound on staleness allows it."""
+        """Publish the staged snapshot if the staleness bound allows it."""
         shared, staged = self._shared, self._shared.staged
         if staged is None or staged.stored is None or not shared.gather.may_advance():
             return
@@ -62,12 +62,15 @@ class Publishing:
         return True
 
     def offer(self, one: Collector, weights: Weights) -> None:
-        """Offer these weights, whatever the pace."""
+        """Offer these weights at once, regardless of the pace."""
         self._shared.gather.collectors.offered(one, weights.version)
         self._outbox.offer(one.id, weights)
 
     def weights_along(self, one: Collector, request: Request) -> Weights | None:
-        """Return the version that the request names, or the newest version unless the collector was offered it."""
+        """Return the weights to send with the request; None if the collector needs none.
+
+        They are the version that the request names, or the newest version unless the collector was offered it.
+        """
         versions = self._shared.versions
         if request.version is not None:
             return versions.weights(request.version) if self._shared.has_weights else None

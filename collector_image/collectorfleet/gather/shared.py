@@ -1,6 +1,7 @@
-"""What the gather thread and the consumer's threads have in common, all of it under one lock.
+"""The state that the gather thread and the consumer's threads share, under one lock.
 
-The consumer asks, stages weights and takes batches; the gather thread does the rest. Neither calls the other.
+The consumer requests batches, stages weights and takes batches. The gather thread does the rest. They communicate only
+through this state.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collectorfleet.messages import CollectorId, Stored, Weights
 
 @dataclass(frozen=True)
 class Limits:
-    """How long things may take, and how few collectors are enough."""
+    """Deadlines, and the minimum number of available collectors."""
 
     request: timedelta
     first_request: timedelta
@@ -34,9 +35,9 @@ class Limits:
 
 
 class Staged:
-    """Stored weights that are to be published. Newer ones may take their place before they are.
+    """Stored weights that wait to be published. Newer weights may replace them before.
 
-    ``seconds`` is how long storing them took.
+    ``seconds`` is the time that storing the weights took.
     """
 
     def __init__(self, stored: Stored, seconds: float) -> None:
@@ -47,7 +48,7 @@ class Staged:
 
     @property
     def final(self) -> Staged:
-        """Those that the collectors get."""
+        """The weights that collectors get: these weights or their last replacement."""
         found = self
         while found.replaced_by is not None:
             found = found.replaced_by
@@ -55,9 +56,9 @@ class Staged:
 
 
 class Shared:
-    """Everything is read and changed by who holds ``changed``, which is notified when the status changes.
+    """All shared state. Hold ``changed`` to read or change it. It is notified when the status changes.
 
-    ``changes`` counts the changes that a person wants to know of at once.
+    ``changes`` counts urgent changes, which a person wants to see at once.
     """
 
     def __init__(
@@ -70,35 +71,35 @@ class Shared:
         self.normalization = FleetNormalization()
         self.notices = Notices()
         self.first_starts = FirstStarts()
-        # What environments are set to; None: they take no parameters.
+        # The parameters of the environments. None if the environments take no parameters.
         self.parameters: FleetParameters | None = None
         self.limits = limits
         self.has_weights = has_weights
-        # Who hears of each version, with the frames that were handed out before; it may not block or ask for the lock.
+        # Called with each version and the number of frames handed out before. It must not block or take the lock.
         self.on_publish: Callable[[Weights, int], None] | None = None
         self.draining_pods: frozenset[str] = frozenset()
         self.drained_pods: dict[str, None] = {}
-        self.died_nodes: list[str] = []  # which the gather thread has not seen yet
+        self.died_nodes: list[str] = []  # not yet processed by the gather thread
         self.asked = False
         self.staged: Staged | None = None
         self.error: Exception | None = None
         self.closed = False
         self.changed = threading.Condition()
         self.changes = 0
-        self.incarnations = 0  # of all collectors so far: each has a number that no other has
+        self.incarnations = 0  # of all collectors so far: each incarnation has a unique number
         self._incarnations_before = 0  # in the runs that this one continues
         self._generations: Counter[str] = Counter()  # incarnations of each slot in this run
 
     def next_incarnation(self, name: str) -> CollectorId:
-        """What fills the slot ``name`` next."""
+        """Return the id of the next incarnation in the slot ``name``."""
         self.incarnations += 1
-        # A slot had fewer incarnations in earlier runs than all slots together, so that no generation comes again.
+        # Earlier runs had at least as many incarnations as this slot, so no generation occurs twice.
         generation = self._incarnations_before + self._generations[name]
         self._generations[name] += 1
         return CollectorId(name, self.incarnations, generation)
 
     def continued(self, incarnations: int) -> None:
-        """There were so many incarnations in the runs that this one continues."""
+        """Continue after runs that had this number of incarnations."""
         self._incarnations_before = incarnations
         self.incarnations = max(self.incarnations, incarnations)
 
@@ -108,17 +109,17 @@ class Shared:
 
     @property
     def due(self) -> bool:
-        """Whether the batch that the consumer asked for waits for it."""
+        """Whether the batch that the consumer requested is ready."""
         return self.gather.chosen is not None
 
     @property
     def frames_discarded(self) -> int:
-        """Of answers that came and that nobody ever gets: too late, or left over when the run was over."""
+        """Frames of answers that were never handed out: they came too late, or were left when the run ended."""
         left_over = self.gather.admissions.frames_waiting if self.over or self.gather.finished else 0
         return self.statistics.frames_too_late + left_over
 
     def note_change(self, *, urgent: bool = False) -> None:
-        """Something that the status shows has changed."""
+        """Notify threads that wait for a change of the status. An ``urgent`` change is counted."""
         self.changes += urgent
         self.changed.notify_all()
 
@@ -128,16 +129,16 @@ class Shared:
             raise self.error
 
     def raise_if_over(self) -> None:
-        """Raise what ended the gather: its error, or that it was closed."""
+        """Raise the error that ended the gather, or CollectorClosed if it was closed."""
         self.raise_if_failed()
         if self.closed:
             raise CollectorClosed("the collector was shut down")
 
     def abort(self, error: Exception) -> None:
-        """End the iteration with ``error``, unless another one came first."""
+        """End the iteration with ``error``, unless an earlier error ended it."""
         self.error = self.error or error
         self.note_change(urgent=True)
 
     def wait_for(self, condition: Callable[[], object], timeout: float | None = None) -> None:
-        """Block until ``condition`` holds, the end, or ``timeout`` seconds passed."""
+        """Block until ``condition`` is true, the run ends, or ``timeout`` seconds have passed."""
         self.changed.wait_for(lambda: condition() or self.over, timeout)

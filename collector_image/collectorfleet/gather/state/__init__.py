@@ -1,1 +1,1 @@
-"""What the gather thread knows and decides. Pure: no thread, no clock, no Ray, no torch."""
+"""The state and the decisions of the gather thread. Pure: no thread, no clock, no Ray, no torch."""

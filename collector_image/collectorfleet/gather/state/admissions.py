@@ -1,10 +1,11 @@
-"""What was admitted and is not handed out yet: admissions, made of shares.
+"""Admissions that are not handed out yet. An admission has one or more shares.
 
 The life of an admission: *admitted* (bounds and totals allow it), its shares *submitted* to collectors, *complete* when
-the last share is answered, *handed out*. In order, an admission is a batch. Otherwise it is one share, and a batch is
-the oldest complete admissions. A share whose collector is lost goes back to the front of the line.
+the last share is answered, *handed out*. In order, an admission is a batch. Otherwise an admission is one share, and a
+batch has the oldest complete admissions. If the collector of a share is lost, the share returns to the front of the
+queue.
 
-Every number here is kept as things happen, none is counted anew: a question costs the same however large the fleet is.
+Each event updates all counts, so the cost of a query does not depend on the size of the fleet.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from collectorfleet.messages import Answer, CollectorId
 
 @dataclass(eq=False, slots=True)
 class Share:
-    """One part of a batch; ``payload`` once it is answered."""
+    """One part of a batch. ``payload`` is set once the share is answered."""
 
     admission: Admission
-    frames: int  # asked for; then those that came
+    frames: int  # requested; after the answer, received
     random: bool
     request_id: int | None = None
-    holder: CollectorId | None = None  # whom it was asked of last
-    slot: int = 0  # the holder's
+    holder: CollectorId | None = None  # the collector of the last request
+    slot: int = 0  # of the holder
     payload: Any = None
     version: int | None = None
     size_bytes: int = 0
@@ -42,19 +43,20 @@ class Share:
 
 @dataclass(eq=False, slots=True)
 class Admission:
-    """What was admitted together, the ``number``-th of all. ``oldest_version`` is the oldest that it has or may get.
+    """The shares that were admitted together. ``number`` counts admissions from 0.
 
-    For the bound it ``counts_as`` no older than it was requested. A collector may have older frames of a trajectory
-    that began with earlier weights. They arrive even if nothing else is published for a long time.
+    ``oldest_version`` is the oldest version that a frame has or may still get. For the staleness bound, ``counts_as``
+    is never older than the version at admission. A collector may have older frames of a trajectory that began with
+    earlier weights. They arrive even if nothing else is published for a long time.
     """
 
     number: int
-    version: int  # published when it was admitted
+    version: int  # the newest published version at admission
     oldest_version: int
     counts_as: int
     shares: list[Share] = field(default_factory=list)
     missing: int = 0
-    asked_anew: bool = False  # shares of it were asked for since somebody looked
+    asked_anew: bool = False  # shares were requested since the last call of stragglers()
     holders: set[CollectorId] = field(default_factory=set)
 
     @property
@@ -64,7 +66,7 @@ class Admission:
 
 @dataclass(frozen=True)
 class Batch:
-    """What is handed out."""
+    """The shares that are handed out together."""
 
     shares: list[Share]
     staleness: int  # versions
@@ -75,22 +77,22 @@ class Batch:
 
 
 class Admissions:
-    """All that is under way or waits, in the order of its admission.
+    """All admissions that are open or wait, in the order of admission.
 
-    ``together`` of them make a batch, which is ``bound`` versions old at most; None: as old as it may be.
+    A batch has ``together`` admissions, and is at most ``bound`` versions old. None means unbounded.
     """
 
     def __init__(self, together: int, bound: int | None) -> None:
-        self.line: deque[Share] = deque()  # to be asked for, the first first
+        self.line: deque[Share] = deque()  # shares to request, in order
         self.window = Window(together, bound)
-        self.frames = 0  # of all shares: asked for, or answered
-        self.frames_waiting = 0  # answered and not handed out
+        self.frames = 0  # of all shares, requested or answered
+        self.frames_waiting = 0  # answered, but not handed out
         self.waiting_bytes = 0
         self.shares_missing = 0
         self.next_number = 0
         self._all: dict[int, Admission] = {}
         self._incomplete: dict[int, Admission] = {}
-        self._complete: list[tuple[int, int]] = []  # (what it counts as, number): whose time runs out comes first
+        self._complete: list[tuple[int, int]] = []  # (counts_as, number), the oldest first
 
     def __len__(self) -> int:
         return len(self._all)
@@ -100,25 +102,25 @@ class Admissions:
 
     @property
     def first(self) -> Admission | None:
-        """The one that was admitted first."""
+        """The oldest admission."""
         return next(iter(self._all.values()), None)
 
     @property
     def first_incomplete(self) -> Admission | None:
-        """Versions only grow, so that it has the oldest version of all that are incomplete."""
+        """The oldest incomplete admission. Versions only increase, so it has the oldest incomplete version."""
         return next(iter(self._incomplete.values()), None)
 
     @property
     def completed(self) -> int:
-        """How many wait to be handed out."""
+        """The number of admissions that wait to be handed out."""
         return len(self._complete)
 
     def oldest_complete(self, count: int) -> list[Admission]:
         return [self._all[number] for _, number in islice(self._complete, count)]
 
-    # ---------------------------------------------------------------- what happens to them
+    # ---------------------------------------------------------------- events
     def admit(self, version: int, frames_per_share: int, random: Sequence[bool]) -> None:
-        """Take a new one, with a share for each of ``random``; they go to the end of the line."""
+        """Add an admission with a share for each entry of ``random``. The shares join the end of the queue."""
         made = Admission(self.next_number, version, version, version)
         self.next_number += 1
         made.shares = [Share(made, frames_per_share, one) for one in random]
@@ -130,13 +132,13 @@ class Admissions:
         self.shares_missing += made.missing
 
     def submitted(self, share: Share, request_id: int, holder: CollectorId, slot: int) -> None:
-        """The first of the line is asked of a collector."""
+        """Record that the first share of the queue was requested from a collector."""
         share.request_id, share.holder, share.slot = request_id, holder, slot
         share.admission.holders.add(holder)
         share.admission.asked_anew = True
 
     def taken_back(self, share: Share) -> None:
-        """Nobody will answer it: it is the next to be asked for."""
+        """Put a share whose request is lost back at the front of the queue."""
         share.request_id, share.cut_short = None, False
         self.line.appendleft(share)
 
@@ -150,7 +152,7 @@ class Admissions:
         made.missing -= 1
         self.shares_missing -= 1
         if made.complete:
-            # Until now it might have got shares as old as its admission.
+            # Before the last answer, a share could still have the version at admission.
             made.oldest_version = min(one.version or 0 for one in made.shares)
             self._count(made, max(made.version, made.oldest_version))
             del self._incomplete[made.number]
@@ -159,16 +161,16 @@ class Admissions:
             made.oldest_version = min(made.oldest_version, answer.version)
 
     def hand_out(self, chosen: list[Admission], current_version: int) -> Batch:
-        """These are the consumer's now."""
+        """Remove the chosen admissions, and return their shares as a batch."""
         staleness = current_version - min(one.oldest_version for one in chosen)
         for one in chosen:
             del self._all[one.number]
             del self._complete[bisect_left(self._complete, (one.counts_as, one.number))]
             self.window.remove(one.counts_as)
-        # In the order of the collectors, as users of RayCollector expect; which of them took which share is chance.
+        # Sort shares by collector, as users of RayCollector expect. The order of the requests is arbitrary.
         shares = sorted((share for one in chosen for share in one.shares), key=lambda share: share.slot)
         for one in chosen:
-            # A share knows its admission: in a circle, 54 MB of rollout would wait for the garbage collector.
+            # A share refers to its admission. Without the cycle, 54 MB of rollout need no garbage collection.
             one.shares.clear()
         batch = Batch(shares, staleness)
         self.frames -= batch.frames

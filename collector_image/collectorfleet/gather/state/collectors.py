@@ -1,8 +1,8 @@
-"""The collectors that live: what each does, and what is counted over all of them.
+"""The living collectors: the state of each, and counts over all of them.
 
 The life of a collector: *starting*, *joining* (built, but without acknowledged weights), *ready*, and *retired*. A
-retired collector is not here, and its messages are ignored. A collector that drains finishes its requests and gets no
-more.
+retired collector is removed from here, and its messages are ignored. A draining collector finishes its requests and
+gets no more.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collectorfleet.gather.state.plan import DEPTH
 from collectorfleet.messages import CollectorId
 from collectorfleet_api.v1alpha1 import CollectorState
 
-# So long the first collectors of a fleet leave their share to those that are still starting.
+# For this time the first collectors of a fleet leave shares to collectors that are still starting.
 START_TOGETHER_SECONDS = 10.0
 
 
 @dataclass(eq=False, slots=True)
 class Collector:
-    """A living collector. Only :class:`Collectors` changes it, and keeps counts."""
+    """A living collector. Only :class:`Collectors` changes it, because it also updates the counts."""
 
     id: CollectorId
     slot: int
@@ -32,26 +32,26 @@ class Collector:
     pod: str | None = None
     node: str | None = None
     pid: int | None = None
-    loop: str | None = None  # what steps it
-    coming_since: float | None = None  # when it began to build, or to load its first weights; None: it does neither
+    loop: str | None = None  # the rollout loop
+    coming_since: float | None = None  # when it began to build, or to load its first weights; else None
     applied_version: int | None = None
     offered_version: int = 0
-    parameters_sent: int = 0  # the version of parameters that its environments were offered
+    parameters_sent: int = 0  # the newest version of parameters that it was sent
     parameters: int = 0  # the oldest version that one of its environments has
     in_flight: deque[int] = field(default_factory=deque)
     working_since: float | None = None  # when the oldest request in flight began
     answered: int = 0
     draining: bool = False
-    newest_admission: int = -1  # of which it was asked for a share
+    newest_admission: int = -1  # the newest admission of its requests
     starts_with_the_fleet: bool = False
-    turn: int = 0  # its place among the free ones; of older places it is gone
+    turn: int = 0  # its valid entry in _free; entries with other turns are outdated
 
     @property
     def is_free(self) -> bool:
         return self.state is CollectorState.READY and not self.draining and len(self.in_flight) < DEPTH
 
 
-# Of a free one: the newest admission that it was asked for a share of, its slot, its turn.
+# The entry of a free collector: the newest admission of its requests, its slot, its turn, the collector.
 _Place = tuple[int, int, int, Collector]
 
 
@@ -69,16 +69,16 @@ class Collectors:
         self._starting_with_the_fleet = 0
         self._first_ready_at: float | None = None
         self._applied = _Lowest()
-        # For each number of requests in flight, those that take another one: least recently asked first.
+        # The free collectors, by the number of requests in flight. Heaps, the lowest newest_admission first.
         self._free: list[list[_Place]] = [[] for _ in range(DEPTH)]
         self._turns = 0
-        # By group: when each began its present request, the longest ago first, with first requests apart from later
-        # ones. Entries of the past are dropped when they are met.
+        # By group: the start of each collector's present request, the earliest first. First requests have a separate
+        # queue. Outdated entries are dropped when they reach the front.
         self._working: dict[str | None, tuple[deque[tuple[float, Collector]], ...]] = {}
-        # When each began to build, or to load its first weights, as above; and when the last one began to load.
+        # When each began to build, or to load its first weights, as above; and when the last one was built.
         self._coming: deque[tuple[float, Collector]] = deque()
         self._joined_at = 0.0
-        # Built ones, by when they were offered weights, the longest ago first.
+        # Built collectors by the time of their last offer, the earliest first.
         self._by_offer: OrderedDict[CollectorId, Collector] = OrderedDict()
 
     def __len__(self) -> int:
@@ -99,7 +99,7 @@ class Collectors:
         found = self._living.get(id_.name)
         return found if found is not None and found.id == id_ else None
 
-    # ---------------------------------------------------------------- what happens to them
+    # ---------------------------------------------------------------- events
     def starting(self, id_: CollectorId, slot: int, now: float, group: str | None = None) -> None:
         with_the_fleet = self._first_ready_at is None or now <= self._first_ready_at
         self._living[id_.name] = Collector(id_, slot, now, group, starts_with_the_fleet=with_the_fleet)
@@ -107,7 +107,7 @@ class Collectors:
         self._starting_with_the_fleet += with_the_fleet
 
     def placed(self, one: Collector, pod: str, node: str | None, now: float) -> None:
-        """Note that the collector's process runs. From now on the collector waits for its own code."""
+        """Record that the collector's process runs. From now on the collector builds, and its deadline begins."""
         one.node = node
         if one.state is CollectorState.STARTING:
             one.pod = pod
@@ -127,7 +127,7 @@ class Collectors:
         self._by_offer.move_to_end(one.id)
 
     def applied(self, one: Collector, version: int, now: float) -> None:
-        """Note that the collector acknowledged a version. The first version makes it ready."""
+        """Record that the collector acknowledged a version. The first version makes it ready."""
         if self._first_ready_at is None:
             self._first_ready_at = now
         self._applied.add(version)
@@ -149,7 +149,7 @@ class Collectors:
         self._queue(one)
 
     def answered(self, one: Collector, request_id: int, now: float, *, readable: bool = True) -> None:
-        """Note that the request has ended, with or without a readable answer."""
+        """Record that the request has ended, with or without a readable answer."""
         one.answered += readable
         one.in_flight.remove(request_id)
         if one.in_flight:
@@ -176,7 +176,7 @@ class Collectors:
         self.busy -= bool(one.in_flight)
         one.state, one.working_since, one.coming_since, one.turn = CollectorState.RETIRED, None, None, 0
 
-    # ---------------------------------------------------------------- questions
+    # ---------------------------------------------------------------- queries
     @property
     def have_built(self) -> int:
         """Number of collectors that have built environment and policy, with or without acknowledged weights."""
@@ -184,15 +184,14 @@ class Collectors:
 
     @property
     def acknowledged(self) -> int | None:
-        """Lowest version applied by all available collectors; None while there is none."""
+        """The lowest version applied by all available collectors; None if none is available."""
         return self._applied.lowest
 
     def next_free(self, admission: int) -> Collector | None:
-        """Return the collector for the next share of an admission.
+        """Return the collector for the next share of an admission; None if no collector is free.
 
-        Collectors without a share of it are first, then the least busy.
-
-        Among equals, return the collector whose last request is oldest.
+        A collector without a share of this admission has priority over one that has a share. The second criterion is
+        the number of open requests. Among equals, the collector with the oldest last request comes first.
         """
         found = None
         for row in self._free:
@@ -203,9 +202,10 @@ class Collectors:
         return found
 
     def is_anybody_coming(self, now: float) -> bool:
-        """Whether a collector is about to be available: a fleet starts together, a replacement is not waited for.
+        """Return whether a collector is about to be available.
 
-        A collector that takes long to load its first weights does not count either.
+        While a fleet starts, its first collectors wait up to 10 s for the others. A replacement of a lost collector
+        does not count. A collector that takes longer than 10 s to load its first weights does not count.
         """
         if self._joining and now - self._joined_at < START_TOGETHER_SECONDS:
             return True
@@ -214,11 +214,11 @@ class Collectors:
 
     @property
     def groups(self) -> list[str | None]:
-        """Groups that have had a collector so far."""
+        """The groups that have had a collector so far."""
         return list(self._working)
 
     def longest_at_work(self, group: str | None, *, first: bool) -> Collector | None:
-        """Return the collector of a group that has worked on one request for the longest.
+        """Return the collector of a group that has worked on one request for the longest time.
 
         If ``first`` is true, only first requests of a collector count, otherwise only later ones.
         """
@@ -228,7 +228,7 @@ class Collectors:
         return row[0][1] if row else None
 
     def longest_coming(self) -> Collector | None:
-        """Return the collector that has built, or loaded its first weights, for the longest."""
+        """Return the collector that has been building, or loading its first weights, for the longest time."""
         while self._coming and self._coming[0][1].coming_since != self._coming[0][0]:
             self._coming.popleft()
         return self._coming[0][1] if self._coming else None
@@ -236,7 +236,8 @@ class Collectors:
     def next_to_offer(self, version: int) -> Collector | None:
         """Return the collector to offer ``version`` next; None if all collectors were offered the version.
 
-        The collector that has worked longest is first, then the collector that is furthest behind.
+        The collector that has worked longest is first. If it was offered the version, the collector with the oldest
+        offer is next.
         """
         one = self._longest_of_all(first=False) or self._longest_of_all(first=True)
         if one is None or one.offered_version >= version:
@@ -267,7 +268,7 @@ class Collectors:
         if one.is_free:
             row = self._free[len(one.in_flight)]
             heappush(row, (one.newest_admission, one.slot, one.turn, one))
-            # Places that are left are dropped at the front, which nobody looks at while others are less busy.
+            # Outdated entries are only dropped at the front, which is not read while less busy collectors are free.
             if len(row) > 2 * len(self._living) + 1:
                 row[:] = [place for place in row if _is_taken(place)]
                 heapify(row)
@@ -283,7 +284,7 @@ def _is_taken(place: _Place) -> bool:
 
 
 class _Lowest:
-    """The lowest of a changing set of versions."""
+    """The lowest of a changing multiset of versions."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}

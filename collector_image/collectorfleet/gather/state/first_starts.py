@@ -1,4 +1,4 @@
-"""Whether two collectors began their first episodes alike, which they do if their environments have one seed. Pure."""
+"""Detect two collectors whose first episodes begin alike, which happens if environments share a seed. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collectorfleet.messages import CollectorId
 
 
 class FirstStarts:
-    """The digests of all collectors so far, of those that are lost, too."""
+    """The digests of the first episodes of all collectors so far, including lost collectors."""
 
     def __init__(self) -> None:
         self._first: dict[str, CollectorId] = {}
         self._is_told = False
 
     def noted(self, collector: CollectorId, digest: str) -> str | None:
-        """Note what a collector said. Returns a warning, once: another one had said the same."""
+        """Record a collector's digest. Return a warning, only once, if another collector had the same digest."""
         other = self._first.setdefault(digest, collector)
         if other == collector or self._is_told:
             return None

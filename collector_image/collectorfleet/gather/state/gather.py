@@ -1,4 +1,4 @@
-"""The state of a gather: what is wanted of collectors, what is under way, and what to do next. Knows no clock."""
+"""The state of a gather: its plan, its open requests, and the next actions. It reads no clock."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from collectorfleet.gather.state.plan import DEPTH, Plan
 from collectorfleet.messages import Answer, Request
 from collectorfleet.recent import LargestOfRecent
 
-# A share that is to come is taken for as large as the largest of so many.
+# The size of a future share is estimated by the largest of this many recent shares.
 _SHARES = 1000
 
 
 class Gather:
-    """All of it. Methods named for what happened change the state; the others only look."""
+    """The state of a gather. Methods named after events change the state, and the others only read it."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.collectors = Collectors()
         self.admissions = Admissions(plan.admissions_per_batch, plan.bound)
         self.version = 0
-        # The newest version of an earlier gather; what collectors have until there is a newer one.
+        # The newest version of an earlier gather. Collectors without a newer version count as having it.
         self._made_before = 0
         self.asked = False  # the consumer waits for a batch, until it takes one
-        self.chosen: list[Admission] | None = None  # what it may take
+        self.chosen: list[Admission] | None = None  # the batch that is ready for the consumer
         self.paused = False
-        self.begun = False  # a batch was asked for: nothing is collected before
+        self.begun = False  # a batch was requested; the gather collects nothing before
         self._ended = False
         self._idle_for_the_bound = False
         self.frames_handed_out = 0
@@ -62,15 +62,15 @@ class Gather:
         return self.version if first is None else first.version
 
     def may_advance(self) -> bool:
-        """Whether the version may advance: all open requests stay within the bound, or nobody gets them."""
+        """Return whether the version may advance, so that all open requests stay within the bound or are discarded."""
         is_left_over = self._ended and self.chosen is None
         return is_left_over or self.admissions.window.in_time(self.version + 1)
 
     @property
     def throttled(self) -> bool:
-        """Whether the bound holds back finished shares that the consumer requests, or idle collectors.
+        """Whether the bound delays a requested batch, or leaves collectors idle.
 
-        Call this after requests were sent and a due batch was chosen.
+        Read this after requests were sent and a due batch was chosen.
         """
         held_back = self.asked and self.chosen is None and self.admissions.completed > 0
         return self._idle_for_the_bound or held_back
@@ -96,7 +96,7 @@ class Gather:
 
     def _request(self, share: Share, one: Collector, now: float) -> Request:
         wanted = share.admission.version if self.plan.exact else self.version
-        # Of weights that nobody published here there is nothing to wait for.
+        # This gather has not published older versions, so a collector cannot wait for them.
         least = wanted if wanted > self._made_before else 0
         exactly = least if self.plan.exact and least else None
         request = Request(self._next_request, share.frames, least, exactly, share.random)
@@ -107,7 +107,7 @@ class Gather:
         return request
 
     def _admit(self) -> bool:
-        """Admit one more batch if every bound allows it."""
+        """Admit one more batch or share if every bound allows it."""
         if not self.admissions.window.in_time(self.version + (not self.asked), also=self.version):
             self._idle_for_the_bound = self.collectors.busy < self.collectors.available and self._is_wanted()
             return False
@@ -120,14 +120,14 @@ class Gather:
         return True
 
     def _is_wanted(self) -> bool:
-        # A batch that waits to be taken is as good as handed out: collectors do not wait for it.
+        # A chosen batch counts as handed out, so that collectors continue before the consumer takes it.
         if self._ended:
             return False
         plan, count = self.plan, len(self.admissions) - len(self.chosen or ())
-        # What was begun is filled up, or the last batch would never be complete.
+        # A partly admitted batch is always filled, or the last batch would never be complete.
         if plan.total_frames is not None and not count % plan.admissions_per_batch and self._all_is_requested:
             return False
-        # Every collector has one to work on and one waiting, whether or not anybody takes what is finished.
+        # Every collector may have one running and one waiting request, even if finished shares are not taken.
         return plan.in_order or count < max(DEPTH * self.collectors.available, plan.shares)
 
     @property
@@ -151,19 +151,19 @@ class Gather:
     def answered(self, one: Collector, answer: Answer, now: float) -> None:
         share = self._requests.pop(answer.request_id)
         if answer.version < self._made_before:
-            # By what it was built with, which is as old as the gather.
+            # The collector used the weights that it was built with. They count as the restored version.
             answer = replace(answer, version=self._made_before)
         self._share_bytes.note(answer.size_bytes)
         self.admissions.answered(share, answer)
         self.collectors.answered(one, answer.request_id, now)
 
     def answer_lost(self, one: Collector, request_id: int, now: float) -> None:
-        """Note that a finished rollout cannot be read. Its share is requested again."""
+        """Record that a finished rollout cannot be read. Its share is requested again."""
         self.admissions.taken_back(self._requests.pop(request_id))
         self.collectors.answered(one, request_id, now, readable=False)
 
     def retired(self, one: Collector) -> int:
-        """Forget a collector, and put its requests back at the front of the queue. Return the number of requests."""
+        """Remove a collector, and put its requests back at the front of the queue. Return the number of requests."""
         self.collectors.retired(one)
         for request_id in reversed(one.in_flight):
             self.admissions.taken_back(self._requests.pop(request_id))
@@ -186,10 +186,10 @@ class Gather:
 
     # ---------------------------------------------------------------- batches
     def choose(self) -> bool:
-        """Choose the batch that the consumer waits for, if one is ready.
+        """Choose the batch that the consumer waits for. Return whether a batch was chosen.
 
-        The batch stays within the bound until the consumer takes it. A consumer whose wait was interrupted may publish
-        before it returns.
+        The version does not advance beyond the bound until the consumer takes the batch. An interrupted consumer may
+        publish before it takes the batch.
         """
         if not self.asked or self.chosen is not None:
             return False
@@ -197,7 +197,7 @@ class Gather:
         return self.chosen is not None
 
     def due(self) -> list[Admission] | None:
-        """Return the parts of the batch to hand out now, if there is one."""
+        """Return the admissions of the batch to hand out now; None if no batch is ready."""
         if self.plan.in_order:
             first = self.admissions.first
             return [first] if first is not None and first.complete else None
@@ -209,15 +209,15 @@ class Gather:
         return None if self._all_is_requested and self._older_ones_to_come(oldest) else oldest
 
     def _older_ones_to_come(self, chosen: list[Admission]) -> bool:
-        """Whether older shares are still to come at the end of the run.
+        """Return whether shares older than the chosen ones are still open at the end of the run.
 
-        Waiting for them keeps the last batch the newest.
+        The gather waits for them, so that the last batch has the newest shares.
         """
         first = self.admissions.first_incomplete
         return first is not None and first.version < chosen[-1].counts_as
 
     def hand_out(self, chosen: list[Admission]) -> Batch:
-        """Note that the consumer has taken the chosen batch."""
+        """Record that the consumer has taken the chosen batch, and return the batch."""
         batch = self.admissions.hand_out(chosen, self.version)
         self.frames_handed_out += batch.frames
         self.asked, self.chosen = False, None

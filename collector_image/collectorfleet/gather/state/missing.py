@@ -1,4 +1,4 @@
-"""Which collectors are wanted and not built, and what each waits for, in words."""
+"""Describe which expected collectors are not built, and what each waits for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 def missing(slots: Slots, living: Collectors) -> Iterator[tuple[Slot, Collector | None]]:
-    """Each slot that is to be filled and has no built collector, in order; with the one that is on its way."""
+    """Yield each slot without a built collector that will be filled, in order, with its starting collector."""
     for slot in slots.in_order():
         one = living.named(slot.name)
         is_built = one is not None and one.state is not CollectorState.STARTING
@@ -22,7 +22,7 @@ def missing(slots: Slots, living: Collectors) -> Iterator[tuple[Slot, Collector 
 
 
 def described(slots: Slots, living: Collectors) -> str:
-    """One sentence about all that are missing; empty if none is."""
+    """Return one sentence about all missing collectors; empty if none is missing."""
     found = list(missing(slots, living))
     if not found:
         return ""

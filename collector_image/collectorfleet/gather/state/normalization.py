@@ -1,8 +1,8 @@
-"""What the environments of all collectors have seen, as if it had been one environment. Knows no clock and no torch.
+"""Combine the observation statistics of all collectors as if they came from one environment. No clock, no torch.
 
-The sums begin with the report of the first collector that is built, or with the sums of an earlier fleet. Each answer
-then adds its contribution, in the order in which answers arrive. A contribution counts nowhere if its answer is lost or
-its collector is retired.
+The sums begin with the report of the first built collector, or with the sums of an earlier fleet. Each answer then adds
+its contribution, in the order of arrival. If an answer is lost or its collector is retired, its contribution is lost,
+too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collectorfleet.normalization import Normalization, Running, merged
 
 
 class FleetNormalization:
-    """``changes`` counts how often it became another one; ``reported_by`` is the collector that was built first."""
+    """The present normalization. ``changes`` counts its changes; ``reported_by`` is the first built collector."""
 
     def __init__(self) -> None:
         self.now: dict[str, Running] = {}
@@ -21,12 +21,13 @@ class FleetNormalization:
         self.reported_by: str | None = None
 
     def restored(self, saved: Normalization) -> list[str]:
-        """Go on with what an earlier fleet had, where the environments of this one have it too.
+        """Continue from the normalization of an earlier fleet, for the names that the environments have, too.
 
-        Returns the names of what they have not, if some are built already; else :meth:`reported` does.
+        If a collector is already built, returns the names that its environments lack. Otherwise :meth:`reported`
+        returns them.
 
         Raises:
-            ValueError: it is of another shape or decay than theirs.
+            ValueError: the shape or the decay differs from the environments'.
         """
         self.changes += 1
         if not self.reported_by:
@@ -35,12 +36,12 @@ class FleetNormalization:
         return self._go_on_from(saved, self.now)
 
     def reported(self, collector: str, found: Normalization) -> list[str]:
-        """A collector is built, and this is what its environment begins with: the first one's is everybody's.
+        """Record the initial normalization of a built collector. The first collector's applies to all.
 
-        Returns the names of what an earlier fleet had and this one has not.
+        Returns the names that an earlier fleet had and this fleet lacks.
 
         Raises:
-            ValueError: environments differ; says in what.
+            ValueError: environments differ; the message names the difference.
         """
         if self.reported_by:
             self._check(found)
@@ -66,7 +67,7 @@ class FleetNormalization:
             _compare(name, one, self.now[name], first, _ONE_FOR_ALL)
 
     def merge(self, contributions: Normalization) -> None:
-        """An answer came, and with it what was seen for it."""
+        """Add the contributions of an answer."""
         self.now = merged(self.now, contributions)
         self.changes += 1
 

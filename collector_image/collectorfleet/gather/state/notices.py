@@ -1,4 +1,4 @@
-"""Warnings for the driver's log, each said once."""
+"""Warnings for the driver's log, each given once."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 
 class Notices:
-    """What collectors found, and what ``map_fn`` changed in those that were there."""
+    """Findings that were logged, and methods that ``map_fn`` called."""
 
     def __init__(self) -> None:
         self._said: set[str] = set()
         self._mapped: dict[str, None] = {}
 
     def mapped(self, method: str) -> None:
-        """``map_fn`` called the method in the collectors that are there."""
+        """Record that ``map_fn`` called the method in the present collectors."""
         self._mapped[method] = None
 
     def is_new(self, text: str) -> bool:
-        """Return whether ``text`` was not said yet of any collector; it counts as said from now on."""
+        """Return whether ``text`` was not logged for any collector yet, and record it as logged."""
         new = text not in self._said
         self._said.add(text)
         return new
 
     def of_built(self, name: str, findings: Sequence[str]) -> list[str]:
-        """Return what there is to say of a collector that was built; ``findings`` are its own."""
+        """Return the warnings about a built collector. ``findings`` come from the collector."""
         new = [finding for finding in findings if self.is_new(finding)]
         said = [f"{name}: {finding}" for finding in new]
         if self._mapped:

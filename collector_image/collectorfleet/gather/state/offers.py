@@ -1,35 +1,35 @@
-"""How many offers of weights go out in a second.
+"""The rate at which the gather offers weights.
 
 A request brings the newest weights to a collector that was not offered them. So an offer is for collectors that work or
 wait meanwhile. Offer and acknowledgement cost half a millisecond in the driver, whose process trains, and more in the
-collector. With an offer after each update, a fleet with short rollouts would do little else. So there is one offer for
-each answer, and some more. The collector that begins its next rollout first has priority, then the collector whose last
-offer is oldest. See :meth:`~.collectors.Collectors.next_to_offer`.
+collector. With an offer after each update, a fleet with short rollouts would do little else. So each answer allows one
+offer, and time allows some more. The collector that begins its next rollout first has priority, then the collector
+whose last offer is oldest. See :meth:`~.collectors.Collectors.next_to_offer`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# Beside those that answers earn: 5 % of a core. 4 collectors get 25 versions a second each, 512 the newest in 5 s.
+# In addition to offers for answers: 5 % of a core. 4 collectors get 25 versions a second each, 512 need 5 s.
 PER_SECOND: Final = 100.0
-# What a fleet gets at once, after a while without offers.
+# The most offers that can go out at once.
 AT_ONCE: Final = 64.0
 
 
 class Pace:
-    """A bucket of offers that fills with answers, and with time of a monotonic clock in seconds."""
+    """A token bucket of offers. Answers and time fill it; the clock is monotonic, in seconds."""
 
     def __init__(self) -> None:
         self._left = AT_ONCE
         self._at = 0.0
 
     def answered(self) -> None:
-        """A collector answered, which earns an offer."""
+        """Add one offer for an answer."""
         self._left = min(AT_ONCE, self._left + 1)
 
     def take(self, now: float) -> bool:
-        """Whether an offer may go out now; it then counts."""
+        """Take an offer from the bucket. Return False if the bucket is empty."""
         self._left = min(AT_ONCE, self._left + (now - self._at) * PER_SECOND)
         self._at = now
         if self._left < 1:

@@ -1,4 +1,4 @@
-"""The parameters of a fleet's environments: what was set, for whom, and which version each collector is to have."""
+"""The parameters of a fleet's environments: their values, scopes and versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collectorfleet.messages import Parameters
 
 @dataclass
 class _Scope:
-    """What was set for some collectors together: by name the version in which it was set, and the value."""
+    """The parameters of some collectors. Each name has the version that set it, and the value."""
 
     version: int = 0
     values: dict[str, tuple[int, Any]] = field(default_factory=dict)
@@ -23,10 +23,10 @@ class _Scope:
 
 
 class FleetParameters:
-    """``version`` counts the changes, from 0 for the parameters that environments are built with.
+    """The parameters of all collectors. ``version`` counts changes, and 0 means the parameters at build time.
 
-    A change adds to the changes before it. If a parameter was set several times for a collector, its group or all, the
-    newest value holds.
+    A change adds to the changes before. If a parameter was set several times for a collector, its group or all, the
+    newest value applies.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class FleetParameters:
         self._collectors: dict[str, _Scope] = {}
 
     def set_for_all(self, values: Mapping[str, Any]) -> int:
-        """Return the new version."""
+        """Set values for all collectors; return the new version. They replace the values of groups and collectors."""
         self.version += 1
         self._all.set(self.version, values)
         for scope in (*self._groups.values(), *self._collectors.values()):
@@ -45,20 +45,20 @@ class FleetParameters:
         return self.version
 
     def set_for_group(self, group: str, values: Mapping[str, Any]) -> int:
-        """Return the new version."""
+        """Set values for one group; return the new version."""
         self.version += 1
         self._groups.setdefault(group, _Scope()).set(self.version, values)
         return self.version
 
     def set_by_collector(self, values: Mapping[str, Mapping[str, Any]]) -> int:
-        """Set the values of each collector; return the new version, which is one for all of them."""
+        """Set the values of each collector; return the new version, which all of them share."""
         self.version += 1
         for collector, own in values.items():
             self._collectors.setdefault(collector, _Scope()).set(self.version, own)
         return self.version
 
     def of(self, collector: str, group: str | None) -> Parameters:
-        """Return what this collector is to have, and the newest change that concerns it."""
+        """Return the parameters of this collector, with the version of the newest change that affects it."""
         scopes = self._scopes(collector, group)
         newest: dict[str, tuple[int, Any]] = {}
         for scope in scopes:
@@ -69,7 +69,7 @@ class FleetParameters:
         return Parameters(max(scope.version for scope in scopes), deepcopy(values))
 
     def version_of(self, collector: str, group: str | None) -> int:
-        """The newest change that concerns this collector."""
+        """Return the version of the newest change that affects this collector."""
         return max(scope.version for scope in self._scopes(collector, group))
 
     def _scopes(self, collector: str, group: str | None) -> list[_Scope]:
@@ -82,21 +82,21 @@ class FleetParameters:
 
     @property
     def for_all(self) -> dict[str, Any]:
-        """What was set for all collectors."""
+        """The values for all collectors."""
         return _plain(self._all)
 
     @property
     def for_groups(self) -> dict[str, dict[str, Any]]:
-        """What groups have of their own, by group."""
+        """The values that were set for single groups, by group."""
         return {name: _plain(scope) for name, scope in self._groups.items() if scope.values}
 
     @property
     def for_collectors(self) -> dict[str, dict[str, Any]]:
-        """What collectors have of their own, by collector."""
+        """The values that were set for single collectors, by collector."""
         return {name: _plain(scope) for name, scope in self._collectors.items() if scope.values}
 
     def copy(self) -> FleetParameters:
-        """Return one that shares nothing with this."""
+        """Return a deep copy."""
         return deepcopy(self)
 
     def state_dict(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class FleetParameters:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`state_dict` returned."""
+        """Continue from the result of :meth:`state_dict`."""
         self.version = int(state["version"])
         self._all = _scope(state["all"])
         self._groups = {name: _scope(one) for name, one in state["groups"].items()}

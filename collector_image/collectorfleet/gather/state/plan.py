@@ -1,28 +1,28 @@
-"""What a gather is to do: shapes, bounds and budgets. Does not change, but for the shares when a fleet is resized."""
+"""The plan of a gather: shares, bounds and totals. Only the shares change, when a fleet is resized."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# A second request lets a collector go on while its answer travels.
+# The requests in flight per collector. With a second request, a collector continues while its answer is sent.
 DEPTH = 2
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A batch is a number of shares, and each share is one request to one collector.
+    """The plan of a gather. A batch has several shares, and each share is one request to one collector.
 
     Args:
-        shares: of one batch.
-        frames_per_share: what one request asks for.
-        in_order: Sync: a batch has the shares that were requested for it, and batches are handed out in that order.
-            Else the next ``shares`` answers make a batch, the oldest first, whatever they were requested for.
-        bound: staleness in versions; None is unbounded.
-        total_frames: no request is sent beyond it; None is endless.
+        shares: the number of shares of one batch.
+        frames_per_share: the number of frames of one request.
+        in_order: true (Sync): a batch has the shares that were requested for it, and batches are handed out in order.
+            Otherwise the oldest ``shares`` answers make a batch.
+        bound: the largest allowed staleness in versions; None is unbounded.
+        total_frames: no request is sent beyond this number of frames; None is endless.
         exact: every share of a batch runs with the version of the batch's admission.
-        random_frames: how many frames are made with random actions first, over all collectors.
-        cut_short_after: once so many shares of a batch are there, the others are to return what they have.
-        store_bytes: how much may wait or be under way in the object store; None is no limit.
+        random_frames: the number of frames at the start with random actions, over all collectors.
+        cut_short_after: once this many shares of a batch are answered, the others return the frames that they have.
+        store_bytes: the limit of waiting and open shares in the object store, in bytes; None is no limit.
     """
 
     shares: int
@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def shares_per_admission(self) -> int:
-        """How many shares are requested together, and stay together if in order."""
+        """The number of shares that are admitted together."""
         return self.shares if self.in_order else 1
 
     @property

@@ -1,4 +1,4 @@
-"""When a fleet has too few collectors to go on, and what to say then."""
+"""Decide when a fleet has too few collectors to continue, and describe why."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from collectorfleet.gather.state.slots import Slots
 
 
 class Shortage:
-    """Times are of the caller's monotonic clock, in seconds. A fleet that begins has too few of ``min_available``."""
+    """How long a fleet has had too few collectors. Times are seconds of the caller's monotonic clock."""
 
     def __init__(self, now: float, min_available: int) -> None:
         self._since: float | None = now
         self._reached = min_available
 
     def verdict(self, available: int, slots: Slots, min_available: int, patience: timedelta, now: float) -> str | None:
-        """Why the fleet cannot go on, with the numbers; None while it can.
+        """Return why the fleet cannot continue, with the numbers; None while it can.
 
-        It cannot once fewer than ``min_available`` were there for longer than ``patience``, or can be there at all.
+        It cannot continue if fewer than ``min_available`` were available for longer than ``patience``. It also cannot
+        continue if too many slots are given up.
         """
-        # Scaled up to more than there is room for, a fleet has lost nothing: what was never there is not missed.
+        # A fleet may be scaled up beyond its room. Collectors that were never available do not count as missing.
         self._reached = max(1, min(max(self._reached, available), slots.desired))
-        # A pod that is drained is on its way back, however long its successor takes.
+        # Collectors of a drained pod return with its successor, however long that takes, so they do not count.
         needed = min(min_available, self._reached, slots.desired - len(slots.waiting))
         if available >= needed:
             self._since = None

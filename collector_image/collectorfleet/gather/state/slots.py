@@ -1,7 +1,7 @@
-"""Which collectors there are to be, and what became of each so far.
+"""The slots of a fleet: which exist, and the history of each.
 
-A slot is a place in the fleet, ``c0``, ``c1``, ...; what fills it may be replaced. A slot that a smaller fleet does not
-have takes its counts along: one that a larger fleet adds later begins anew.
+A slot is a place in the fleet, ``c0``, ``c1``, ... Its collector may be replaced. If a smaller fleet removes a slot,
+its counts are removed, too. A slot that a larger fleet adds later begins at zero.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from collectorfleet.scaling import Placed, ScalingPolicy
 from collectorfleet_api.packing.groups import counted
 
 _AT_ONCE = float("-inf")
-# Who worked for so long is well: what it cost before is forgiven, as a kubelet forgives a container.
+# A collector that has worked for this time is healthy. Its earlier restarts no longer count, as in a kubelet.
 HEALED_AFTER_SECONDS = 600.0
-# The death of a node is known later than the loss of its processes. Ray first needs as many failed health checks as it
-# is configured for, which take up to a minute, and the next look at them.
+# Ray reports the death of a node later than the loss of its processes. Ray first needs the configured number of
+# failed health checks, which take up to a minute. The node watch then polls Ray.
 _NODE_FOUND_DEAD_SECONDS = 120.0
 _KEPT_NODES = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A restart that counts against a budget."""
+    """A restart that counts against the limit of restarts."""
 
     at: float
-    node: str | None  # where what was lost ran
+    node: str | None  # the node of the lost collector
 
 
 @dataclass(eq=False, slots=True)
@@ -41,19 +41,19 @@ class Slot:
     group: str | None = None
     leaving: bool = False
     vacant: bool = True
-    refill_at: float | None = _AT_ONCE  # of a vacant one; None: never
-    waits_for: str | None = None  # a pod that is drained: a vacant slot is not filled before it is gone
+    refill_at: float | None = _AT_ONCE  # the time to fill a vacant slot; None: never
+    waits_for: str | None = None  # a drained pod: the vacant slot is filled only once the pod is gone
     restarts: int = 0
-    charges: list[Charge] = field(default_factory=list)  # since it was last well
-    filled_at: float = 0.0  # by what fills it now
-    batches_before: int = 0  # of those before that
+    charges: list[Charge] = field(default_factory=list)  # since the slot was last healthy
+    filled_at: float = 0.0  # the start of its present collector
+    batches_before: int = 0  # of its earlier collectors
     last_error: str | None = None
     batches: int = 0
     frames: int = 0
 
     @property
     def lost(self) -> bool:
-        """Whether what filled it was lost, and nothing has taken its place yet."""
+        """Whether the collector of the slot was lost and is not replaced yet."""
         return self.vacant and self.refill_at != _AT_ONCE
 
     @property
@@ -62,21 +62,24 @@ class Slot:
 
 
 class Slots:
-    """By name. ``groups`` are taken in turn: a slot is of the same one at every size; none if it is empty."""
+    """All slots by name. Slots take turns over ``groups``, so a slot has the same group at every size.
+
+    If ``groups`` is empty, slots have no group.
+    """
 
     def __init__(self, collectors: int, groups: Sequence[str] = ()) -> None:
         self._turns = groups
         self.by_name: dict[str, Slot] = {}
         self.leaving: dict[str, Slot] = {}
-        self.waiting: dict[str, Slot] = {}  # for pods to go
+        self.waiting: dict[str, Slot] = {}  # for a drained pod to end
         self.desired = 0
-        self.restarts = 0  # of slots that are no more, too
+        self.restarts = 0  # including removed slots
         self.first_cause: str | None = None
         self.last_fault: Fault | None = None
-        # By when they are to be filled; of two slots of one index, of which one is no more, no other order is asked.
+        # A heap by the time to fill. The turn breaks ties, for example of a removed slot and a new slot of one index.
         self._vacant: list[tuple[float, int, int, Slot]] = []
         self._turn = itertools.count()
-        self._for_good: dict[str, Slot] = {}  # that nothing will fill again
+        self._for_good: dict[str, Slot] = {}  # slots that are given up
         self._dead_nodes: deque[str] = deque(maxlen=_KEPT_NODES)
         for group, count in self.sizes(collectors).items():
             self._grow(count, group)
@@ -84,15 +87,15 @@ class Slots:
 
     @property
     def groups(self) -> list[str]:
-        """Their names, each once."""
+        """The distinct names of the groups."""
         return list(dict.fromkeys(self._turns))
 
     def group_of(self, index: int) -> str | None:
-        """The group of a slot."""
+        """Return the group of the slot with this index."""
         return self._turns[index % len(self._turns)] if self._turns else None
 
     def sizes(self, collectors: int) -> dict[str | None, int]:
-        """How many of so many collectors each group has; without groups, None has all of them."""
+        """Return how many of ``collectors`` each group has. Without groups, the key None has all of them."""
         return dict(counted(collectors, self._turns).items()) or {None: collectors}
 
     def in_order(self) -> list[Slot]:
@@ -100,7 +103,7 @@ class Slots:
 
     # ---------------------------------------------------------------- size
     def resize(self, collectors: int, pods: Mapping[str, str | None], policy: ScalingPolicy) -> list[str]:
-        """Have so many; returns the names that leave. ``pods`` says where those that run do."""
+        """Change the number of slots; return the names of the leaving slots. ``pods`` has the pod of each collector."""
         names = [
             name for group, count in self.sizes(collectors).items() for name in self._resize(group, count, pods, policy)
         ]
@@ -136,7 +139,7 @@ class Slots:
             self._to_be_filled(slot)
 
     def left(self, name: str) -> None:
-        """A leaving slot is empty."""
+        """Remove a leaving slot once it is empty."""
         del self.by_name[name]
         del self.leaving[name]
         self.waiting.pop(name, None)
@@ -144,13 +147,16 @@ class Slots:
 
     # ---------------------------------------------------------------- pods that are replaced
     def drained(self, name: str, pod: str) -> None:
-        """What filled the slot ended because its pod is drained: no loss, and filled again once that is gone."""
+        """Record that the slot's collector ended because its pod is drained. This is no loss.
+
+        The slot is filled again once the pod is gone.
+        """
         slot = self.by_name[name]
         slot.vacant, slot.refill_at, slot.waits_for = True, _AT_ONCE, pod
         self.waiting[name] = slot
 
     def pods_drain(self, pods: Collection[str]) -> None:
-        """These are drained now; whoever waited for another one waits no longer."""
+        """Set the pods that are drained now. Slots that waited for other pods are filled."""
         for name, slot in list(self.waiting.items()):
             if slot.waits_for not in pods:
                 slot.waits_for = None
@@ -159,12 +165,15 @@ class Slots:
 
     @property
     def awaited(self) -> int:
-        """How many there can be by now: without those that wait for a pod to go, or that nothing fills again."""
+        """The number of slots that can have a collector now.
+
+        Slots that wait for a drained pod, and slots that are given up, do not count.
+        """
         return self.desired - self.lost_for_good - sum(not slot.leaving for slot in self.waiting.values())
 
-    # ---------------------------------------------------------------- who fills them
+    # ---------------------------------------------------------------- filling
     def to_fill(self, now: float) -> Iterator[Slot]:
-        """Vacant slots whose pause is over; each is taken for filled."""
+        """Yield vacant slots whose delay is over. Each slot then counts as filled."""
         while self._vacant and self._vacant[0][0] <= now:
             at, *_, slot = heappop(self._vacant)
             if slot.vacant and not (slot.leaving or slot.waits_for) and slot.refill_at == at:
@@ -175,7 +184,7 @@ class Slots:
                 yield slot
 
     def lost(self, name: str, cause: str, fault: Fault, now: float, node: str | None = None) -> Loss:
-        """What filled the slot is gone: nothing fills it before that is :meth:`decided`. ``node`` is where it ran."""
+        """Record the loss of the slot's collector on ``node``. The slot stays vacant until :meth:`decided`."""
         slot = self.by_name[name]
         fault = Fault.NODE_LOST if node in self._dead_nodes else fault
         slot.last_error = cause
@@ -190,13 +199,13 @@ class Slots:
         return loss
 
     def decided(self, name: str, decision: Replace | GiveUp, now: float) -> None:
-        """What the failure policy made of the loss."""
+        """Apply the failure policy's decision on the loss."""
         slot = self.by_name[name]
         slot.refill_at = now + decision.after.total_seconds() if isinstance(decision, Replace) else None
         self._to_be_filled(slot)
 
     def node_died(self, node: str, now: float) -> list[Slot]:
-        """What was lost on it lately was lost with it, whatever it looked like: costs nothing. Returns whose it was."""
+        """Forgive the recent losses on a dead node, whatever their fault. Return the slots of these losses."""
         self._dead_nodes.append(node)
         forgiven = []
         for slot in self.by_name.values():
@@ -213,7 +222,7 @@ class Slots:
 
     @property
     def lost_for_good(self) -> int:
-        """How many that are wanted nothing will fill again."""
+        """The number of desired slots that are given up."""
         return sum(not slot.leaving for slot in self._for_good.values())
 
     def _to_be_filled(self, slot: Slot) -> None:

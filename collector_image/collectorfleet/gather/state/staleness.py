@@ -1,17 +1,20 @@
-"""How much may be collected ahead so that no batch is ever older than the bound. Arithmetic only.
+"""How much may be collected ahead so that no batch exceeds the staleness bound. Arithmetic only.
 
-Staleness of a batch is the version when it is handed out minus the oldest version in it. No batch is thrown away to
+The staleness of a batch is the version when it is handed out minus the oldest version in it. No batch is discarded to
 keep it within the bound. A batch is requested only if it will be handed out in time. This assumes that the version
-advances at most once for each batch handed out. A batch is handed out only if the others still can be.
+advances at most once for each batch handed out. A batch is handed out only if all others can still be handed out in
+time.
 
-Worked: bound 1. The consumer trains and may publish once, so one batch of the present version may be under way: it is
-handed out one version later. Once the consumer asks, it has published, so a second one may be sent for.
+An example with bound 1: the consumer trains and may publish once. So one batch of the present version may be open,
+because it is handed out one version later. When the consumer requests a batch, it has already published. So a second
+batch may be requested then.
 
-What is under way is handed out the oldest first, ``together`` at a time, and the version is then ``first``,
-``first + 1``, ...; so of those not newer than ``v`` there may be at most ``(v + bound + 1 - first) * together``. As
-``v * together - count(v) >= (first - bound - 1) * together``, its left side knows neither bound nor time: its least
-value over all ``v`` answers every question at once. A tree over the versions keeps it, at the cost of the logarithm of
-how far the oldest is behind the newest.
+Open shares are handed out from the oldest on, ``together`` at a time. The version is then ``first``, ``first + 1``, and
+so on. So at most ``(v + bound + 1 - first) * together`` of them may have a version up to ``v``. Equivalently,
+``v * together - count(v) >= (first - bound - 1) * together``, where ``count(v)`` is the number with a version up to
+``v``. The left side depends neither on the bound nor on ``first``. So its minimum over all ``v`` answers every query. A
+tree over the versions keeps the minimum. An update costs the logarithm of the distance between the oldest and the
+newest version.
 """
 
 from __future__ import annotations
@@ -25,9 +28,9 @@ _LEAVES: Final = 64
 
 
 class Window:
-    """The versions of what is under way or waits, by how many there are of each; ``together`` make a batch.
+    """The number of open or waiting items of each version. A batch has ``together`` items.
 
-    ``bound`` is in versions; None: everything is in time, and nothing is kept.
+    ``bound`` is in versions. None means that every item is in time, and nothing is counted.
     """
 
     def __init__(self, together: int, bound: int | None) -> None:
@@ -45,11 +48,11 @@ class Window:
             self._change(version, -1)
 
     def in_time(self, first: int, *, also: int | None = None, without: Sequence[int] = ()) -> bool:
-        """Whether all is handed out within the bound if the next batch is at version ``first``.
+        """Return whether all items are handed out within the bound if the next batch has version ``first``.
 
         Args:
-            also: version of one more, the newest of all.
-            without: versions of some that are not to be counted.
+            also: the version of one additional item, the newest of all.
+            without: versions of items that do not count.
         """
         if self._bound is None:
             return True
@@ -64,8 +67,8 @@ class Window:
 
     # ---------------------------------------------------------------- the tree
     def _plant(self, leaves: int) -> None:
-        # The two below node n are 2n and 2n + 1. Of the versions below each: how many there are, and the least of
-        # v * together - count(v), where those below other nodes do not count.
+        # The children of node n are 2n and 2n + 1. Each node has the number of items below it, and the minimum of
+        # v * together - count(v). Here count(v) includes only items below this node.
         self._leaves = leaves
         self._count = [0] * (2 * leaves)
         self._least: list[float] = [_NOTHING] * (2 * leaves)
@@ -87,7 +90,7 @@ class Window:
             node //= 2
 
     def _make_room(self, version: int) -> None:
-        """Plant the tree anew, so that ``version`` has a leaf and as many again follow it."""
+        """Rebuild the tree so that ``version`` has a leaf, with room for at least as many later versions."""
         old = {self._first + leaf: count for leaf, count in enumerate(self._count[self._leaves :]) if count}
         self._first = min([version, *old])
         span = max([version, *old]) - self._first + 1

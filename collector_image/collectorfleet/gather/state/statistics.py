@@ -1,4 +1,4 @@
-"""What a gather has done so far, in numbers that the status shows."""
+"""The counts and times of a gather that the status shows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EPISODES = 100
 
 
 class Statistics:
-    """Counts and times. Times are of the caller's monotonic clock, in seconds."""
+    """Counts and times. Times are seconds of the caller's monotonic clock."""
 
     def __init__(self) -> None:
         self.frames_collected = 0
@@ -38,7 +38,7 @@ class Statistics:
         self._recent: deque[tuple[float, int]] = deque()
 
     def restore(self, frames: int, batches: int) -> None:
-        """Go on counting where an earlier run was."""
+        """Continue the counts of an earlier run."""
         self.frames_collected = self.frames_handed_out = frames
         self.batches = self._batches_before = batches
 
@@ -47,13 +47,13 @@ class Statistics:
         self.pickled += pickled
 
     def ended(self, episodes: Episodes) -> None:
-        """These ended in frames that were collected; the newest 100 are remembered, a return that is a number."""
+        """Record episodes that ended in collected frames. Keep the newest 100 lengths and finite returns."""
         self.episodes += len(episodes.returns)
         self.returns.extend(filter(isfinite, episodes.returns))
         self.lengths.extend(episodes.lengths)
 
     def came_too_late(self, frames: int) -> None:
-        """They were collected, and by then nobody waited for them any more."""
+        """Record frames that were collected but no longer needed."""
         self.frames_collected += frames
         self.frames_too_late += frames
 
@@ -63,7 +63,7 @@ class Statistics:
         self.stalenesses.append(staleness)
         self.last_batch_time = time
         if self._first_batch_at is None:
-            # Waiting for the first batch is the start of the fleet, not idleness.
+            # The wait for the first batch is the start of the fleet, so it does not count as idle time.
             self._first_batch_at, self._waited_seconds = now, 0.0
         self._recent.append((now, frames))
         self._forget_before(now - _RATE_WINDOW_SECONDS)
@@ -78,7 +78,7 @@ class Statistics:
         self._throttled_since = now if held_back else None
 
     def occupied(self, ready: int, busy: int, now: float) -> None:
-        """From ``now`` on, ``busy`` of ``ready`` collectors have something to do."""
+        """Record that from ``now`` on, ``busy`` of ``ready`` collectors have requests."""
         if self._alive is not None:
             since, were_ready, were_busy = self._alive
             self._alive_seconds += (now - since) * were_ready
@@ -86,27 +86,27 @@ class Statistics:
         self._alive = (now, ready, busy)
 
     def collector_idle_ratio(self) -> float | None:
-        """Share of the collectors' available time in which they had no request."""
+        """Return the share of the collectors' available time in which they had no request."""
         return round(1 - self._busy_seconds / self._alive_seconds, 3) if self._alive_seconds else None
 
     def frames_per_second(self, now: float) -> float | None:
-        """Over the last 30 s, or since the first batch; None before the second batch."""
+        """Return the rate over the last 30 s, or since the first batch; None before the second batch."""
         if self._first_batch_at is None or self.batches < self._batches_before + 2:
             return None
         since = max(self._first_batch_at, now - _RATE_WINDOW_SECONDS)
-        # The first batch began before its hand-over; what came after it is what took the time.
+        # The first batch was collected before this time begins, so only later batches count.
         frames = sum(n for at, n in self._recent if at > since)
         return frames / (now - since) if now > since else None
 
     def driver_idle_ratio(self, now: float) -> float | None:
-        """Share of the time since the first batch in which the consumer waited for data."""
+        """Return the share of the time since the first batch in which the consumer waited for data."""
         if self._first_batch_at is None or now <= self._first_batch_at:
             return None
         return min(1.0, self._waited_seconds / (now - self._first_batch_at))
 
     @property
     def remembered(self) -> int:
-        """How many batches the rate is made of."""
+        """The number of batches that the rate is computed from."""
         return len(self._recent)
 
     def _forget_before(self, then: float) -> None:

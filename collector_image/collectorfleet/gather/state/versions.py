@@ -1,6 +1,6 @@
-"""The versions of one policy: who has which.
+"""The versions of one policy, and their acknowledgement.
 
-The life of a version: *published* (made current), *offered* to a collector, *applied* by the collector. It is
+The life of a version: *published* (made current), *offered* to a collector, *applied* by the collector. A version is
 *acknowledged* once every available collector has applied it or a newer one. A digest proves the loaded weights.
 """
 
@@ -14,23 +14,23 @@ from datetime import datetime
 from collectorfleet.messages import POLICY, Proof, Stored, Weights, digest_of
 from collectorfleet_api.v1alpha1 import WeightsFailure
 
-# Of versions that a late acknowledgement may still be about.
+# The number of versions whose digests are kept for late acknowledgements.
 _KEPT_PROOFS = 256
 
 
 @dataclass(frozen=True)
 class PublishResult:
-    """What one collector has: ``version`` is what it acknowledged last, None if nothing yet."""
+    """The result of a publish in one collector. ``version`` is its last acknowledged version, None if there is none."""
 
     version: int | None
-    acknowledged: bool  # the version asked about, or a newer one
+    acknowledged: bool  # the published version, or a newer one
     error: str | None = None
 
 
 class Versions:
-    """Versions that may still be asked for, and the counts of publishes.
+    """Versions that requests may still need, and the counts of publishes.
 
-    Dropping one is what lets the transport's store forget its weights.
+    When a version is dropped here, the transport's store can free its weights.
     """
 
     def __init__(self, policy: str = POLICY) -> None:
@@ -44,11 +44,11 @@ class Versions:
         self.failures = 0
         self.last_failure: WeightsFailure | None = None
         self.unproven = 0  # failures in a row that left no collector with proven weights
-        self._first_normalization: tuple[int, Stored] | None = None  # of versions up to this one
+        self._first_normalization: tuple[int, Stored] | None = None  # for versions up to this one
         self._kept: dict[int, Weights] = {}
         self._proofs: OrderedDict[int, set[Proof]] = OrderedDict()
         self._unacknowledged: deque[int] = deque()
-        self._refused: set[int] = set()  # of those, the ones that a collector failed to apply
+        self._refused: set[int] = set()  # the unacknowledged versions that a collector failed to apply
 
     def published(self, weights: Weights, at: datetime, seconds: float) -> None:
         self.newest, self.published_at, self.publish_seconds = weights, at, seconds
@@ -60,7 +60,7 @@ class Versions:
             self._proofs.popitem(last=False)
 
     def normalized(self, normalization: Stored) -> None:
-        """The first collector says what its environment keeps: nobody has loaded the versions before that."""
+        """Set the normalization of the first collector for all kept versions. No collector has loaded them yet."""
         if self.newest is not None:
             self._first_normalization = (self.newest.version, normalization)
         self._kept = {version: replace(weights, normalization=normalization) for version, weights in self._kept.items()}
@@ -70,7 +70,7 @@ class Versions:
             self._proofs[version] = {weights.proof}
 
     def newest_with(self, normalization: Stored | None) -> Weights | None:
-        """The newest weights for a collector that begins, with what is known of environments by now."""
+        """Return the newest weights with the present normalization, for a joining collector; None without weights."""
         if self.newest is None:
             return None
         weights = replace(self.newest, normalization=normalization)
@@ -78,18 +78,18 @@ class Versions:
         return weights
 
     def completed(self, weights: Weights) -> Weights:
-        """Return published weights with the statistics of their version, once the first collector has told them."""
+        """Return published weights with the normalization of their version, once a collector has reported it."""
         first = self._first_normalization
         if first is None or weights.version > first[0]:
             return weights
         return replace(weights, normalization=first[1])
 
     def weights(self, version: int) -> Weights:
-        """Of a version that was not released."""
+        """Return the weights of a kept version."""
         return self._kept[version]
 
     def release_before(self, version: int) -> None:
-        """Nobody can ask for older ones than ``version`` any more."""
+        """Drop versions older than ``version``, which no request needs. The newest version is kept."""
         for old in [v for v in self._kept if v < version]:
             if self.newest is None or old != self.newest.version:
                 del self._kept[old]
@@ -99,15 +99,16 @@ class Versions:
         return sorted(self._kept)
 
     def proven(self, version: int, digest: str) -> bool | None:
-        """Whether the digest that a collector computed is one of the version it says; None: too long ago to know.
+        """Return whether the digest matches the version; None if the version's digests are no longer kept.
 
-        Who says that works on one rollout for as long as hundreds of versions take, and was offered newer ones since.
+        None means that a collector worked on one rollout during hundreds of versions. It was offered newer versions
+        since.
         """
         known = self._proofs.get(version)
         return None if known is None else any(digest_of(proof) == digest for proof in known)
 
     def acknowledged(self, version: int | None) -> None:
-        """Every available collector has applied ``version`` or newer; None: there is none."""
+        """Record that every available collector has applied ``version`` or newer. None: no collector is available."""
         self.unproven = self.unproven if version is None else 0
         while version is not None and self._unacknowledged and self._unacknowledged[0] <= version:
             done = self._unacknowledged.popleft()
@@ -118,7 +119,7 @@ class Versions:
                 self.succeeded += 1
 
     def failed(self, failure: WeightsFailure, *, by_all: bool) -> None:
-        """A collector could not apply a version; ``by_all``: nobody else can."""
+        """Record that a collector could not apply a version. ``by_all``: no other collector is available."""
         self.last_failure = failure
         self.unproven += by_all
         if failure.version not in self._unacknowledged:
@@ -134,7 +135,10 @@ class Versions:
 def results(
     version: int | None, applied: Mapping[str, int | None], errors: Mapping[str, str | None]
 ) -> Mapping[str, PublishResult]:
-    """What became of a version by slot; None: it was not published yet. ``applied`` is what each has, in order."""
+    """Return the result of a version by slot. None: the version is not published yet.
+
+    ``applied`` has the version of each collector, in order.
+    """
     found = {}
     for name, has in applied.items():
         done = version is not None and has is not None and has >= version
