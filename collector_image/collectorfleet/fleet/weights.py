@@ -71,8 +71,8 @@ class WeightsSource:
         """Return a snapshot of ``given`` for ``model`` (default: the policy), or of all models; None without tensors.
 
         ``given`` is a module, a (nested) TensorDict or a dict of tensors. If it has only a part of the model's tensors,
-        the other tensors have the model's present values. If ``model`` is None, ``given`` may also be ``{model: any of
-        these}`` for several models at once. Models without given weights have their last published values.
+        the other tensors have the model's present values. If ``model`` is None, ``given`` may also be a dict with such
+        weights for several models, by model. Models without given weights have their last published values.
 
         Raises:
             InvalidOption: the model lacks a given name, a tensor has no values, or a tensor has another dtype than at
