@@ -1,1 +1,1 @@
-"""Learners in actors of their own: shards of a replay actor and the policies that sample from it."""
+"""Learners in separate actors: shards with a replay actor and the policies that sample from it."""

@@ -1,4 +1,4 @@
-"""Asking actors that may be dead, being built anew, or busy: each question has a deadline and errors that name it."""
+"""Call actors that may be dead, restarting or busy. Each call has a deadline and errors that name the actor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AGAIN_SECONDS: Final = 0.2
 
 
 class Deadline:
-    """So much time for everything together."""
+    """A time limit for several calls together."""
 
     def __init__(self, after: timedelta) -> None:
         self.seconds = after.total_seconds()
@@ -24,23 +24,24 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds, never negative."""
+        """The seconds that are left, at least 0."""
         return max(self._end - time.monotonic(), 0.0)
 
 
 def answer(who: str, ask: Callable[[], Any], deadline: Deadline) -> Any:
-    """What the call that ``ask`` makes returns. Raises what :func:`answers` raises."""
+    """Return the result of the call that ``ask`` makes. Raises the errors of :func:`answers`."""
     return answers({who: ask}, deadline)[who]
 
 
 def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[str, Any]:
-    """What the calls return, all made at once; a call is made again while its actor is being built anew.
+    """Make all calls at the same time; return their results. A call is repeated while its actor restarts.
 
-    None for an ``ask`` that finds nothing to ask for and returns None.
+    The result is None if an ``ask`` makes no call and returns None.
 
-    Raises the first failure, after all others have answered:
+    Raises the first failure, after all other calls have ended:
+
         UserCodeError: the user's class raised.
-        InfrastructureError: the actor is dead for good, or did not answer in time.
+        InfrastructureError: the actor is dead and does not restart, or did not answer in time.
     """
     asked = {who: ask() for who, ask in asks.items()}
     found, failures = {}, []
@@ -55,7 +56,7 @@ def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[s
 
 
 def _answer(who: str, call: Any, ask: Callable[[], Any], deadline: Deadline) -> Any:
-    lost: BaseException | None = None  # the first of what made asking again necessary
+    lost: BaseException | None = None  # the first error that caused a repeated call
     while call is not None:
         try:
             return ray.get(call, timeout=deadline.left)

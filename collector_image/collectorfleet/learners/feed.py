@@ -1,4 +1,4 @@
-"""``LearnerFeed``: between a fleet and learner shards. Frames go one way, weights the other."""
+"""``LearnerFeed`` connects a fleet and learner shards. Frames flow to the shards, and weights flow to the fleet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MINUTES: Final = timedelta(minutes=5)
 
 
 class LearnerFeed:
-    """One fleet's collectors and the policies that learn from them, each in its shard.
+    """Connects the collectors of one fleet with the policies that learn from them, each in its shard.
 
     Collectors write frames to the replay actors, so no frames pass through this process. The feed fetches changed
     weights from the learners, and the fleet publishes them. Pass :attr:`replay_buffer` to FleetCollector, and call
@@ -44,18 +44,19 @@ class LearnerFeed:
         """Block until the modules have the first weights of their learners. Make the feed before the FleetCollector.
 
         Args:
-            shards: the shards that have the policies, and keep them until :meth:`end`.
-            policies: by id, the part of the fleet's policy module that is this policy. The feed loads the tensors by
-                name that the learner's ``weights()`` returns into this part.
+            shards: the shards that have the policies. They keep these policies until :meth:`end`.
+            policies: for each policy id, the part of the fleet's policy module that belongs to this policy. The feed
+                loads the tensors of the learner's ``weights()`` into this part, by name.
             split: maps the ``[frames]`` of a rollout to the frames of each policy. It is sent to the collectors. Frames
                 that it leaves out are dropped.
 
         Keyword Args:
-            timeout: seconds that a write or a learner's answer may take, including a rebuild of its actor.
+            timeout: the time limit of a write or a learner's answer, including a restart of its actor.
 
         Raises:
-            InvalidOption: a policy is not there, its class has no ``weights()``, or they are of another module.
-            UserCodeError, InfrastructureError: a learner raised, or is gone.
+            InvalidOption: a policy does not exist, its class has no ``weights()``, or the weights do not fit the
+                module.
+            UserCodeError, InfrastructureError: a learner raised, or is dead.
         """
         if not policies:
             raise InvalidOption("policies: the list is empty; name at least one policy of the learner shards")
@@ -72,12 +73,12 @@ class LearnerFeed:
         self._versions = PolicyVersions(policies)
         self._collector: weakref.ref[FleetCollector] | None = None
         self.replay_buffer = FrameRouter(self._replays, split, timeout)
-        # Loaded here and not published yet, should something raise in between. What is here first, the fleet publishes.
+        # Loaded, but unpublished because of an error. The fleet publishes the first weights on its own.
         self._unpublished: set[str] = set()
         self._load_changed()
         self._unpublished.clear()
         shards.hold(tuple(policies))
-        # Who is dropped lets them go too.
+        # A feed that is deleted without end() also releases the policies.
         self._held = weakref.finalize(self, shards.let_go, tuple(policies))
         self._held.atexit = False
 
@@ -88,8 +89,9 @@ class LearnerFeed:
         versions of changed policies only.
 
         Raises:
-            InvalidOption: it is another FleetCollector than before, or a learner's weights fit its module no more.
-            UserCodeError, InfrastructureError: a learner raised, or is gone. The next call publishes the changes of the
+            InvalidOption: the FleetCollector differs from the first one, or a learner's weights no longer fit its
+                module.
+            UserCodeError, InfrastructureError: a learner raised, or is dead. The next call publishes the changes of the
                 other learners.
         """
         self._check(collector)
@@ -109,8 +111,8 @@ class LearnerFeed:
         :class:`~collectorfleet.learners.replay.PolicyReplay`. Without this method its policies have no ``staleness``.
 
         Raises:
-            InvalidOption: it is another FleetCollector than before.
-            UserCodeError, InfrastructureError: a replay actor raised, or is gone.
+            InvalidOption: the FleetCollector differs from the first one.
+            UserCodeError, InfrastructureError: a replay actor raised, or is dead.
         """
         self._check(collector)
         weights = collector.status().weights
@@ -137,11 +139,11 @@ class LearnerFeed:
         self._held()
 
     def state_dict(self) -> dict[str, list[int]]:
-        """The versions of each policy so far, for :meth:`go_on_from`."""
+        """Return the versions of each policy so far, for :meth:`go_on_from`."""
         return self._versions.state_dict()
 
     def go_on_from(self, state: Mapping[str, list[int]], first_version: int) -> None:
-        """Count versions on from ``state``, which another driver's feed had.
+        """Continue the version counts from ``state``, the :meth:`state_dict` of another driver's feed.
 
         Call this before the FleetCollector is made. Its first version is ``first_version``, and every policy changes
         with it.
@@ -178,7 +180,7 @@ class LearnerFeed:
 def _learned(learner: Any, known: str | None) -> tuple[int, tuple[str, dict[str, Tensor]] | None]:
     """Return the learner's steps. Return digest and weights only if the digest is not ``known``.
 
-    In the learner's process: what is known need not travel.
+    Runs in the learner's process, so that unchanged weights are not sent.
     """
     weights = {name: tensor.detach().cpu() for name, tensor in learner.weights().items()}
     digest = snapshots.digest(snapshots.take(weights).arrays)

@@ -1,4 +1,4 @@
-"""The options of learner shards: each argument of LearnerShards once, with its type, its default and what it is."""
+"""The arguments of LearnerShards, with types, defaults and descriptions."""
 
 from __future__ import annotations
 
@@ -24,30 +24,31 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class LearnerOptions:
-    """What learner shards are asked to be. It refers to none of the caller's dicts.
+    """The options of learner shards. The object has its own copies of the caller's dicts.
 
     Args:
-        policy_class: what a policy's actor is; built there with the keywords of its configuration.
-        max_policies: places for policies.
+        policy_class: the class of a policy's actor. It is built in the actor with the keywords of its configuration.
+        max_policies: the number of places for policies.
 
     Keyword Args:
-        config: keywords of every policy; those that ``add_policy`` is given win, key by key within dicts too.
-        gpus: GPUs of all policies together, whole ones or a share below 1.
-        shards: how many. None: one for each GPU, or for each policy without any.
+        config: keywords of every policy. The keywords given to ``add_policy`` override them, key by key within dicts
+            too.
+        gpus: GPUs of all policies together, as a whole number or a share below 1.
+        shards: the number of shards. None: one for each GPU, or for each policy if there are no GPUs.
         placement: "Spread" gives a policy to the shard with the fewest, "FirstFit" to the first with a free place.
-        fake_gpus: GPUs in name only, for tests: places are counted with them, and Ray is asked for none.
-        replay_class: what a shard's replay actor is; it has ``forget(policy_id)``, which drops a policy's frames.
-        replay_config: its keywords.
+        fake_gpus: for tests: GPUs count for the places, but are not requested from Ray.
+        replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames.
+        replay_config: keywords of the replay class.
         policy_cpus, replay_cpus: CPUs of one actor.
-        pods: sizes of what may hold shards. None: the nodes that Ray has now, those with ``resources``.
-        checkpoint_dir: an empty folder that all pods see. :meth:`LearnerShards.checkpoint` writes there, and an actor
-            that died goes on from it; both classes then have ``state_dict()`` and ``load_state_dict()``. None: an actor
-            that died is not replaced, as nobody would notice that it forgot all.
-        resume_from: a folder that other learner shards had as ``checkpoint_dir``. A policy that is added with an id of
-            that folder resumes from there with its frames. It keeps its place if shards have as many places as then.
-        resources: what each actor asks Ray for besides, such as ``{"learner": 1}``; nodes without it hold no shard.
-        max_restarts: how often an actor is replaced, lost nodes included.
-        start_timeout: how long a shard may wait for room, and an actor for its constructor.
+        pods: sizes of the pods that may run shards. None: the present Ray nodes that have ``resources``.
+        checkpoint_dir: an empty folder that all pods can access. :meth:`LearnerShards.checkpoint` writes there, and a
+            restarted actor resumes from there. Both classes then need ``state_dict()`` and ``load_state_dict()``. None:
+            dead actors are not restarted, because they would lose their state unnoticed.
+        resume_from: the ``checkpoint_dir`` of earlier learner shards. A policy that is added with an id of that folder
+            resumes from there with its frames. It keeps its place if shards have as many places as then.
+        resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without them run no shard.
+        max_restarts: the limit of restarts of an actor, including restarts after lost nodes.
+        start_timeout: the time limit for a shard to get its resources, and for an actor to be built.
     """
 
     policy_class: type
@@ -81,7 +82,7 @@ class LearnerOptions:
         self.check_policy_class(self.policy_class)
 
     def check_policy_class(self, policy_class: type) -> None:
-        """Raise InvalidOption for a class that has no way back from a checkpoint, if there are to be some."""
+        """Raise InvalidOption if checkpoints are enabled and the class cannot save and load its state."""
         if self.checkpoint_dir is not None:
             _has_to(policy_class, "policy_class", "state_dict", "load_state_dict")
 
@@ -90,7 +91,7 @@ class LearnerOptions:
         return None if self.resume_from is None else Path(self.resume_from).absolute()
 
     def packed(self, nodes: Sequence[PodSize]) -> ShardPacking:
-        """Places, where ``nodes`` are those that Ray has. Raises InvalidOption with the arithmetic."""
+        """Return the places of the shards on ``nodes``. Raise InvalidOption with the numbers if they do not fit."""
         pods = nodes if self.pods is None else self.pods
         if self.fake_gpus:
             pods = [PodSize(pod.cpus, ceil(self.gpus)) for pod in pods]
@@ -110,7 +111,7 @@ class LearnerOptions:
 
 
 def merged(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """``common`` with what ``own`` says in its place, key by key within dicts; dicts of neither are referred to."""
+    """Return a copy of ``common`` that ``own`` overrides, key by key within dicts. No dict is shared."""
     keys = [*common, *(key for key in own if key not in common)]
     return {key: _merged_value(common.get(key), own[key] if key in own else common[key]) for key in keys}
 
@@ -141,7 +142,7 @@ def _empty_folder(folder: str | Path | None) -> Path | None:
     except OSError as error:
         if not is_full(error):
             raise
-        # Nobody learns less without it; whoever writes a checkpoint makes it, or says why there is none.
+        # Training works without the folder. checkpoint() makes the folder later, or raises the error.
         log.warning("checkpoint_dir: %s is made with the first checkpoint: %s", path, describe(error))
         return path
     if any(path.iterdir()):

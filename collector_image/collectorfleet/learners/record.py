@@ -1,6 +1,6 @@
-"""What a checkpoint of learner shards says beside the files of its actors: who was where, as JSON.
+"""The index of a checkpoint of learner shards: the place and the file of each policy, as JSON.
 
-It is written last, so that what it names is there.
+The index is written last, so that all files that it names exist.
 """
 
 from __future__ import annotations
@@ -28,33 +28,34 @@ class Kept:
 
 @dataclass(frozen=True)
 class Record:
-    """Of one checkpoint. ``slots`` are the places of each shard."""
+    """The index of one checkpoint. ``slots`` has the number of places of each shard."""
 
     slots: tuple[int, ...]
     policies: Mapping[str, Kept]
 
 
 class Earlier:
-    """What shards with places ``slots`` go on from: a folder that others wrote their checkpoints to, or nothing.
+    """The earlier checkpoint that shards with places ``slots`` resume from, or nothing.
 
-    Shards of the same number of places have the frames of those of the same number; in all others they begin anew.
+    If the shards have the same numbers of places as before, each shard resumes its frames. Otherwise the replay actors
+    start without frames.
     """
 
     def __init__(self, folder: Path | None, slots: Sequence[int]) -> None:
-        """Raises InvalidOption for a folder without a checkpoint in it."""
+        """Read the checkpoint. Raise InvalidOption for a folder without a checkpoint."""
         self._folder = folder or Path()
         record = read_record(self._folder) if folder else Record((), {})
         self._is_laid_out_alike = record.slots == tuple(slots)
-        # Those whose frames are still where they were.
+        # The policies that are not yet added again in their shard.
         self._waiting = dict(record.policies)
 
     @property
     def policies(self) -> frozenset[str]:
-        """Those that nobody added yet."""
+        """The policies that are not added yet."""
         return frozenset(self._waiting)
 
     def place(self, policy_id: str) -> Place | None:
-        """Where its frames are, if they are anywhere."""
+        """Return the earlier place of the policy, where its frames are; None if it has no frames."""
         return self._waiting[policy_id].place if policy_id in self._waiting and self._is_laid_out_alike else None
 
     def policy_files(self, policy_id: str) -> list[Path]:
@@ -64,17 +65,20 @@ class Earlier:
         return [self._folder / replay_file(shard)] if self._is_laid_out_alike else []
 
     def settled(self, policy_id: str, place: Place) -> None:
-        """The policy is there again, at ``place``."""
+        """Record that the policy was added again at ``place``."""
         before = self.place(policy_id)
         if before is not None and before.shard == place.shard:
             del self._waiting[policy_id]
 
     def forget(self, policy_id: str) -> None:
-        """It was removed: under its id a new one begins."""
+        """Drop a removed policy, so that a new policy with this id starts afresh."""
         self._waiting.pop(policy_id, None)
 
     def take_left(self) -> dict[str, int]:
-        """The policies that nobody added, or in another shard, and the shard that has their frames; once."""
+        """Return the policies that were not added again in their shard, and the shard of their frames.
+
+        Later calls return no policies.
+        """
         left = {policy_id: kept.place.shard for policy_id, kept in self._waiting.items() if self._is_laid_out_alike}
         self._waiting.clear()
         return left
@@ -85,12 +89,12 @@ def replay_file(shard: int) -> str:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether there is a checkpoint that somebody can go on from."""
+    """Return whether the folder has a complete checkpoint."""
     return (folder / RECORD).is_file()
 
 
 def write_record(folder: Path, slots: Sequence[int], policies: Mapping[str, Kept]) -> None:
-    """Raises OSError."""
+    """Write the index. Raises OSError."""
     rows = {
         policy_id: {"shard": kept.place.shard, "slot": kept.place.slot, "file": kept.file}
         for policy_id, kept in policies.items()
@@ -99,7 +103,7 @@ def write_record(folder: Path, slots: Sequence[int], policies: Mapping[str, Kept
 
 
 def read_record(folder: Path) -> Record:
-    """Raises InvalidOption for a folder without a checkpoint in it."""
+    """Read the index. Raise InvalidOption for a folder without a checkpoint."""
     try:
         found = json.loads((folder / RECORD).read_text())
         policies = {

@@ -1,9 +1,7 @@
-"""The actor that a class of the user's becomes: where it is built anew, it goes on from the file it was kept in.
+"""A subclass of the user's class for an actor that resumes from its checkpoint when Ray restarts it.
 
-It also counts how often it learned.
-
-Ray itself builds a dead actor again, in the same place, behind the same handle, and with the same arguments. So the
-constructor loads the checkpoint.
+It also counts its learning steps. Ray restarts a dead actor in the same place, behind the same handle, and with the
+same arguments. So the constructor loads the checkpoint.
 """
 
 from __future__ import annotations
@@ -21,14 +19,14 @@ from collectorfleet.durable_files import write
 
 log = logging.getLogger(__name__)
 
-# Of the actor's own attributes; not one of the user's.
+# An attribute of the actor that does not collide with the user's attributes.
 _STEPS: Final = "_collectorfleet_steps"
 
 
 def returning(of: type) -> type:
-    """A subclass of ``of`` for Ray, built with files, its share of a GPU, and the keywords of ``of``.
+    """Return a subclass of ``of`` for Ray. Its arguments are files, its share of a GPU, and keywords of ``of``.
 
-    It goes on from the first of the files that is there.
+    It resumes from the first existing file.
     """
 
     class Returning(of):  # type: ignore[misc]
@@ -39,19 +37,19 @@ def returning(of: type) -> type:
             self.__dict__[_STEPS] = 0
             kept_in = next((file for file in files if file.exists()), None)
             if kept_in is not None:
-                # With the user's own classes; whoever can write there can run code here, as with the image.
+                # The state has objects of the user's classes, so a changed file can run code here, as the image can.
                 kept = torch.load(kept_in, map_location="cpu", weights_only=False)
                 self.load_state_dict(kept["state"])
                 self.__dict__[_STEPS] = kept["steps"]
                 log.info("%s resumes from %s", of.__qualname__, kept_in)
 
         def __bool__(self) -> bool:
-            # Where a constructor raises Ray asks whether the object is true: a __len__ of the user's class would raise
-            # as well, and hide why.
+            # If a constructor raises, Ray evaluates the object's truth value. A __len__ of the user's class could then
+            # raise, too, and hide the first error.
             return True
 
     own: Any = getattr(of, "learn", None)
-    # A coroutine would have learned later; nobody is told of its steps.
+    # A coroutine returns before it has learned, so its steps are not counted.
     if own is not None and not inspect.iscoroutinefunction(own):
 
         @wraps(own)
@@ -66,22 +64,22 @@ def returning(of: type) -> type:
 
 
 def keep(actor: Any, file: Path) -> None:
-    """Write what the actor is now; it is called in the actor's process, and holds no second copy. Raises OSError."""
+    """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError."""
     state = {"state": actor.state_dict(), "steps": steps_of(actor)}
     try:
         write(file, partial(torch.save, state))
     except RuntimeError as error:
-        # Of a full volume torch says where in its own file it is.
+        # If the volume is full, torch raises a RuntimeError that hides the OSError.
         if isinstance(error.__context__, OSError):
             raise error.__context__ from None
         raise
 
 
 def steps_of(actor: Any) -> int:
-    """How often it has learned; 0 for one that has no ``learn``, or an asynchronous one."""
+    """Return the number of learning steps; 0 if ``learn`` is missing or asynchronous."""
     steps: int = actor.__dict__[_STEPS]
     return steps
 
 
 def drained(_: Any) -> None:
-    """Called in the actor's process once it has done what it was asked for before."""
+    """Do nothing. The call returns once the actor has finished its earlier calls."""

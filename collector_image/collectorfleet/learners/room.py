@@ -1,7 +1,6 @@
-"""A shard's room on Ray: one placement group, and so one node, with a bundle for the replay actor and each policy.
+"""Ray's placement group of a shard, on one node, with a bundle for the replay actor and for each policy.
 
-Ray keeps the room together. If its node dies, Ray places the whole room on another node and builds the actors again
-there.
+Ray keeps the bundles together. If the node dies, Ray places all bundles on another node and restarts the actors there.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Room:
 
     @property
     def ready(self) -> Any:
-        """Ray's reference to wait for."""
+        """The Ray object reference that resolves once the resources are reserved."""
         return self._group.ready()
 
     def start(self, actor_class: Any, bundle: int, max_restarts: int, *arguments: Any) -> Any:

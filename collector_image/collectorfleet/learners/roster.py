@@ -1,6 +1,6 @@
-"""Which policy has which place. Pure.
+"""The place of each policy. Pure.
 
-A policy keeps its place until it is removed: nothing here moves one.
+A policy keeps its place until it is removed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.rules.sentences import did_you_mean
 
-# It is part of a file's name.
+# The id is part of a file name.
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class Placement(StrEnum):
-    """Which shard takes a policy: the one with the fewest, or the first that has a free place."""
+    """How to choose the shard of a policy: the one with the fewest policies, or the first with a free place."""
 
     SPREAD = "Spread"
     FIRST_FIT = "FirstFit"
@@ -82,7 +82,7 @@ class Roster:
         self._free[place.shard].append(place.slot)
 
     def place(self, policy_id: str) -> Place:
-        """Raises InvalidOption for an unknown id."""
+        """Return the place of the policy. Raise InvalidOption for an unknown id."""
         if policy_id not in self._places:
             there = f"; there are {', '.join(self._places)}" if self._places else "; there are none"
             raise InvalidOption(

@@ -1,4 +1,4 @@
-"""Where collectors write frames that several policies learn from: to the replay actor of each, and to nobody else."""
+"""Send the frames of collectors directly to the replay actor of each policy."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tensordict import TensorDictBase
 from collectorfleet.errors import InfrastructureError, ReplayBufferLost
 from collectorfleet.learners.calls import Deadline, answers
 
-# From ``[frames]`` of a rollout to those of each policy, by its id.
+# Maps the ``[frames]`` of a rollout to the frames of each policy, by its id.
 Split = Callable[[TensorDictBase], Mapping[str, TensorDictBase]]
 
 
 class FrameRouter:
-    """What FleetCollector takes as ``replay_buffer``. Travels pickled; ``split`` is called in the collectors.
+    """The ``replay_buffer`` of FleetCollector. It is pickled, and ``split`` is called in the collectors.
 
-    A write is done when every replay actor has its part. One that is being built anew is waited for, for ``timeout``
-    over all.
+    A write ends when every replay actor has its part. The write waits for restarting actors, at most ``timeout`` in
+    total.
     """
 
     service_backend: Final = "ray"
-    dim_extend: Final = 0  # as TorchRL's buffers say of frames that they are given
+    dim_extend: Final = 0  # the same value as in TorchRL's buffers
 
     def __init__(self, replays: Mapping[str, Any], split: Split, timeout: timedelta) -> None:
         self._replays = dict(replays)
@@ -35,12 +35,12 @@ class FrameRouter:
         return self
 
     def extend(self, frames: TensorDictBase) -> None:
-        """Send ``frames``, ``[frames]``, each to where its policy learns, and wait until they are stored.
+        """Send ``frames`` of shape ``[frames]`` to the replay actors of their policies; block until they are stored.
 
         Raises:
-            ValueError: ``split`` names a policy that is none of those that are fed.
+            ValueError: ``split`` returns a policy that the feed lacks.
             UserCodeError: a replay actor's own code raised.
-            ReplayBufferLost: a replay actor is dead for good, or does not come back in time.
+            ReplayBufferLost: a replay actor is dead, or does not restart in time.
         """
         parts = {policy_id: part for policy_id, part in self._split(frames).items() if part.numel()}
         strange = sorted(parts.keys() - self._replays.keys())

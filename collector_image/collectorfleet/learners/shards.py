@@ -1,4 +1,4 @@
-"""``LearnerShards``: policies that learn in actors of their own, each beside the replay actor that has its frames."""
+"""``LearnerShards``: policies that learn in separate actors, each on the node of its replay actor."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from collectorfleet_api.packing.shards import ShardPacking
 
 log = logging.getLogger(__name__)
 
-_REPLAY: Final = 0  # the bundle of a shard; those of its policies follow
+_REPLAY: Final = 0  # the bundle of the replay actor; the bundles of policies follow
 _MINUTE: Final = timedelta(minutes=1)
-# For a replay of hundreds of GB on a slow volume. An actor that is lost says so itself; this ends waiting for a volume
-# that hangs.
+# Enough for a replay of hundreds of GB on a slow volume. The limit is for a volume that hangs; a lost actor raises
+# earlier.
 _HOUR: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class _Learner:
     actor: Any
-    kept_in: Path | None  # never one's of the same id before, who may still be writing
+    kept_in: Path | None  # a new file, because an earlier policy of the same id may still write its file
 
 
 class LearnerShards:
-    """Shards of learners: each a replay actor and policies beside it, whole on one node.
+    """Shards of learners. Each shard has a replay actor and its policies, all on one node.
 
-    It has the interface of RLlib's ``DistributedLearners``. Frames never pass through who holds this: collectors send
-    them to a policy's replay actor, and the policy samples them there, as in
+    The class has the interface of RLlib's ``DistributedLearners``. Frames never pass through this process. Collectors
+    send them to a policy's replay actor, and the policy samples them there, as in
     ``policy.learn.remote(replay.sample.remote(policy_id, 256))``.
 
-    The arguments are those of :class:`~collectorfleet.learners.options.LearnerOptions`, which describes each of them.
-    Blocks until all shards have their room. Raises InvalidOption for what can never be placed, with the arithmetic,
-    before anything is started.
+    :class:`~collectorfleet.learners.options.LearnerOptions` describes the arguments. The constructor blocks until all
+    shards have their resources. If the shards can never be placed, it raises InvalidOption with the numbers before it
+    starts an actor.
 
-    A dead actor is built anew by Ray, in its shard and from its last checkpoint; its handle stays the same. What it was
-    doing raises ``ray.exceptions.RayActorError`` for who asked. To be used by one thread.
+    Ray restarts a dead actor in its shard, from its last checkpoint, behind the same handle. Its open calls raise
+    ``ray.exceptions.RayActorError`` in the caller. Use an instance from one thread.
     """
 
     @takes(LearnerOptions)
@@ -71,7 +71,7 @@ class LearnerShards:
         policy = bundle(options.policy_cpus, gpu, options.resources)
         replay = bundle(options.replay_cpus, 0.0, options.resources)
         self._rooms = [Room([replay, *[policy] * slots]) for slots in self.packing.slots]
-        # Who is dropped without stop() leaves no actors behind.
+        # If the object is dropped without stop(), its actors end, too.
         self._end = weakref.finalize(self, _end, self._rooms)
         self._end.atexit = False
         try:
@@ -84,17 +84,17 @@ class LearnerShards:
     def add_policy(
         self, policy_id: str, config: Mapping[str, Any] | None = None, *, policy_class: type | None = None
     ) -> Any:
-        """Start a policy in the shard that ``placement`` says, and return its actor once it is built.
+        """Start a policy in the shard that ``placement`` selects, and return its actor once it is built.
 
         Args:
             policy_id: up to 63 letters, digits, ``-``, ``_`` and ``.``.
-            config: keywords of this policy, merged into those of all.
-            policy_class: of this policy; default that of all.
+            config: keywords of this policy, merged into the keywords for all.
+            policy_class: the class of this policy. None: the class for all.
 
         Raises:
-            InvalidOption: the id is taken, all places are, or the class does not do.
-            UserCodeError: the policy's constructor raised; its place is free again.
-            InfrastructureError: it was not built within ``start_timeout``; likewise.
+            InvalidOption: the id is taken or invalid, all places are taken, or the class lacks a method.
+            UserCodeError: the policy's constructor raised. Its place is free again.
+            InfrastructureError: the policy was not built within ``start_timeout``. Its place is free again.
         """
         classes = {} if policy_class is None else {policy_id: policy_class}
         return self.add_policies({policy_id: config or {}}, policy_classes=classes)[policy_id]
@@ -106,9 +106,9 @@ class LearnerShards:
 
         Args:
             configs: the configuration of each policy by its id, as for :meth:`add_policy`.
-            policy_classes: classes by id; default that of all.
+            policy_classes: classes by id. The default is the class for all.
 
-        Raises what :meth:`add_policy` raises; none of these policies is added then.
+        Raises the errors of :meth:`add_policy`. If one policy fails, none of them is added.
         """
         self._check_open()
         started: dict[str, _Learner] = {}
@@ -131,14 +131,14 @@ class LearnerShards:
         return {policy_id: one.actor for policy_id, one in started.items()}
 
     def remove_policy(self, policy_id: str, timeout: timedelta = _MINUTE) -> None:
-        """End a policy once it has done what this process asked of it, and make its place free.
+        """End a policy once it has finished earlier calls of this process, and free its place.
 
-        Its frames and its checkpoint are dropped. A policy that is still busy after ``timeout`` is ended, and a line in
-        the log says so. Dropping its frames blocks for at most as long again.
+        The frames and the checkpoint of the policy are dropped. If the policy is still busy after ``timeout``, it is
+        killed and a warning is logged. Dropping its frames blocks for at most another ``timeout``.
 
         Raises:
-            InvalidOption: there is none of that id, or collectors send it frames.
-            UserCodeError, InfrastructureError: the policy is gone, and the replay actor could not forget its frames.
+            InvalidOption: the policy does not exist, or collectors send it frames.
+            UserCodeError, InfrastructureError: the policy is removed, but the replay actor could not drop its frames.
         """
         actor = self.get_policy_actor(policy_id)
         if self._fed[policy_id]:
@@ -162,21 +162,21 @@ class LearnerShards:
         answer(who, partial(replay.forget.remote, policy_id), deadline)
         kept = self._replay_file(shard)
         if kept is not None and kept.exists():
-            # Or it would know them again once it is built anew.
+            # Without a new checkpoint, a restarted replay actor would load the dropped frames.
             answer(who, partial(replay.__ray_call__.remote, keep, kept), deadline)
 
     def get_policy_actor(self, policy_id: str) -> Any:
-        """Raises InvalidOption for an unknown id, here as in all that take one."""
+        """Return the policy's actor. Raise InvalidOption for an unknown id, as all methods with an id do."""
         self._check_open()
         self._roster.place(policy_id)
         return self._policies[policy_id].actor
 
     def get_replay_and_policy_actors(self, policy_id: str) -> tuple[Any, Any]:
-        """The policy's actor, and before it the replay actor of its shard."""
+        """Return the replay actor of the policy's shard, and the policy's actor."""
         return self._replay(policy_id), self.get_policy_actor(policy_id)
 
     def get_policy_id(self, policy_actor: Any) -> str:
-        """Raises InvalidOption for an actor that is none of the policies."""
+        """Return the id of a policy's actor. Raise InvalidOption for another actor."""
         self._check_open()
         for policy_id, learner in self._policies.items():
             if learner.actor == policy_actor:
@@ -184,31 +184,31 @@ class LearnerShards:
         raise InvalidOption(f"get_policy_id: {policy_actor} is none of the {len(self)} policies")
 
     def get_replay_actors(self) -> list[Any]:
-        """Of all shards, those without policies included, in their order."""
+        """Return the replay actors of all shards in order, including shards without policies."""
         self._check_open()
         return list(self._replays)
 
     def hold(self, policy_ids: Collection[str]) -> None:
-        """Somebody sends these policies frames: none of them is removed before it is let go as often."""
+        """Prevent the removal of these policies while a feed sends them frames. Each call needs one :meth:`let_go`."""
         for policy_id in policy_ids:
             self.get_policy_actor(policy_id)
         self._fed.update(policy_ids)
 
     def let_go(self, policy_ids: Collection[str]) -> None:
-        """Nobody sends these policies frames for one :meth:`hold` of them."""
+        """Undo one :meth:`hold` of these policies."""
         self._fed.subtract(policy_ids)
 
     def checkpoint(self, timeout: timedelta = _HOUR) -> None:
-        """Write what every actor is now, each between two of its calls; from there it goes on if it dies.
+        """Write the state of every actor, between two of its calls. A restarted actor resumes from this state.
 
-        The first one drops the frames of those policies in ``resume_from`` that were not added again.
+        The first checkpoint drops the frames of policies in ``resume_from`` that were not added again.
 
         Raises:
-            InvalidOption: there is no ``checkpoint_dir``.
-            UserCodeError: a ``state_dict()`` raised, or the folder is not there in some pod. All others are written,
-                then as well:
-            OSError: the folder cannot be made, which a full volume had no room for at the start.
-            InfrastructureError: an actor is dead for good, or did not answer in time.
+            InvalidOption: ``checkpoint_dir`` is not set.
+            UserCodeError: a ``state_dict()`` raised, or a pod cannot access the folder. The other actors are still
+                written.
+            OSError: the folder cannot be made, for example because the volume is still full.
+            InfrastructureError: an actor is dead, or did not answer in time. The other actors are still written.
         """
         self._check_open()
         if self._options.checkpoint_dir is None:
@@ -236,24 +236,24 @@ class LearnerShards:
 
     @property
     def resumes(self) -> frozenset[str]:
-        """Policies that are in ``resume_from`` and were not added again yet."""
+        """The policies in ``resume_from`` that were not added again yet."""
         return self._earlier.policies
 
     def shard_of(self, policy_id: str) -> int:
-        """The shard that the policy learns in, counted from 0."""
+        """Return the index of the policy's shard, from 0 on."""
         return self._roster.place(policy_id).shard
 
     def stop(self) -> None:
-        """End all actors, whatever they do, and give their room back. Further calls do nothing."""
+        """Kill all actors and free their resources. Further calls do nothing."""
         self._end()
         self._policies.clear()
 
     def __len__(self) -> int:
-        """Policies."""
+        """Return the number of policies."""
         return len(self._policies)
 
     def __iter__(self) -> Iterator[tuple[str, Any, Any]]:
-        """Id, actor and replay actor of each policy, in the order in which they were added, as they are now."""
+        """Iterate over the id, the actor and the replay actor of each present policy, in the order of addition."""
         return iter([(name, learner.actor, self._replay(name)) for name, learner in self._policies.items()])
 
     def __reduce__(self) -> NoReturn:
@@ -261,7 +261,7 @@ class LearnerShards:
             "LearnerShards cannot be pickled, because a copy would not know later changes; pass its actors instead"
         )
 
-    # ---------------------------------------------------------------- how
+    # ---------------------------------------------------------------- internals
     def _started(self, deadline: Deadline) -> list[Any]:
         waiting = [room.ready for room in self._rooms]
         placed, _ = ray.wait(waiting, num_returns=len(waiting), timeout=deadline.left)
@@ -280,7 +280,7 @@ class LearnerShards:
         return replays
 
     def _start(self, policy_id: str, config: Mapping[str, Any], policy_class: type) -> _Learner:
-        """Give the policy a place, and return its actor, which is not built yet."""
+        """Give the policy a place and start its actor. Return before the actor is built."""
         actor_class = self._class(policy_class)
         keywords = merged(self._options.config, config)
         place = self._roster.add(policy_id, self._earlier.place(policy_id))
@@ -292,11 +292,11 @@ class LearnerShards:
         return _Learner(actor, file)
 
     def _class(self, of: type) -> Any:
-        """One for all actors of a class: Ray keeps each class that is made in its head for ever."""
+        """Return the Ray class of ``of``. It is cached, because Ray's head never frees a class."""
         if of not in self._classes:
             if of is not self._options.replay_class:
                 self._options.check_policy_class(of)
-            # Nor does it keep a record of each call, which only its dashboard reads.
+            # Only Ray's dashboard reads the record of each call, so the actors keep none.
             unrecorded: Any = {"enable_task_events": False}
             self._classes[of] = ray.remote(**unrecorded)(returning(of))
         return self._classes[of]
