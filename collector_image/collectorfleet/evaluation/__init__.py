@@ -1,1 +1,1 @@
-"""Evaluation beside training: actors of their own play whole episodes with published versions."""
+"""Evaluation alongside training: separate actors play whole episodes with published versions."""

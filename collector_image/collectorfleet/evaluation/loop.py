@@ -1,6 +1,7 @@
-"""The evaluation thread: it alone talks to the evaluators, so that no batch waits for them.
+"""The evaluation thread. Only this thread uses the evaluators' transport, so no batch waits for evaluators.
 
-Read :meth:`EvaluationLoop.turn`: start evaluators, hand out episodes, wait for anything, accept or lose.
+Read :meth:`EvaluationLoop.turn` first. Its steps are: start evaluators, submit episodes, wait for messages, and process
+them.
 """
 
 from __future__ import annotations
@@ -40,21 +41,22 @@ from collectorfleet.transport.interface import FleetTransport
 
 log = logging.getLogger("collectorfleet")
 
-# Deadlines and pauses are looked at this often; everything else wakes the thread by itself.
+# Interval of the checks of deadlines and restart delays. All other events wake the thread.
 _LONGEST_WAIT_SECONDS: Final = 0.5
 _KEPT_RESULTS: Final = 10_000
 
 
 class EvaluationLoop:
-    """One thread that owns the evaluators' transport. ``changed`` guards the state, which anybody may read under it.
+    """One thread that owns the evaluators' transport. Any thread that holds ``changed`` may read the state.
 
     Args:
-        shared: the gather's: which versions there are, and where an error of the user's code ends the run.
-        transport: the evaluators', and nobody else's.
-        plan: what is evaluated.
-        restarts_environments: an environment that raises is a loss of its evaluator, and does not end the run.
+        shared: the gather's state. The loop reads versions from it, and ends the run through it if the user's code
+            raises.
+        transport: the transport of the evaluators only.
+        plan: the settings of the evaluation.
+        restarts_environments: if an environment raises, its evaluator is restarted, and the run continues.
         keeps_best: the weights of the version with the highest mean return are kept in memory.
-        clock: seconds that only go on.
+        clock: a monotonic clock, in seconds.
     """
 
     def __init__(
@@ -67,13 +69,13 @@ class EvaluationLoop:
         keeps_best: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        # Deadlines concern nobody while the driver is stopped.
+        # The time in which the driver is stopped does not count for deadlines.
         self._awake = AwakeClock(clock)
         self.state = EvaluationState(plan, self._awake())
         self.results: deque[EvaluationResult] = deque(maxlen=_KEPT_RESULTS)
         self.keeps_best = keeps_best
         self.best: tuple[EvaluationResult, Snapshot] | None = None
-        # Called with each evaluation's videos, while the lock is held: it returns at once.
+        # Called with each evaluation's videos. The lock is held, so the function must not block.
         self.take_videos: Callable[[Sequence[EpisodeVideo]], None] = lambda _: None
         self.changed = threading.Condition()
         self._shared = shared
@@ -82,9 +84,9 @@ class EvaluationLoop:
         self._restarts_environments = restarts_environments
         self._clock = clock
         self._schedule = Schedule(plan.interval)
-        # The gather thread puts them in while it holds its own lock, which this thread asks for while it holds its own.
+        # A queue needs no lock: the gather thread adds versions under its own lock, and this thread takes both locks.
         self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
-        self._latest: Candidate | None = None  # of all that were published
+        self._latest: Candidate | None = None  # the newest published version
         self._has_warned_of_videos = False
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="collectorfleet-evaluation", daemon=True)
@@ -94,17 +96,17 @@ class EvaluationLoop:
         self._thread.start()
 
     def published(self, weights: Weights, frames: int) -> None:
-        """A version was published; returns at once. For the gather thread alone."""
+        """Record a published version; return at once. Only the gather thread calls this method."""
         self._latest = latest = Candidate(weights, frames)
         if self._schedule.is_due(weights.version, frames, self._clock()):
             self._due.put(latest)
             self._transport.wake()
 
     def finish(self, timeout: float | None, stop_requested: Callable[[], bool]) -> bool:
-        """Evaluate the newest version, and block until that is done; return whether it is.
+        """Evaluate the newest version, and block until the evaluation ends; return whether it succeeded.
 
-        It is not if ``timeout`` seconds passed, if somebody asked to stop, or if the run has ended with an error. It is
-        not either if no evaluator has been available for as long as one may take to build.
+        The wait also ends after ``timeout`` seconds, if ``stop_requested`` returns True, or if the run has ended with
+        an error. It also ends if no evaluator has been available for longer than an evaluator may take to build.
         """
         with self.changed:
             latest = self._latest
@@ -121,7 +123,7 @@ class EvaluationLoop:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the newest version was evaluated, or there is none. Any thread may ask."""
+        """Whether the newest version was evaluated, or no version exists. Any thread may read this."""
         with self.changed:
             latest, newest = self._latest, self.state.newest
             return latest is None or (newest is not None and newest.version >= latest.version)
@@ -137,14 +139,14 @@ class EvaluationLoop:
             return {**self.state.kept(), "best_weights": weights}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`state_dict` returned; before the first version is published."""
+        """Continue from the result of :meth:`state_dict`. Call this before the first version is published."""
         with self.changed:
             self.state.restored(state)
             weights = state.get("best_weights")
             if weights is not None and self.keeps_best and self.state.best is not None:
                 self.best = (self.state.best, take(weights))
             elif self.keeps_best:
-                # The run that found the best kept no weights, and the best is to have some.
+                # The earlier run kept no weights of its best result, so a new best result with weights has to be found.
                 self.state.best = None
             reached = self.state.reached
         if reached:
@@ -152,12 +154,12 @@ class EvaluationLoop:
                 self._shared.gather.end()
 
     def close(self) -> None:
-        """End the evaluators; returns at once. May run in the garbage collector, and so takes no lock."""
+        """End the evaluators; return at once. It takes no lock, because it may run in the garbage collector."""
         self._closed = True
         self._transport.wake()
 
     def join(self, timeout: float | None) -> None:
-        """Block until the thread has ended, which it does once it was closed."""
+        """Block until the thread has ended. It ends once the loop is closed."""
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout)
 
@@ -181,7 +183,7 @@ class EvaluationLoop:
                 self.changed.notify_all()
 
     def turn(self) -> None:
-        """Do what there is to do, then wait for something to happen and note it."""
+        """Do all steps that are possible now, then wait for messages and process them."""
         with self.changed:
             now = self._awake()
             for id_ in self.state.evaluators.to_start(now):
@@ -210,13 +212,13 @@ class EvaluationLoop:
             self.state.due(self._due.get())
 
     def _is_ready_to_begin(self) -> bool:
-        """Whether versions have the statistics that collectors begin with, which the first collector tells."""
+        """Return whether the first collector has reported the normalization that versions need."""
         waits = self.state.pending
         with self._shared.changed:
             if self._shared.normalization.reported_by is None:
                 return False
             if waits is not None:
-                # Versions that were published before that are given them now.
+                # Versions that were published before the report get the normalization now.
                 weights = self._shared.versions.completed(waits.weights)
                 self.state.pending = replace(waits, weights=weights)
         return True
@@ -227,7 +229,7 @@ class EvaluationLoop:
         if newest and newest[0].version == result.version:
             self.take_videos(newest)
         if self.keeps_best and self.state.best is result:
-            # A copy: the memory of a store that is shut down is gone.
+            # A copy, because the transport's store frees its memory at the shutdown.
             self.best = (result, copied(self._transport.read(weights.stored)))
         spread = "" if result.standard_error is None else f" +- {result.standard_error:.3g}"
         log.info(
@@ -242,10 +244,10 @@ class EvaluationLoop:
                 self._shared.gather.end()
             self._shared.note_change(urgent=True)
 
-    # ---------------------------------------------------------------- what evaluators say
+    # ---------------------------------------------------------------- messages of evaluators
     def _accept(self, message: Message, now: float) -> None:
         one = self.state.evaluators.find(message.collector)
-        if one is None:  # of an incarnation that is gone
+        if one is None:  # the message is from an earlier incarnation
             return
         match message:
             case Placed():

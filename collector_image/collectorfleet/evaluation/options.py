@@ -1,4 +1,4 @@
-"""How published versions are evaluated: an argument of :class:`~collectorfleet.FleetCollector`."""
+"""Options of the evaluation of published versions, an argument of :class:`~collectorfleet.FleetCollector`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ _MOST_RECORDED: Final = 5
 
 @dataclass(frozen=True)
 class Video:
-    """Episodes of evaluations as short videos: animated WebP files, see :meth:`~collectorfleet.FleetCollector.videos`.
+    """Options for videos of evaluation episodes, see :meth:`~collectorfleet.FleetCollector.videos`.
+
+    The videos are animated WebP files.
 
     Args:
-        episodes: how many of an evaluation are recorded, from 1 to 5: those with the first seeds.
-        every_evaluations: the first evaluation is recorded, and then one in this many. An evaluation that
-            begins once the run has ended is recorded as well.
-        pixel_key: the entry of the observations that is recorded. None: what ``render()`` of the evaluation environment
-            returns, which needs ``render_mode="rgb_array"`` in Gymnasium.
+        episodes: the number of recorded episodes of an evaluation, from 1 to 5. The episodes with the first seeds are
+            recorded.
+        every_evaluations: the interval between recorded evaluations. The first evaluation is recorded, and with 5
+            also the 6th and the 11th. An evaluation that begins after the end of the run is recorded as well.
+        pixel_key: the entry of the observations that is recorded. None: the result of ``render()`` of the evaluation
+            environment, which needs ``render_mode="rgb_array"`` in Gymnasium.
 
     Raises:
         InvalidOption: a value that cannot work.
@@ -46,35 +49,38 @@ class Video:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Evaluators: actors of their own that play whole episodes while the fleet trains.
+    """Options for evaluators: separate actors that play whole episodes while the fleet trains.
 
-    An evaluation plays exactly one published version, and never delays a batch. A version that becomes due while
-    another is being evaluated waits; a newer one takes its place, and the older one counts as skipped. The last
-    version of a run is evaluated as well.
+    An evaluation plays exactly one published version, and never delays a batch. A version that becomes due during
+    another evaluation waits. If a newer version becomes due, it replaces the waiting version, which counts as skipped.
+    The last version of a run is evaluated as well.
 
     Args:
-        replicas: evaluators. Their number changes no result.
-        create_env_fn: builds the environment. None: as the collectors' environment, one for each evaluator. A factory
-            that takes ``collector_index`` gets 0 in every evaluator.
-        create_env_kwargs: arguments of ``create_env_fn``. Without ``create_env_fn``, over those of the collectors, key
-            by key.
-        process: the simulator that each evaluator starts. None: as the collectors' simulator without ``create_env_fn``,
-            else none.
+        replicas: the number of evaluators. It does not affect the results.
+        create_env_fn: builds the environment. None: the collectors' environment, one for each evaluator. A factory that
+            takes ``collector_index`` gets 0 in every evaluator.
+        create_env_kwargs: arguments of ``create_env_fn``. Without ``create_env_fn`` they override the collectors'
+            arguments, key by key.
+        process: the simulator that each evaluator starts. None: the collectors' simulator if ``create_env_fn`` is None,
+            otherwise no simulator.
         exploration_type: how actions are taken from the policy's distribution.
-        every_versions: every version that is a multiple of it is due; 10 if none of the three intervals is given.
-        every_seconds: a version is due so many seconds after the one before was due.
-        every_frames: a version is due whenever so many more frames were handed out.
-        episodes: episodes of one evaluation: those that were started first, each played to its end.
-        seeds: their seeds in turn, from 0 to 2**31 - 1. Later turns have seeds that are derived from these.
-        timeout: an evaluation that takes longer fails.
+        every_versions: every version that is a multiple of this number is due. The default is 10 if no interval is
+            given.
+        every_seconds: the seconds between two due versions.
+        every_frames: the number of frames handed out between two due versions.
+        episodes: the number of episodes of one evaluation. The episodes that were started first count, each played to
+            its end.
+        seeds: the seeds of the episodes in turn, from 0 to 2**31 - 1. Later turns use seeds that are derived from
+            these.
+        timeout: the time limit of one evaluation. A longer evaluation fails.
         stop_at_return: the iteration ends once an evaluation has this mean return.
         keep_best: keep the weights of the version with the highest mean return, see
             :meth:`~collectorfleet.FleetCollector.best_weights`.
-        video: which episodes are recorded. None: none.
-        device: where the environment and the policy are. None: where the environment is built, else the CPU.
+        video: options for the recorded episodes. None: no episode is recorded.
+        device: the device of the environment and the policy. None: the device of the built environment, else the CPU.
         threads: threads of torch in an evaluator.
-        remote_config: options of the evaluators' Ray actors. None: ``{"num_cpus": 0}``, so that no collector waits for
-            the place of an evaluator.
+        remote_config: options of the evaluators' Ray actors. None: ``{"num_cpus": 0}``, so that evaluators take no CPUs
+            from collectors.
 
     Raises:
         InvalidOption: a value that cannot work.
@@ -126,7 +132,7 @@ class Evaluation:
 
     @property
     def interval(self) -> Interval:
-        """Between two evaluations."""
+        """The interval between two evaluations."""
         if self.every_seconds is not None:
             return Interval(seconds=float(self.every_seconds))
         if self.every_frames is not None:

@@ -1,4 +1,4 @@
-"""What came of an evaluation."""
+"""The result of an evaluation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from collectorfleet.messages import Episodes
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """The episodes that one version of the weights played, from their first step to their last.
+    """The result of one version of the weights, from episodes that were played from the first step to the last.
 
     Args:
         version: the version of the weights.
         frames: frames handed out when that version was published.
         returns: the sum of rewards of each episode, in the order of the episodes.
         lengths: the frames of each episode, in the same order.
-        seconds: how long the evaluation took.
-        time: when it ended, in UTC.
+        seconds: the duration of the evaluation.
+        time: the end of the evaluation, in UTC.
     """
 
     version: int
@@ -71,10 +71,10 @@ class EpisodeVideo:
     Args:
         version: the version of the weights.
         frames: frames handed out when that version was published.
-        episode: its place among the episodes of the evaluation, from 0 on.
-        seed: what the episode began with, or the batch of environments that it was played in.
-        episode_return: the sum of its rewards.
-        length: its frames.
+        episode: the index of the episode in the evaluation, from 0 on.
+        seed: the seed of the episode, or of the batch of environments that played it.
+        episode_return: the sum of the episode's rewards.
+        length: the number of frames of the episode.
         data: the content of the file.
     """
 

@@ -1,1 +1,1 @@
-"""What is due, who plays which episodes, and what came of them. Pure: no thread, no clock, no torch."""
+"""The state of the evaluation: versions, evaluators, episodes and results. Pure: no thread, no clock, no torch."""

@@ -1,7 +1,7 @@
-"""The episodes of one evaluation: which begin next, which are being played, and which have ended.
+"""The episodes of one evaluation: the next, the running and the finished ones.
 
-The episodes with the first numbers count, however early others end. Short episodes end first, and a mean over the first
-episodes to end would be a mean over short episodes.
+The episodes with the first numbers count, even if later ones end earlier. Short episodes end first, so a mean over the
+first finished episodes would be a mean over short episodes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import numpy as np
 
 from collectorfleet.messages import Episodes
 
-# As large as every simulator takes.
+# Every simulator accepts seeds below this number.
 _SEEDS = 2**31
 
 
 def seed_of(number: int, seeds: Sequence[int]) -> int:
-    """Return the seed of rollout ``number``: ``seeds`` in turn; in later turns, numbers that are derived from them."""
+    """Return the seed of rollout ``number``.
+
+    The rollouts use ``seeds`` in turn. Later turns use numbers that are derived from ``seeds``.
+    """
     turn, place = divmod(number, len(seeds))
     if turn == 0:
         return seeds[place]
@@ -28,7 +31,7 @@ def seed_of(number: int, seeds: Sequence[int]) -> int:
 class EpisodeList:
     """The episodes of one evaluation, in rollouts that are numbered from 0.
 
-    A rollout is one episode, or one of each environment that an evaluator steps together: how many is known once a
+    A rollout has one episode for each environment that an evaluator steps together. The number is known once the first
     rollout has ended.
     """
 
@@ -36,12 +39,12 @@ class EpisodeList:
         self.episodes = episodes
         self.per_rollout: int | None = None
         self._next = 0
-        self._again: list[int] = []  # lost with their evaluator
+        self._again: list[int] = []  # the rollouts to repeat, because their evaluator was lost
         self._playing: set[int] = set()
         self._ended: dict[int, Episodes] = {}
 
     def take(self) -> int | None:
-        """Return the number of the rollout to begin now; None if enough are being played or have ended."""
+        """Return the number of the next rollout; None if enough rollouts are running or finished."""
         needed = self._needed()
         while self._again:
             number = heappop(self._again)
@@ -55,13 +58,13 @@ class EpisodeList:
         return number
 
     def ended(self, number: int, episodes: Episodes) -> None:
-        """The rollout has ended, with these episodes."""
+        """Record the episodes of a finished rollout."""
         self._playing.discard(number)
         self._ended[number] = episodes
         self.per_rollout = len(episodes.returns)
 
     def lost(self, number: int) -> None:
-        """The rollout was lost with its evaluator: it is played again, from the same seed."""
+        """Record that the rollout was lost with its evaluator. It is played again with the same seed."""
         self._playing.discard(number)
         heappush(self._again, number)
 
@@ -72,14 +75,14 @@ class EpisodeList:
 
     @property
     def count(self) -> int:
-        """How many of the episodes that count have ended."""
+        """The number of finished episodes that count."""
         ended = sum(len(one.returns) for number, one in self._ended.items() if number < self._needed())
         return min(ended, self.episodes)
 
     def in_order(self) -> list[Episodes]:
-        """Return the episodes of each rollout that has ended, in the order of their numbers."""
+        """Return the episodes of each finished rollout, in the order of the rollout numbers."""
         return [self._ended[number] for number in sorted(self._ended)]
 
     def _needed(self) -> int:
-        """How many rollouts there have to be; one for each episode as long as it is not known how many one has."""
+        """Return the required number of rollouts. Before the first one has ended, assume one episode each."""
         return -(-self.episodes // (self.per_rollout or 1))

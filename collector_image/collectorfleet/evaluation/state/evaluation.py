@@ -1,4 +1,4 @@
-"""The state of a fleet's evaluation: the version that waits, the one that is being played, and the results."""
+"""The state of a fleet's evaluation: the waiting version, the running evaluation, and the results."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from collectorfleet.messages import Answer, CollectorId, Request, Weights, diges
 
 @dataclass(frozen=True)
 class EvaluationPlan:
-    """What is evaluated, and how.
+    """The settings of the evaluation.
 
     Args:
         episodes: episodes of one evaluation.
-        seeds: their seeds, see :func:`seed_of`.
-        timeout_seconds: how long one evaluation may take.
-        build_seconds: how long an evaluator may take to build its environment and policy, once its process runs.
-        stop_at_return: the mean return at which the run has reached its goal; None: there is none.
-        measure: what is played and how, in words: results of another measure cannot be compared.
-        video: which episodes are recorded; None: none.
+        seeds: the seeds of the episodes, see :func:`seed_of`.
+        timeout_seconds: the time limit of one evaluation.
+        build_seconds: the time limit of an evaluator to build its environment and policy, once its process runs.
+        stop_at_return: the mean return that ends the run; None for no such goal.
+        measure: a description of the evaluated environment and settings. Only results of the same measure are compared.
+        video: which episodes are recorded; None for no recording.
     """
 
     replicas: int
@@ -42,13 +42,13 @@ class EvaluationPlan:
 
     @property
     def recorded_timeout_seconds(self) -> float:
-        """How long an evaluation may take that is recorded."""
+        """The time limit of an evaluation with a recording."""
         return self.timeout_seconds * (1 + RENDERING_SHARE)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A version that is to be evaluated, and how many frames were handed out when it was published."""
+    """A version to evaluate, and the number of frames handed out before it was published."""
 
     weights: Weights
     frames: int
@@ -60,19 +60,19 @@ class Candidate:
 
 @dataclass
 class Running:
-    """The evaluation that is under way; ``began`` and ``deadline`` are in seconds of the loop's clock."""
+    """The running evaluation. ``began`` and ``deadline`` are in seconds of the loop's clock."""
 
     candidate: Candidate
     episodes: EpisodeList
     began: float
     deadline: float
     recording: Recording | None = None
-    numbers: dict[int, int] = field(default_factory=dict)  # of rollouts, by request
+    numbers: dict[int, int] = field(default_factory=dict)  # the numbers of rollouts, by request
 
 
 @dataclass(frozen=True)
 class Play:
-    """An evaluator is to play a rollout; ``weights`` go along if it does not have them yet."""
+    """A request to an evaluator to play a rollout. ``weights`` are sent along if the evaluator lacks them."""
 
     evaluator: CollectorId
     request: Request
@@ -80,7 +80,10 @@ class Play:
 
 
 class EvaluationState:
-    """Methods named for what happened change the state; ``now`` is in seconds of a clock that only goes on."""
+    """The state of the evaluation. Methods named after events change the state.
+
+    ``now`` is in seconds of a monotonic clock.
+    """
 
     def __init__(self, plan: EvaluationPlan, now: float) -> None:
         self.plan = plan
@@ -101,12 +104,12 @@ class EvaluationState:
 
     # ---------------------------------------------------------------- versions
     def due(self, candidate: Candidate) -> None:
-        """This version waits for its evaluation; one that has waited until now is skipped."""
+        """Record that this version is due. A version that still waits is skipped."""
         self.skipped += self.pending is not None
         self.pending = candidate
 
     def run_ended(self, last: Candidate) -> None:
-        """There will be no other version: this one is evaluated, whatever the interval says, unless it was tried."""
+        """Make the last version of the run due, regardless of the interval, unless its evaluation has started."""
         self._has_ended = True
         under_way = self.running.candidate.version if self.running else None
         evaluated = self.newest.version if self.newest else None
@@ -117,12 +120,12 @@ class EvaluationState:
 
     @property
     def idle(self) -> bool:
-        """Whether no version waits for its evaluation, and none is being played."""
+        """Whether no version waits for its evaluation, and no evaluation runs."""
         return self.pending is None and self.running is None
 
     # ---------------------------------------------------------------- episodes
     def plays(self, now: float) -> Iterator[Play]:
-        """Yield what evaluators that wait are to play; the state has it as sent."""
+        """Yield the rollouts that idle evaluators play next, and record them as sent."""
         for id_, one in self.evaluators.idle():
             if self.running is None:
                 if self.pending is None:
@@ -144,7 +147,7 @@ class EvaluationState:
         self._next_request += 1
         one.is_recording = recorded > 0
         if running.recording is not None and running.recording.was_lost(number):
-            # The time until the loss was the renderer's.
+            # The renderer caused the time until the loss, so the rollout gets a full timeout again.
             running.deadline = now + self.plan.timeout_seconds
         running.numbers[request.id] = number
         one.playing = request.id
@@ -153,7 +156,7 @@ class EvaluationState:
         return Play(id_, request, along)
 
     def answered(self, one: Evaluator, answer: Answer) -> None:
-        """An evaluator has played a rollout, which counts once its weights are proven."""
+        """Record a played rollout. It counts once the evaluator's weights are proven."""
         if one.playing == answer.request_id:
             one.playing, one.is_recording = None, False
         self.evaluators.worked(one)
@@ -161,12 +164,12 @@ class EvaluationState:
         self._count_proven(one)
 
     def applied(self, one: Evaluator, version: int, digest: str) -> bool:
-        """An evaluator has loaded ``version``; returns False if that is not what was published.
+        """Record that an evaluator has loaded ``version``; return False if it differs from the published version.
 
-        Blocks until the digest of what was published is computed.
+        Blocks until the digest of the published version is computed.
         """
         if one.sent != version:
-            return True  # it was sent another since, and what it played with this one does not count any more
+            return True  # the evaluator was sent another version since, so rollouts with this one no longer count
         if digest_of(one.proof) != digest:
             return False
         one.loaded = version
@@ -179,7 +182,7 @@ class EvaluationState:
         for answer in proven:
             running = self.running
             if running is None or answer.request_id not in running.numbers:
-                continue  # of an evaluation that ran out of time
+                continue  # the rollout belongs to an evaluation that timed out
             number = running.numbers.pop(answer.request_id)
             if answer.episodes is not None:
                 running.episodes.ended(number, answer.episodes)
@@ -187,7 +190,7 @@ class EvaluationState:
                 self.videos.recorded(running.recording, number, answer.recorded)
 
     def lost(self, one: Evaluator, cause: str, now: float) -> None:
-        """An evaluator is gone: what it played is played again."""
+        """Record the loss of an evaluator. Its rollouts are played again."""
         self.last_failure = f"evaluator {one.name}: {cause}"
         if self.running is not None:
             self._lost_recording(one, self.running, cause, now)
@@ -201,13 +204,13 @@ class EvaluationState:
         if not one.is_recording or running.recording is None or one.playing not in running.numbers:
             return
         self.videos.lost(running.recording, running.numbers[one.playing], f"evaluator {one.name}: {cause}")
-        # Until an evaluator that is built plays the rollout again.
+        # The rollout is played again, after an evaluator is built.
         running.deadline = now + self.plan.build_seconds + self.plan.timeout_seconds
 
     def too_long_recording(self, now: float) -> list[Evaluator]:
-        """Return those that record when the evaluation's time is over: a renderer may hang.
+        """Return the evaluators that still record after the deadline, because a renderer may hang.
 
-        The evaluation continues without a video if they are lost.
+        If the caller handles them as lost, the evaluation continues without a video.
         """
         running = self.running
         if running is None or now <= running.deadline:
@@ -216,7 +219,7 @@ class EvaluationState:
 
     # ---------------------------------------------------------------- ends
     def result(self, now: float, time: datetime) -> EvaluationResult | None:
-        """Return the result of the evaluation that has just ended; None: none has. It counts from now on."""
+        """Return the result of the evaluation that has just ended, and record it; None if none has ended."""
         running = self.running
         if running is None or not running.episodes.finished:
             return None
@@ -240,7 +243,7 @@ class EvaluationState:
         return found
 
     def out_of_time(self, now: float) -> str | None:
-        """Return why the evaluation that is under way has failed; None: it has not. It is dropped then."""
+        """Drop the running evaluation if it has timed out, and return the reason; otherwise None."""
         running = self.running
         if running is None or now <= running.deadline:
             return None
@@ -251,7 +254,7 @@ class EvaluationState:
         )
 
     def not_finite(self) -> str | None:
-        """Return why the evaluation that has ended has no result: a return is no number. It is dropped then."""
+        """Drop the finished evaluation if a return is not finite, and return the reason; otherwise None."""
         running = self.running
         if running is None or not running.episodes.finished:
             return None
@@ -271,7 +274,7 @@ class EvaluationState:
         return self.last_failure
 
     def nobody_comes(self, now: float) -> str | None:
-        """Return why what is due will not be evaluated: there has been no evaluator for too long. None: it may be."""
+        """Return why due versions cannot be evaluated: no evaluator was available for too long. Otherwise None."""
         since = self.evaluators.unavailable_since
         if self.idle or since is None or now - since <= self.plan.build_seconds:
             return None
@@ -281,9 +284,9 @@ class EvaluationState:
             f"{now - since:.0f} s{cause}"
         )
 
-    # ---------------------------------------------------------------- what a later run goes on from
+    # ---------------------------------------------------------------- state for a later run
     def kept(self) -> dict[str, Any]:
-        """Return the counts, the newest result and the best one as plain values."""
+        """Return the counts, the newest result and the best result as plain values."""
         return {
             "finished": self.finished,
             "failed": self.failed,
@@ -294,10 +297,10 @@ class EvaluationState:
         }
 
     def restored(self, kept: Mapping[str, Any]) -> None:
-        """Go on from the counts of an earlier run, and from its results if they can be compared."""
+        """Continue from the counts of an earlier run, and from its results if the measure is the same."""
         self.finished, self.failed, self.skipped = kept["finished"], kept["failed"], kept["skipped"]
         if kept["measure"] != self.plan.measure:
-            return  # of other episodes
+            return  # the results are of other episodes
         self.newest = None if kept["newest"] is None else EvaluationResult(**kept["newest"])
         self.best = None if kept["best"] is None else EvaluationResult(**kept["best"])
         self.reached = self._has_reached(self.best)

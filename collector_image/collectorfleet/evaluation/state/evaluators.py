@@ -1,4 +1,4 @@
-"""The evaluators: which start, wait for work, play, or are started again after a loss."""
+"""The evaluators: which start, are idle, play, or are restarted after a loss."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from typing import Final
 
 from collectorfleet.messages import Answer, CollectorId, Proof
 
-# The pause before an evaluator is started again doubles with each loss in a row.
+# The delay before a restart doubles with each loss in a row.
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 60.0
 
 
 @dataclass
 class Evaluator:
-    """A place for an evaluator, and what fills it. Times are seconds of a clock that only goes on."""
+    """A place for an evaluator, and the state of its present incarnation. Times are seconds of a monotonic clock."""
 
     name: str
     id: CollectorId | None = None
-    placed_at: float | None = None  # its process runs and builds
+    placed_at: float | None = None  # the start of its process
     built: bool = False
-    playing: int | None = None  # the request that it works on
-    is_recording: bool = False  # what it plays
+    playing: int | None = None  # the id of the running request
+    is_recording: bool = False  # whether the running rollout is recorded
     loaded: int | None = None  # the version that it has proven
     sent: int | None = None  # the version that it was sent last
-    proof: Proof = ()  # of that version: what it has to say once it has loaded it
+    proof: Proof = ()  # of that version, to compare with the digest that the evaluator reports
     unproven: list[Answer] = field(default_factory=list)
     losses: int = 0  # in a row
     again_at: float = 0.0
 
 
 class Evaluators:
-    """All places. Methods named for what happened change the state."""
+    """All places for evaluators. Methods named after events change the state."""
 
     def __init__(self, count: int, now: float) -> None:
-        self.unavailable_since: float | None = now  # None: somebody is there
+        self.unavailable_since: float | None = now  # None: an evaluator is available
         self.places = [Evaluator(f"e{index}") for index in range(count)]
         self.restarts = 0
         self._incarnations = 0
 
     @property
     def available(self) -> int:
-        """How many have built their environment and policy."""
+        """The number of evaluators that have built their environment and policy."""
         return sum(one.built for one in self.places)
 
     def to_start(self, now: float) -> Iterator[CollectorId]:
-        """Yield each evaluator that starts now; it counts as started."""
+        """Yield each evaluator to start now, and record it as started."""
         for place in self.places:
             if place.id is None and now >= place.again_at:
                 self._incarnations += 1
@@ -55,30 +55,30 @@ class Evaluators:
                 yield place.id
 
     def built(self, one: Evaluator) -> None:
-        """It has built its environment and policy."""
+        """Record that the evaluator has built its environment and policy."""
         one.built = True
         self.unavailable_since = None
 
     def idle(self) -> Iterator[tuple[CollectorId, Evaluator]]:
-        """Yield those that could play."""
+        """Yield the evaluators that are built and have no request."""
         return ((one.id, one) for one in self.places if one.id is not None and one.built and one.playing is None)
 
     def find(self, id_: CollectorId) -> Evaluator | None:
-        """Return the place that this incarnation fills; None if it is gone."""
+        """Return the place of this incarnation; None if the incarnation was lost."""
         return next((one for one in self.places if one.id == id_), None)
 
     def too_long_building(self, now: float, seconds: float) -> Iterator[Evaluator]:
-        """Yield those that have been building for longer than ``seconds``."""
+        """Yield the evaluators that have been building for longer than ``seconds``."""
         for one in list(self.places):
             if not one.built and one.placed_at is not None and now - one.placed_at > seconds:
                 yield one
 
     def worked(self, one: Evaluator) -> None:
-        """It has ended an episode: earlier losses do not count any more."""
+        """Record that the evaluator has finished a rollout. Earlier losses no longer count."""
         one.losses = 0
 
     def lost(self, one: Evaluator, now: float) -> None:
-        """It is gone. It starts again at once, or after a pause if it was lost several times in a row."""
+        """Record the loss of the evaluator. It restarts at once after the first loss, otherwise after a delay."""
         pause = FIRST_PAUSE_SECONDS * 2 ** (one.losses - 1) if one.losses else 0.0
         again_at = now + min(pause, LONGEST_PAUSE_SECONDS)
         place = self.places.index(one)

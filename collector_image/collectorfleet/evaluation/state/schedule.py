@@ -1,4 +1,4 @@
-"""Which published versions are to be evaluated."""
+"""Decide which published versions are evaluated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Interval:
-    """One of the three is set: versions, seconds or frames between two evaluations."""
+    """The interval between two evaluations. One of versions, seconds and frames is set."""
 
     versions: int | None = None
     seconds: float | None = None
@@ -15,7 +15,7 @@ class Interval:
 
 
 class Schedule:
-    """Asked with every version as it is published, in order."""
+    """Decides whether a version is due. Call it with every published version, in order."""
 
     def __init__(self, interval: Interval) -> None:
         self._interval = interval
@@ -23,12 +23,12 @@ class Schedule:
         self._due_from: int | None = None  # frames
 
     def is_due(self, version: int, frames: int, now: float) -> bool:
-        """Return whether this version is to be evaluated; it counts as asked then.
+        """Return whether this version is due, and move on to the next due time.
 
         Args:
-            version: the version that was published.
+            version: the published version.
             frames: the frames that were handed out before.
-            now: seconds of a clock that only goes on.
+            now: seconds of a monotonic clock.
         """
         match self._interval:
             case Interval(versions=int(every)):
@@ -39,12 +39,12 @@ class Schedule:
                     return False
                 if now < self._due_at:
                     return False
-                # From when it was due, so that late publishes do not add up; but none is made up for.
+                # Count from the due time, so that delays of publishes do not add up. Missed intervals are skipped.
                 self._due_at += seconds * (1 + (now - self._due_at) // seconds)
                 return True
             case Interval(frames=int(every)):
                 if self._due_from is None:
-                    # A resumed run goes on at the multiples of its first run.
+                    # Multiples of the interval, so that a resumed run has the same due frames as its first run.
                     self._due_from = (frames // every + 1) * every
                     return False
                 if frames < self._due_from:

@@ -1,4 +1,4 @@
-"""Which episodes of which evaluations are recorded, and what came of that."""
+"""Decide which episodes of which evaluations are recorded, and collect their videos."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collectorfleet.evaluation.result import EpisodeVideo, EvaluationResult
 from collectorfleet.evaluation.state.episodes import seed_of
 from collectorfleet.messages import Recorded
 
-# Evaluators that are lost in a row while they record; after that a renderer is taken for one that ends its process.
+# After this many losses in a row during a recording, the renderer probably ends its process. Recording then stops.
 MOST_LOSSES: Final = 2
-# Renderers of one evaluation may take this share of its timeout, and a recorded evaluation has this much more time.
+# Renderers may take this share of an evaluation's timeout. A recorded evaluation gets this much additional time.
 RENDERING_SHARE: Final = 0.25
 
 
 @dataclass(frozen=True)
 class VideoPlan:
-    """The first ``episodes`` episodes of the first evaluation, and of every ``every_evaluations``-th one after it."""
+    """Record the first ``episodes`` episodes of the first of every ``every_evaluations`` evaluations."""
 
     episodes: int
     every_evaluations: int
 
 
 class Recording:
-    """The recorded episodes of one evaluation, by the rollouts that they are played in."""
+    """The recorded episodes of one evaluation, by the number of their rollout."""
 
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
@@ -35,14 +35,14 @@ class Recording:
     def wants(self, number: int, per_rollout: int | None) -> int:
         """Return how many episodes of rollout ``number`` are recorded.
 
-        ``per_rollout`` is how many episodes a rollout has; None as long as nobody knows.
+        ``per_rollout`` is the number of episodes of a rollout; None as long as it is unknown.
         """
         if self._lost:
             return 0
         return max(0, self.episodes - number * (per_rollout or 1))
 
     def lost(self, number: int) -> None:
-        """The evaluator was lost while it recorded this rollout: nothing more of the evaluation is recorded."""
+        """Record that an evaluator was lost while it recorded this rollout. The recording of this evaluation stops."""
         self._lost.add(number)
 
     def was_lost(self, number: int) -> bool:
@@ -50,7 +50,7 @@ class Recording:
         return number in self._lost
 
     def videos(self, result: EvaluationResult, seeds: Sequence[int], per_rollout: int) -> tuple[EpisodeVideo, ...]:
-        """Return what was recorded of the episodes that count first."""
+        """Return the recorded videos of the first episodes."""
         found = []
         for number, recorded in sorted(self.recorded.items()):
             for row, data in enumerate(recorded.files):
@@ -71,10 +71,10 @@ class Recording:
 
 
 class Videos:
-    """Those of a run. Methods named for what happened change the state.
+    """The videos of a run. Methods named after events change the state.
 
     Args:
-        plan: what is recorded. None: nothing.
+        plan: the episodes to record. None for no recording.
     """
 
     def __init__(self, plan: VideoPlan | None) -> None:
@@ -88,9 +88,10 @@ class Videos:
         return self._plan is not None
 
     def begin(self, evaluations_before: int, *, last: bool) -> Recording | None:
-        """Return the recording of an evaluation that begins now; None: it is not recorded.
+        """Return the recording of an evaluation that begins now; None if it is not recorded.
 
-        ``evaluations_before`` have ended in this run. The ``last`` one of the run is recorded, too.
+        ``evaluations_before`` is the number of ended evaluations, including those of a resumed run. The ``last``
+        evaluation of the run is recorded, too.
         """
         plan = self._plan
         if plan is None or self._losses >= MOST_LOSSES:
@@ -99,20 +100,20 @@ class Videos:
         return Recording(plan.episodes) if is_due else None
 
     def recorded(self, recording: Recording, number: int, recorded: Recorded) -> None:
-        """An evaluator has answered with what it recorded of a rollout."""
+        """Record the recording that an evaluator made of a rollout."""
         recording.recorded[number] = recorded
         self._losses = 0
         if recorded.failure is not None:
             self.failure = recorded.failure
 
     def lost(self, recording: Recording, number: int, cause: str) -> None:
-        """An evaluator is gone that was recording."""
+        """Record that an evaluator was lost during a recording."""
         recording.lost(number)
         self._losses += 1
         rest = "; no further episode is recorded" if self._losses == MOST_LOSSES else ""
         self.failure = f"an evaluator was lost while it recorded: {cause}{rest}"
 
     def finished(self, videos: tuple[EpisodeVideo, ...]) -> None:
-        """An evaluation has ended that was recorded."""
+        """Record the videos of a finished evaluation."""
         if videos:
             self.newest, self.failure = videos, None
