@@ -191,7 +191,8 @@ class Collectors:
         """Return the collector for the next share of an admission; None if no collector is free.
 
         A collector without a share of this admission has priority over one that has a share. The second criterion is
-        the number of open requests. Among equals, the collector with the oldest last request comes first.
+        the number of open requests. Among equals, the collector whose newest admission is oldest comes first, then the
+        lowest slot.
         """
         found = None
         for row in self._free:
