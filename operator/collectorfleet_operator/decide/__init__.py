@@ -1,1 +1,1 @@
-"""From what is known of a fleet to what to do and what to say. Pure: no client, no clock, no log."""
+"""The operator's decisions: they turn an observation of a fleet into actions and a status. Pure: no I/O, no clock."""

@@ -1,4 +1,4 @@
-"""What can be done about a fleet's children: each action is all that is needed to carry it out. Pure."""
+"""Actions on a fleet's children. Each action contains all data that the executor needs. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collectorfleet_operator.objects import Kind, Object
 
 @dataclass(frozen=True)
 class Create:
-    """Apply a child that is not there yet; one of that name that is not ours stays untouched."""
+    """Create a child by server-side apply. An existing object of this name stays unchanged."""
 
     kind: Kind
     manifest: Object
@@ -18,7 +18,7 @@ class Create:
 
 @dataclass(frozen=True)
 class CreateSecret:
-    """Make a Secret with a random token under ``key``; one that is there stays as it is, and nobody looks at it."""
+    """Create a Secret with a random token under ``key``. An existing Secret stays unchanged, and is never read."""
 
     kind: Kind
     manifest: Object
@@ -28,7 +28,7 @@ class CreateSecret:
 
 @dataclass(frozen=True)
 class Update:
-    """Apply over the child with this uid, and no other."""
+    """Apply the manifest to the child, if the child still has this uid."""
 
     kind: Kind
     manifest: Object
@@ -38,10 +38,11 @@ class Update:
 
 @dataclass(frozen=True)
 class Delete:
-    """Delete the child with this uid, and no other, and what it owns.
+    """Delete the child with this uid, and the objects that the child owns.
 
-    ``at_once``: without waiting for what it owns, or for the kubelet of a node that is lost. ``grace_seconds``: how
-    long a pod has to end; None: as long as it asked for. ``announced``: whether an Event says so, if it is a pod.
+    ``at_once``: delete the child without a grace period. The API server then waits neither for owned objects nor for
+    the kubelet of a lost node. ``grace_seconds``: the grace period of a pod; None for the pod's own grace period.
+    ``announced``: whether the operator writes an Event about a deleted pod.
     """
 
     kind: Kind
@@ -55,7 +56,7 @@ class Delete:
 
 @dataclass(frozen=True)
 class SetStatus:
-    """Replace these fields of the status of ``stored``, which is not ours to apply, if nobody has changed it."""
+    """Replace status fields of an object that the operator does not apply, if it is unchanged since ``stored``."""
 
     kind: Kind
     stored: Object

@@ -1,6 +1,6 @@
-"""What of its own status the operator acts on: it is said first, and only then carried out. Pure.
+"""The fields of its own status that the operator acts on. It writes them first and acts in the next plan. Pure.
 
-Nobody tells the operator of what it wrote itself, so where one of these is written, the fleet is looked at once more.
+The operator's own writes trigger no reconcile. So the operator plans again after it has changed one of these fields.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.objects import Object, has_condition
 
-# With these the driver's Job is deleted, once they are recorded by the present generation of the spec.
+# The operator deletes the driver's Job once the status has one of these reasons for the present spec generation.
 _ENDS: Final = {
     ConditionType.COMPLETED: Reason.DEADLINE_EXCEEDED,
     ConditionType.SUSPENDED: Reason.IDLE_TIMEOUT,
@@ -18,7 +18,7 @@ _ENDS: Final = {
 
 
 def needs_another_plan(before: Object, after: Object) -> bool:
-    """Whether another plan may follow from ``after``, as the status is stored now, than from the one ``before``."""
+    """Return whether the stored status ``after`` may lead to another plan than the status ``before``."""
     return _decides_the_plan(before) != _decides_the_plan(after)
 
 
@@ -28,6 +28,6 @@ def _decides_the_plan(status: Object) -> tuple[object, ...]:
         for one in status.get("conditions") or []
         if _ENDS.get(one["type"]) == one["reason"]
     }
-    # Then its Job is deleted, if another container keeps the pod.
+    # After the run has completed, the operator deletes the Job if another container keeps the pod running.
     is_completed = has_condition({"status": status}, ConditionType.COMPLETED)
     return status.get("orders"), (status.get("driver") or {}).get("expires"), ends, is_completed

@@ -1,4 +1,4 @@
-"""Moments at which something is decided differently although nothing happened. Pure."""
+"""The times at which a fleet's plan or status changes without an event. Pure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from collectorfleet_operator.decide.lost_nodes import until_given_up
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, until_overdue
 
-# What the API server refused may be allowed by then: a quota, a webhook, a foreign object that was in the way.
+# By then the cause of a refusal may be gone: a quota, a webhook, or a foreign object of the same name.
 RETRY_REFUSED_AFTER: Final = timedelta(seconds=10)
-# Objects of Kueue's that belong to no namespace are neither watched nor listed.
+# The operator has no watch and no list of Kueue's cluster-scoped objects, so it reads missing ones again.
 LOOK_FOR_MISSING_AFTER: Final = timedelta(seconds=30)
 
 
 def until_next_deadline(seen: Situation) -> timedelta | None:
-    """How long until the next of these moments in a run under way; None where only an event changes anything."""
+    """Return the time until the next deadline of a run under way; None if only an event can change the plan."""
     waits = (
         retry_after(seen),
         LOOK_FOR_MISSING_AFTER if queue.has_missing_objects(seen) else None,
@@ -42,7 +42,7 @@ def until_next_deadline(seen: Situation) -> timedelta | None:
 
 
 def until_next_deadline_after(seen: Situation) -> timedelta | None:
-    """The same of a run that is over, or suspended."""
+    """Return the time until the next deadline of a run that is over or suspended; None if there is none."""
     end = expires(seen)
     waits = (
         retry_after(seen),
@@ -64,11 +64,14 @@ def _acknowledgement_late_after(seen: Situation) -> timedelta | None:
 
 
 def _still(left: timedelta | None) -> timedelta | None:
-    """What is over changes nothing any more."""
+    """Return the time left, or None if no time is left: a past deadline changes nothing more."""
     return left if left is not None and left > timedelta(0) else None
 
 
 def _driver_lost_after(seen: Situation) -> timedelta | None:
-    """When a driver without its Lease is lost. Of one that does not renew it, the lists of Leases tell."""
+    """Return the time until a driver without its Lease counts as lost; None if it has its Lease or is lost already.
+
+    A driver that stops renewing its Lease needs no deadline, because the lists of Leases find it.
+    """
     waited = seen.driver_without_lease_for
     return None if waited is None or seen.driver_is_lost else TAKES_LEASE_WITHIN - waited

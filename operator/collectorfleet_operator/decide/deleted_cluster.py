@@ -1,7 +1,8 @@
-"""A RayCluster that was deleted: what is done at once instead of waiting for the grace of its pods. Pure.
+"""The end of a deleted RayCluster's pods, without their full grace period. Pure.
 
-KubeRay finds pods by name, so the next RayCluster is made when the pods of the deleted one are gone. Worker pods have
-a long grace, in which collectors end their rollouts. Nobody waits for these rollouts once the driver has ended.
+KubeRay finds pods by name. So the operator creates the next RayCluster after the pods of the deleted one are gone.
+Worker pods have a long grace period, in which collectors end their rollouts. After the end of the driver, these
+rollouts have no use.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.resuming import resumes
 from collectorfleet_operator.decide.situation import Situation, once
 
-# The least that leaves the kubelet to end a pod.
+# The shortest grace period with which the kubelet still ends the containers of a pod.
 GRACE_SECONDS: Final = 1
-# In one look. The news of these pods bring the next look.
+# In one reconcile. The changes of these pods trigger the next reconcile.
 _PODS_AT_A_TIME: Final = 100
 
 
 @once
 def driver_lost_its_raycluster(seen: Situation) -> bool:
-    """Whether the present driver worked with a RayCluster that is gone or going, and so fails in a moment.
+    """Return whether the present driver used a RayCluster that is deleted or terminating, and so fails in a moment.
 
-    A driver that waits for the next RayCluster has no collectors. What it repeats of its predecessor counts as the
-    predecessor's until it has the Lease.
+    A driver that waits for the next RayCluster has no collectors. It may repeat its predecessor's report, so its
+    report counts only while it holds the Lease.
     """
     is_gone = seen.present.spec.has_ray and not seen.is_usable(seen.cluster)
     has_lease = seen.lease_unchanged_for is not None
@@ -33,7 +34,7 @@ def driver_lost_its_raycluster(seen: Situation) -> bool:
 
 
 def unused_pods(seen: Situation) -> list[Pod]:
-    """Return pods of a RayCluster that is gone or going, which have more grace than they need: at most 100 of them."""
+    """Return at most 100 pods of deleted or terminating RayClusters or Jobs, whose grace period can be shortened."""
     if seen.is_usable(seen.cluster) or is_in_use(seen) or _a_driver_ends(seen):
         return []
     there = {cluster.uid for cluster in seen.clusters if not cluster.is_terminating}
@@ -42,6 +43,6 @@ def unused_pods(seen: Situation) -> list[Pod]:
 
 
 def _a_driver_ends(seen: Situation) -> bool:
-    """Whether an earlier driver still ends its batch and writes its checkpoint, which takes its collectors."""
+    """Return whether an earlier driver still ends its batch and writes its checkpoint, and so needs its collectors."""
     left = [pod for pod in seen.leftovers(seen.driver_pods, seen.job) if not pod.is_lost_with_node]
     return resumes(seen.present.spec) and any(pod.phase_by(CONTAINER) == "Running" for pod in left)

@@ -1,4 +1,4 @@
-"""Times in a driver's report, by the clock of the API server. Pure."""
+"""Conversion of the times in a driver's report to the API server's clock. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 
 def by_server_clock(report: DriverReport, ahead: timedelta) -> DriverReport:
-    """Return the report of a driver whose clock is ``ahead`` of the API server's, with the server's times.
+    """Return the report with times of the API server's clock; the driver's clock is ``ahead`` of that clock.
 
-    Only the times that a decision depends on are corrected.
+    Only times that decisions depend on are converted.
     """
     progress, weights = report.progress, report.weights
     if progress is not None and progress.last_batch_time is not None:

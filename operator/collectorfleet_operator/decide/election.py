@@ -1,8 +1,8 @@
-"""Which of several operators serves fleets: the one that holds a Lease.
+"""Leader election: the operator that holds a Lease serves the fleets.
 
-Each operator counts seconds with its own steady clock, because the clocks of machines differ. A holder counts from
-before its request to renew, and the others from after they saw the renewal. So the holder has given up before another
-takes over.
+Each operator counts seconds with its own monotonic clock, because the clocks of machines differ. The holder counts from
+the time before its renew request. The others count from the time after they saw the renewal. So the holder gives up
+before another operator takes over.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Final
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.objects import Key, Object, metadata
 
-# A Lease that was not renewed for so long is anybody's.
+# After this time without a renewal, any operator may take the Lease.
 LEASE_SECONDS: Final = 15
-# So much earlier than that its holder stops by itself: what it asked for last may still be under way.
+# The holder stops serving after this time without a renewal, because its last write request may still be in flight.
 GIVE_UP_SECONDS: Final = 10
 
 
 class Election:
-    """What the operator ``identity`` may do about the Lease ``key``."""
+    """The view that the operator ``identity`` has of the Lease ``key``."""
 
     def __init__(self, key: Key, identity: str) -> None:
         self.key = key
         self.identity = identity
-        self._seen: tuple[str, float] | None = None  # its version, and since when it was not another
+        self._seen: tuple[str, float] | None = None  # resource version, and when it was first seen
 
     def free_after(self, lease: Object | None, now: float) -> float:
-        """Seconds until it was not renewed for as long as it says; 0 where it may be taken: by then, free, or ours."""
+        """Return the seconds until the Lease expires; 0 if this operator may take it: it is expired, free or ours."""
         holder = holder_of(lease)
         if lease is None or not holder or holder == self.identity:
             return 0.0
@@ -39,7 +39,7 @@ class Election:
         return max(0.0, self._seen[1] + lasts - now)
 
     def held(self, lease: Object | None, at: datetime) -> Object:
-        """The Lease as it is when we hold it; it can be written only where ``lease`` is still the newest."""
+        """Return the Lease with this operator as its holder. Its write succeeds only if ``lease`` is still current."""
         before = {} if lease is None else lease.get("spec") or {}
         ours = holder_of(lease) == self.identity
         time = at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -55,7 +55,7 @@ class Election:
         )
 
     def given_back(self, lease: Object) -> Object:
-        """The Lease without a holder, so that nobody waits for it."""
+        """Return the Lease without a holder, so that no other operator waits for its expiry."""
         return self._manifest(lease, {**lease["spec"], "holderIdentity": ""})
 
     def _manifest(self, lease: Object | None, spec: Object) -> Object:
@@ -66,5 +66,5 @@ class Election:
 
 
 def holder_of(lease: Object | None) -> str:
-    """Empty if there is none."""
+    """Return the holder of a Lease; empty if there is no Lease or no holder."""
     return str((lease or {}).get("spec", {}).get("holderIdentity") or "")

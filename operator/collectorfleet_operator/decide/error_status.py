@@ -1,4 +1,4 @@
-"""The status of a fleet that the operator cannot reconcile: it cannot read the fleet, or fails on it. Pure."""
+"""The status of a fleet that the operator cannot reconcile: it cannot parse the fleet, or fails on it. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from collectorfleet_api.v1alpha1 import (
 
 
 def invalid(problems: list[str], before: CollectorFleetStatus | None, generation: int, now: datetime) -> OperatorStatus:
-    """The status of a fleet that cannot even be read; the API server lets none through that fits the installed CRD."""
+    """Return the status of a fleet that the operator cannot parse. The CRD of this release rejects such fleets."""
     message = "; ".join(problems)
     done = before.condition(ConditionType.COMPLETED) if before else None
     if before is not None and done is not None and is_true(done):
-        # What is over stays over, or a corrected spec would train again.
+        # A completed run stays completed; otherwise a corrected spec would train again.
         not_run = condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, message)
         kept = [one for one in before.conditions if one.type != ConditionType.UP_TO_DATE]
         conditions = stamped([*kept, not_run], before.conditions, now, generation)
@@ -39,10 +39,10 @@ def invalid(problems: list[str], before: CollectorFleetStatus | None, generation
 def internal_error(cause: str, before: OperatorStatus, generation: int, now: datetime) -> OperatorStatus | None:
     """Return the status ``before`` with Ready=False and the cause.
 
-    Return None for a fleet whose run is over and whose spec, of this ``generation``, was not edited since: the status
-    says how the run ended.
+    Return None if the run is over and the spec, at this ``generation``, was not edited since. The status then keeps
+    the result of the run.
 
-    Stalled stays as it is: the operator tries again, and tools such as Flux give up on a stalled object.
+    Stalled stays unchanged: the operator tries again, and tools such as Flux give up on a stalled object.
     """
     if _is_over(before) and before.observed_generation == generation:
         return None
@@ -53,7 +53,7 @@ def internal_error(cause: str, before: OperatorStatus, generation: int, now: dat
     ]
     kept = [one for one in before.conditions if one.type not in (ConditionType.READY, ConditionType.RECONCILING)]
     phase = Phase.DEGRADED if before.phase is Phase.COLLECTING else before.phase or Phase.PENDING
-    # The generation stays that of the spec which the operator last acted on.
+    # observedGeneration stays at the spec that the operator last acted on.
     conditions = stamped([*turned, *kept], before.conditions, now, before.observed_generation)
     return before.model_copy(update={"phase": phase, "conditions": conditions})
 

@@ -1,4 +1,4 @@
-"""Which changes of a fleet's status become Kubernetes Events, each once. Pure.
+"""Selection of the status changes that become Kubernetes Events. Each change becomes one Event. Pure.
 
 An Event's name follows from the change itself. If an operator is killed before it writes the status, the next operator
 makes the same Event again, and the API server keeps one.
@@ -29,10 +29,10 @@ EVENT: Final = Kind("v1", "Event", "events")
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
 
-# The API server refuses longer ones.
+# The API server refuses longer messages.
 _LONGEST_MESSAGE: Final = 1024
 
-# Told, under their own names, when they become true.
+# When one of these conditions becomes true, its type is the reason of the Event.
 _GOOD: Final = (
     ConditionType.RAY_CLUSTER_READY,
     ConditionType.COLLECTORS_JOB_READY,
@@ -43,7 +43,7 @@ _GOOD: Final = (
     ConditionType.ADMITTED,
 )
 _AT_THE_END: Final = (Reason.COMPLETED, Reason.FAILED, Reason.SUSPENDING, Reason.SUSPENDED, Reason.IDLE_TIMEOUT)
-# Told when the condition takes a reason that is none of these, which belong to every run.
+# These reasons are part of every run. A condition that takes another reason causes an Event.
 _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     ConditionType.RAY_CLUSTER_READY: (
         *(Reason.PENDING, Reason.HEAD_PENDING, Reason.HEAD_STARTING, Reason.WORKERS_STARTING),
@@ -56,12 +56,12 @@ _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     ConditionType.COLLECTORS_AVAILABLE: (Reason.COLLECTORS_STARTING, Reason.DRIVER_NOT_RUNNING, *_AT_THE_END),
     ConditionType.WEIGHTS_FRESH: _AT_THE_END,
     ConditionType.UP_TO_DATE: (Reason.UP_TO_DATE, Reason.PENDING, *_AT_THE_END),
-    # A missing KubeRay is told as the RayCluster's.
+    # RayClusterReady reports a missing KubeRay.
     ConditionType.STALLED: (Reason.PROGRESSING, Reason.KUBERAY_MISSING),
 }
 
 
-# What becomes of a changed spec, or of a place in a queue, is news, and no trouble.
+# Progress of a spec change or of a queued fleet is a Normal Event, not a Warning.
 _WAITING_OR_CARRIED_OUT: Final = (
     *(Reason.RESTART_NEEDED, Reason.CHECKPOINT_NEEDED, Reason.UPDATING),
     *(Reason.WAITING_FOR_QUOTA, Reason.QUOTA_TAKEN_BACK, Reason.ADMITTED_FOR_FEWER),
@@ -82,7 +82,7 @@ def condition_changes(before: list[Condition], after: OperatorStatus) -> list[Ch
     """Return the changes between two sets of conditions."""
     old = {condition.type: condition for condition in before}
     changes = [change for new in after.conditions for change in _changes(old.get(new.type), new)]
-    # Several conditions may say the same.
+    # Several conditions may have the same reason and message.
     return list({(change.reason, change.message): change for change in reversed(changes)}.values())[::-1]
 
 

@@ -1,4 +1,4 @@
-"""What still works with a Ray head that goes, and which worker pods wait for one that is gone. Pure."""
+"""Use of a Ray head that is lost or terminating, and the worker pods that a lost head leaves behind. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def has_collectors(seen: Situation) -> bool:
-    """Whether the present driver has any, which answer it for a while without their head, too.
+    """Return whether the present driver has available collectors. They answer for a while even without their head.
 
-    The last report of an earlier one says that it has none any more.
+    The last report of an earlier driver lists no available collectors.
     """
     progress = seen.report.progress if seen.report else None
     return progress is not None and progress.collectors is not None and progress.collectors.available > 0
 
 
 def is_in_use(seen: Situation) -> bool:
-    """Whether the present driver works with what its head, which may be gone, brought together.
+    """Return whether the present driver still uses the Ray cluster of its head, even if the head is gone.
 
-    One that was asked to end does until it has: its checkpoint may have learners in it.
+    A driver with an order to stop uses the Ray cluster until it has ended: its checkpoint may include learners.
     """
     if seen.driver_phase != "Running":
         return False
@@ -28,9 +28,9 @@ def is_in_use(seen: Situation) -> bool:
 
 
 def pods_of_lost_head(seen: Situation) -> list[Pod]:
-    """Worker and evaluator pods whose Ray was started with an earlier head than there is now, and that nobody uses.
+    """Return unused worker and evaluator pods whose Ray process started with an earlier head.
 
-    Ray finds out by itself after one to two minutes, in which it holds what the next collectors need.
+    Ray detects the loss of the head after one to two minutes. Until then it occupies resources of the next collectors.
     """
     heads = not_terminating(seen.heads)
     if not heads or not seen.present.spec.has_ray or is_in_use(seen):
@@ -39,7 +39,8 @@ def pods_of_lost_head(seen: Situation) -> list[Pod]:
     return [
         pod
         for pod in (*seen.workers, *seen.evaluators)
-        # Of the API server's two times the difference is exact; a kubelet's clock only tells a Ray that began again.
+        # Both creation times are by the API server's clock, so they compare exactly. The kubelet's time shows only
+        # whether Ray has restarted since.
         if not pod.is_terminating
         and pod.created < made
         and (began := pod.began.get(WORKER_CONTAINER)) is not None

@@ -1,7 +1,7 @@
-"""A driver that hangs, and is replaced where ``spec.driver.livenessDeadlineSeconds`` says so. Pure.
+"""Replacement of a hung driver after ``spec.driver.livenessDeadlineSeconds``. Pure.
 
-The next driver may go on at once: one that wakes up again finds the Lease and the folders to be another's. A driver on
-a silent node is no such driver: Kubernetes says when the node is lost.
+The next driver may start at once. If the hung driver wakes up, it finds that another driver owns the Lease and the
+folders. A driver on a silent node is not replaced here: Kubernetes decides when the node is lost.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def until_replaced(seen: Situation) -> timedelta | None:
-    """How long the driver that is lost has left; None where none is, or where it is kept."""
+    """Return the time until the lost driver is replaced; None if no driver is lost or the fleet keeps lost drivers."""
     pod, deadline = seen.driver_pod, seen.fleet.spec.driver.liveness_deadline_seconds
     if pod is None or deadline is None or pod.is_terminating or pod.is_node_silent:
         return None
-    # One that never took the Lease waits for another driver, or cannot reach the API server: the next one could not.
+    # A driver that never took the Lease waits for another driver, or cannot reach the API server. The next driver
+    # could not take the Lease either.
     if (
         seen.driver_phase != "Running"
         or seen.lease_unchanged_for is None
@@ -28,7 +29,7 @@ def until_replaced(seen: Situation) -> timedelta | None:
 
 
 def how_it_is_replaced(seen: Situation) -> str:
-    """A clause about a driver that is lost."""
+    """Return a clause that tells the user how a lost driver is replaced."""
     deadline = seen.fleet.spec.driver.liveness_deadline_seconds
     if deadline is None or not is_driver_lost(seen.lease_unchanged_for):
         return "delete the pod to have it replaced"

@@ -1,4 +1,4 @@
-"""What is decided on of a Job: read once from each version of the stored object. Pure."""
+"""The facts of a Job that decisions depend on. They are parsed once from each version of the stored object. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from collectorfleet_operator.children.placement import queue_of_job
 from collectorfleet_operator.decide.pod_owner import PodOwner, read_owner
 from collectorfleet_operator.objects import Object, annotation, has_condition, started_at
 
-# What Kubernetes stores where a manifest says nothing.
+# Kubernetes' defaults for absent fields.
 _BACKOFF_LIMIT: Final = 6
 _COMPLETIONS: Final = 1
 
@@ -30,12 +30,14 @@ _COMPLETIONS: Final = 1
 class Job(PodOwner):
     """The facts of the driver's Job, or of the Job of collectors.
 
-    ``started`` and ``ended`` are by the Job controller, None until it says so. ``failure`` is why the Job failed in
-    its controller's words, empty if it did not fail. ``failed_pods``: None until the controller counts them.
-    ``queue``: the LocalQueue that the driver was started by, empty without one. ``generation``: that of the spec which
-    the driver runs. ``restarts_before`` counts the driver pods that were lost under earlier Jobs of the same start.
-    ``run_began``: when the first of these Jobs began, as ``run_began_text`` in Kubernetes' format.
-    ``has_changed_workers``: the worker pods were changed since the driver was started.
+    ``started`` and ``ended`` are times from the Job controller, None until it sets them. ``failure`` is the
+    controller's message about the failure, empty if the Job did not fail. ``failed_pods`` is None until the controller
+    counts failed pods. ``queue`` is the LocalQueue under which the driver started, empty without a queue.
+    ``generation`` is the generation of the spec that the driver runs.
+
+    ``restarts_before`` counts the driver pods that were lost under earlier Jobs of the same run. ``run_began`` is the
+    start time of the first of these Jobs, and ``run_began_text`` is the same time in Kubernetes' format.
+    ``has_changed_workers``: the worker pods' template has changed since the driver started.
     """
 
     started: datetime | None
@@ -55,7 +57,7 @@ class Job(PodOwner):
 
 
 def read_job(stored: Object) -> Job:
-    """Return the facts of a stored Job. Raises what an odd object makes Python raise."""
+    """Return the facts of a stored Job. Raises Python's own errors, such as KeyError, for a malformed object."""
     spec, status = stored.get("spec") or {}, stored.get("status") or {}
     failed, ttl = status.get("failed"), spec.get("ttlSecondsAfterFinished")
     return Job(

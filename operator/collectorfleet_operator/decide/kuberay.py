@@ -1,4 +1,4 @@
-"""How long KubeRay may take to make pods before the status asks whether its operator runs. Pure."""
+"""The time that KubeRay has to create pods before the status asks the user to check KubeRay's operator. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collectorfleet_api.v1alpha1 import ConditionType
 from collectorfleet_operator.decide.pods import not_terminating
 from collectorfleet_operator.decide.situation import Situation, once
 
-# It takes a second or two where nothing is wrong.
+# KubeRay normally takes a second or two.
 MAKES_PODS_WITHIN: Final = timedelta(seconds=15)
 
 
 @once
 def until_late(seen: Situation) -> timedelta | None:
-    """Return how long KubeRay has left to make the pods that are missing; None if none is."""
+    """Return the time that KubeRay has left to create missing pods; None if no pod is missing."""
     cluster = seen.cluster
     if not seen.is_usable(cluster) or not seen.present.spec.has_ray:
         return None
@@ -25,7 +25,7 @@ def until_late(seen: Situation) -> timedelta | None:
     if not_terminating(seen.heads) and len(not_terminating(of_groups)) >= wanted:
         return None
     before = seen.fleet.status.condition(ConditionType.RAY_CLUSTER_READY) if seen.fleet.status else None
-    # A condition that is true turns now.
+    # A condition that is still true becomes false in this reconcile.
     turned = seen.now if before is None or is_true(before) else before.last_transition_time or seen.now
     return max(turned, cluster.created) + MAKES_PODS_WITHIN - seen.now
 

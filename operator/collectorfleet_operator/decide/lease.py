@@ -1,4 +1,4 @@
-"""What is decided on of a driver's Lease: read once from each version of the stored object. Pure."""
+"""The facts of a driver's Lease that decisions depend on, parsed once from each version of the stored object. Pure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collectorfleet_operator.objects import Object
 
 @dataclass(frozen=True)
 class Lease:
-    """``holder`` is empty if nobody holds the Lease."""
+    """The facts of a Lease. ``holder`` is empty if the Lease is free."""
 
     holder: str
 
     def is_held_by(self, pod: Pod) -> bool:
-        """Whether a driver in this pod holds the Lease. An earlier driver may have left it."""
+        """Return whether the driver in this pod holds the Lease. The holder may also be an earlier driver."""
         return self.holder.startswith(pod.name)
 
 
 def read_lease(stored: Object) -> Lease:
-    """Return the facts of a stored Lease. Raises what an odd object makes Python raise."""
+    """Return the facts of a stored Lease. Raises Python's own errors, such as KeyError, for a malformed object."""
     return Lease(str((stored.get("spec") or {}).get("holderIdentity") or ""))

@@ -1,7 +1,7 @@
-"""A driver's pod that other containers keep running once the driver has ended, as a log shipper or a mesh proxy does.
+"""Other containers, such as a log shipper or a mesh proxy, that keep the driver's pod running after the driver's end.
 
-Its Job waits for the whole pod, which keeps its GPUs and its quota, and would never try again. A sidecar that is an
-init container with restartPolicy Always ends with the driver by itself, and is none of these. Pure.
+The Job waits for the whole pod. So the pod would keep its GPUs and its quota, and the Job would never retry. A sidecar
+that is an init container with restartPolicy Always ends with the driver and is not affected. Pure.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Situation, once
 
-# Some see that the driver has ended, send what is left, and end: such a pod keeps its log.
+# Some of these containers notice the driver's end, send their remaining data and end. Their pod and its log are kept.
 ENDS_WITHIN: Final = timedelta(seconds=60)
 
 
 def describe_leftovers(pod: Pod) -> str:
-    """``container proxy keeps its pod (...)``; empty where the driver runs, or nothing outlives it."""
+    """Return ``container proxy keeps its pod (...)``; empty if the driver runs or no other container does."""
     names = pod.running_containers
     if CONTAINER not in pod.exits or not names:
         return ""
@@ -28,7 +28,7 @@ def describe_leftovers(pod: Pod) -> str:
 
 @once
 def until_leftovers_are_deleted(seen: Situation) -> timedelta | None:
-    """Return how long the pod of a driver that ended is left to what runs on in it; None if nothing does."""
+    """Return the time until the pod of an ended driver is deleted; None if no other container runs in the pod."""
     pod = seen.driver_pod
     if pod is None or pod.is_terminating or not describe_leftovers(pod):
         return None

@@ -1,7 +1,7 @@
-"""What ends a run, or makes it wait, because time passes: the deadlines of the spec, and its idle timeout. Pure.
+"""The deadlines of the spec, which end a run, and the idle timeout, which suspends it. Pure.
 
-The status says so first, and only then the Job is deleted. Without its Job, only the status remembers why the fleet
-does not run.
+The operator records an exceeded limit in the status before it deletes the Job. Without the Job, only the status has the
+reason why the fleet does not run.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from collectorfleet_operator.decide.situation import Situation, once
 
 @dataclass(frozen=True)
 class Limit:
-    """When a time is over, and what that is, in a clause."""
+    """The time ``at`` which a limit is exceeded, and a clause about the limit."""
 
     at: datetime
     text: str
 
 
 def until_limit(seen: Situation) -> timedelta | None:
-    """How long until the first of them is over; None where there is none, or one is over already."""
+    """Return the time until the next limit is exceeded; None if no limit lies ahead."""
     job = seen.job
     if not seen.is_usable(job):
         return None
@@ -33,17 +33,17 @@ def until_limit(seen: Situation) -> timedelta | None:
 
 
 def deadline_exceeded(seen: Situation) -> str:
-    """Which deadline of the present driver's Job is over; empty if none is."""
+    """Return a clause about the exceeded deadline of the present driver's Job; empty if no deadline is exceeded."""
     return _over(_deadlines(seen, seen.job), seen.now) if seen.is_usable(seen.job) else ""
 
 
 def why_idle(seen: Situation) -> str:
-    """For how long no batch was taken, if that is too long; else empty."""
+    """Return a clause about the exceeded idle timeout; empty if the timeout is not exceeded."""
     return _over(_idle(seen, seen.job), seen.now) if seen.is_usable(seen.job) else ""
 
 
 def recorded_condition(seen: Situation, type_: ConditionType, reason: Reason) -> Condition | None:
-    """The condition of the stored status, if it has this reason by the present generation of the spec."""
+    """Return the stored condition if it has this reason for the present generation of the spec; else None."""
     found = seen.fleet.status.condition(type_) if seen.fleet.status else None
     if found is None or found.reason != reason or found.observed_generation != seen.fleet.metadata.generation:
         return None
@@ -52,9 +52,10 @@ def recorded_condition(seen: Situation, type_: ConditionType, reason: Reason) ->
 
 @once
 def until_stalled(seen: Situation) -> timedelta | None:
-    """How long the present driver has for its first batch by ``spec.progressDeadlineSeconds``; None if it came.
+    """Return the time that ``spec.progressDeadlineSeconds`` leaves for the driver's first batch.
 
-    As for a Deployment, what is late is said, and still tried. The first drivers of a Job have it together.
+    Return None if the driver has delivered a batch. As with a Deployment, the operator reports a late fleet as stalled
+    and still keeps it running. Until the first batch of a run, all drivers of the Job share one deadline.
     """
     job, pod = seen.job, seen.driver_pod
     if not seen.is_usable(job) or _has_delivered_itself(seen, job):
@@ -69,9 +70,9 @@ def is_stalled(seen: Situation) -> bool:
 
 
 def expires(seen: Situation) -> datetime | None:
-    """Return when the Job and the rest of an ended run are deleted; None: never, or not yet known.
+    """Return when the Job and the other objects of an ended run are deleted; None: never, or not yet known.
 
-    Somebody else may have given the Job a time to live, and Kubernetes keeps to it.
+    Another client may have set ``ttlSecondsAfterFinished`` on the Job. Kubernetes then deletes the Job at that time.
     """
     job, ttl = seen.job, seen.fleet.spec.ttl_seconds_after_finished
     if job is None or not seen.is_ours(job):
@@ -83,7 +84,7 @@ def expires(seen: Situation) -> datetime | None:
 
 
 def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -> datetime | None:
-    """A Job that went before it had ended has told no time, and what completed is over all the same."""
+    """Return the expiry from the status. A Job that was deleted before its end leaves no end time."""
     recorded_expiry = status.driver.expires if status is not None and status.driver is not None else None
     if recorded_expiry is not None or status is None:
         return recorded_expiry
@@ -93,10 +94,10 @@ def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -
 
 
 def code_is_newer(seen: Situation) -> bool:
-    """Whether the code of a run that failed has changed since it began: a mended bug deserves another try.
+    """Return whether the code of a failed run has changed since the run began. Corrected code gets another try.
 
-    Kubernetes tells both times in whole seconds. Within one and the same, code and fleet were applied together, which
-    is no change: no driver begins and fails in a second.
+    Kubernetes stores both times in whole seconds. If they are equal, code and fleet were applied together, and the
+    code counts as unchanged: no driver starts and fails within a second.
     """
     if seen.is_usable(seen.job):
         began: datetime | None = seen.job.created
@@ -107,19 +108,23 @@ def code_is_newer(seen: Situation) -> bool:
 
 
 def has_delivered(seen: Situation, job: Job) -> bool:
-    """Whether a driver of this start has handed out a batch, even if its pod or its Job is gone."""
-    # A Job that somebody suspends and resumes begins anew, and what it delivered stays delivered.
+    """Return whether a driver of this run has delivered a batch, even if its pod or its Job is gone."""
+    # A Job that a user suspends and resumes gets a new start time. Earlier batches still count.
     return _delivered_since(seen.last_report, min(job.run_began, job.created))
 
 
 def _has_delivered_itself(seen: Situation, job: Job) -> bool:
-    """Whether the present driver has, or the last one where none is there yet."""
+    """Return whether the present driver, or the last driver if the present one has no pod yet, delivered a batch."""
     pod = seen.driver_pod
     return _delivered_since(seen.report, job.created if pod is None else pod.created)
 
 
 def _delivered_since(report: DriverReport | None, began: datetime) -> bool:
-    """Drivers report in the same place, and those that follow keep the time of the last batch until they have one."""
+    """Return whether the report has a batch since ``began``.
+
+    All drivers report in the same status fields. A new driver keeps its predecessor's time of the last batch until it
+    delivers a batch.
+    """
     progress = report.progress if report else None
     last = progress.last_batch_time if progress else None
     return last is not None and last >= began
@@ -132,7 +137,7 @@ def _deadlines(seen: Situation, job: Job) -> list[Limit]:
             f"the run did not finish within {spec.active_deadline_seconds} s (spec.activeDeadlineSeconds) of the "
             "driver's start"
         )
-        # A deleted RayCluster, or a lost node, makes another Job of the same run.
+        # After the loss of a RayCluster or a node, the same run has another Job. The deadline counts from the first.
         found.append(Limit(job.run_began + timedelta(seconds=spec.active_deadline_seconds), text))
     if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):
         text = (
@@ -148,7 +153,7 @@ def _idle(seen: Situation, job: Job) -> list[Limit]:
     if seconds is None or progress is None or progress.last_batch_time is None or not _has_delivered_itself(seen, job):
         return []
     if seen.report is not None and seen.report.evaluation is not None and seen.report.evaluation.running_version:
-        return []  # the last version of a run is evaluated after its last batch
+        return []  # not idle: the evaluation of the last version runs after the last batch
     text = f"no batch was taken for {seconds} s (spec.idleTimeoutSeconds)"
     return [Limit(progress.last_batch_time + timedelta(seconds=seconds), text)]
 

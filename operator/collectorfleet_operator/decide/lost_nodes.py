@@ -1,8 +1,8 @@
-"""Pods whose node is lost: they hang, because their kubelet cannot say that they ended. Pure.
+"""Pods on lost nodes. They stay in deletion, because no kubelet reports their end. Pure.
 
-Kubernetes marks them for deletion once they no longer tolerate the loss, and then waits for the kubelet, as KubeRay and
-the Job controller do. Past their grace they are given up. If the node returns, its processes find the Lease taken, and
-a Ray cluster that continued without them.
+Kubernetes marks these pods for deletion when their toleration of the loss ends, and then waits for the kubelet. KubeRay
+and the Job controller wait, too. After the grace period the operator deletes these pods by force. If the node returns,
+another driver has the Lease, and the Ray cluster has continued without the node.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from collectorfleet_operator.decide.heads import is_in_use
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Situation, once
 
-# For a kubelet that is there after all, and slow.
+# For a kubelet that still works but is slow.
 _MARGIN: Final = timedelta(seconds=5)
 
 
 @once
 def given_up(seen: Situation) -> list[Pod]:
-    """Return pods that are lost with their node and whose grace is over, or with which nothing could be lost."""
+    """Return the pods on lost nodes to delete by force now: their grace period is over or has no use."""
     return [pod for pod in _lost(seen) if seen.now >= _given_up_at(seen, pod)]
 
 
 def until_given_up(seen: Situation) -> timedelta | None:
-    """How long until the next of them is; None if none will be."""
+    """Return the time until the next pod on a lost node is deleted by force; None if there is no such pod."""
     left = [_given_up_at(seen, pod) - seen.now for pod in _lost(seen)]
     return min((one for one in left if one > timedelta(0)), default=None)
 
@@ -38,9 +38,9 @@ def _lost(seen: Situation) -> list[Pod]:
 
 
 def _waits_for_a_finalizer_alone(seen: Situation, pod: Pod) -> bool:
-    """Whether the pod has no grace any more: nothing that is done about it again would change anything.
+    """Return whether the pod was deleted without grace, so that another deletion would change nothing.
 
-    Whoever took it from the present driver, its Job waits for that pod and has to be made anew.
+    Return False for the pod of the present driver: its Job waits for this pod, so the operator must replace the Job.
     """
     job = seen.job
     is_present_driver = seen.is_usable(job) and pod.controller == job.uid
@@ -48,13 +48,13 @@ def _waits_for_a_finalizer_alone(seen: Situation, pod: Pod) -> bool:
 
 
 def _given_up_at(seen: Situation, pod: Pod) -> datetime:
-    # The time of a deletion is when the grace that was asked for ends.
+    # A pod's deletionTimestamp is the end of its grace period.
     grace = timedelta(seconds=pod.grace_seconds)
     return pod.deleted - grace if _is_of_no_use(seen, pod) else pod.deleted + _MARGIN
 
 
 def _is_of_no_use(seen: Situation, pod: Pod) -> bool:
-    """Whether it is a driver that is lost, or a head that no driver works with; the next driver may find that head."""
+    """Return whether the pod is a lost driver or an unused head. The next driver could connect to such a head."""
     if pod.role == PodRole.HEAD:
         return not is_in_use(seen)
     driver = seen.driver_pod

@@ -1,4 +1,4 @@
-"""Whether a fleet's run is over, and how it ended. Pure."""
+"""The state of a fleet's run: pending, running, suspended, completed or failed, and why. Pure."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from collectorfleet_operator.decide.retry import recorded_failure, why_tried_aga
 from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 
-# Exit codes of processes that a signal ended are above it.
+# The exit code of a process that a signal ended is 128 plus the number of the signal.
 _KILLED: Final = 128
-# Such a process says nothing of it: what it wrote last is of what it did, and not of why it ended.
+# A process that these signals end cannot write a reason: its last output describes its work, not its end.
 _SILENT: Final = {_KILLED + one: one.name for one in (signal.SIGKILL, signal.SIGTERM)}
 _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|File \")")
-# What Ray's C++ prints before it ends the process: with 1, as Python does, or by a signal.
+# Ray's C++ code prints such a line before it ends the process with exit code 1, as Python does, or by a signal.
 _NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
 _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECASE)
-# Exit codes with which a driver leaves a message; others are those of the user's code, or of Ray's.
+# With these exit codes a driver leaves a message. Other exit codes come from the user's code or from Ray.
 _OF_DRIVERS: Final = (names.EXIT_INFRASTRUCTURE, names.EXIT_USER_ERROR, names.EXIT_STOPPED)
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _LATER: Final = f"{ENDS_WITHIN.seconds} s after the driver's end"
@@ -38,10 +38,12 @@ _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
 @once
 def outcome(seen: Situation) -> Outcome:
-    """Told by the driver's pod and the Job; by the status where both are gone, so that tidying up starts nothing again.
+    """Return the state of the run from the driver's pod and its Job, or from the status if both are gone.
 
-    The Job says a second later what its pod says: a fleet that is done would look broken in between. ``retry`` says
-    when a run that failed is tried again; one that is suspended and resumed is, too.
+    The status prevents that the deletion of the Job starts another run. The pod counts before the Job, because the Job
+    follows a second later, and a completed fleet would look broken in between.
+
+    The module ``retry`` decides whether a failed run is tried again. A suspended and resumed fleet is also tried again.
     """
     job = seen.job
     if seen.is_usable(job):
@@ -62,7 +64,7 @@ def _outcome_of(seen: Situation, job: Job) -> Outcome:
     if job.is_complete or seen.driver_phase == "Succeeded":
         return Completed(_completed(seen))
     if before is not None and is_true(before):
-        # What else was in its pod failed, or the pod was taken before all of it had ended.
+        # The driver completed. Another container of its pod failed, or the pod was deleted before all containers ended.
         return Completed(before.message)
     if seen.fleet.spec.suspend or has_stopped(seen):
         return Running()
@@ -74,13 +76,13 @@ def _outcome_of(seen: Situation, job: Job) -> Outcome:
 
 
 def is_recorded(seen: Situation) -> bool:
-    """Whether the stored status says that the run completed, so that its Job is no longer needed to know it."""
+    """Return whether the stored status says that the run completed, so that the Job may be deleted."""
     before = _previous(seen)
     return before is not None and is_true(before)
 
 
 def _late(seen: Situation) -> str:
-    """Which deadline is over, and what stood in the way; empty if none is."""
+    """Return which deadline is exceeded and why the fleet was not Ready; empty if no deadline is exceeded."""
     before = recorded_condition(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
     if before is not None:
         return before.message
@@ -103,7 +105,7 @@ def _completed(seen: Situation) -> str:
 def _failed(seen: Situation, job: Job) -> str:
     again = _try_again(seen, _WITHOUT_A_JOB if expires(seen) is not None else "delete the Job")
     kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs{_runs_on(seen)}; {again}"
-    # Its containers say so a moment before a pod does, and of one that was evicted only the pod.
+    # A container reports its failure a moment before the pod does. For an evicted pod, only the pod reports it.
     own = seen.belonging(seen.driver_pods, job)
     failed = [pod for pod in own if _exit_code(pod) or pod.phase == "Failed"]
     last = newest(failed)
@@ -138,16 +140,16 @@ def _try_again(seen: Situation, other: str) -> str:
 
 
 def first_line(pod: Pod) -> str | None:
-    """Why a driver pod ended: the first line of its last words, or what Kubernetes says about it."""
+    """Return why a driver pod ended: the first line of its message, or the reason from Kubernetes; else None."""
     ended = _ended(pod)
     if ended is not None and ended.message.strip() and ended.reason != OOM_KILLED:
-        # A kubelet that ends a pod says why in its status, as where the node runs out of memory.
+        # A kubelet that ends a pod writes the reason into the pod's status, for example a node without free memory.
         return (ended.code in _SILENT and pod.kubelet_message) or _last_words(ended)
     return pod.problem.message if pod.problem else None
 
 
 def _last_words(ended: Exit) -> str:
-    """The sentence that a driver ended with; one that was killed leaves the end of its log in its place."""
+    """Return the final message of a driver. A killed driver leaves the end of its log instead of a message."""
     lines = ended.message.strip().splitlines()
     if ended.code in _SILENT:
         return f"its process was ended by {_SILENT[ended.code]}; the last line of its log: {lines[-1]}"
@@ -155,7 +157,7 @@ def _last_words(ended: Exit) -> str:
     if ended.code < _KILLED and not aborted:
         is_message = ended.code in _OF_DRIVERS and _is_message(ended.message, lines)
         return lines[0] if is_message else _of_log(ended.code, lines)
-    # A process that aborts prints its stack behind its error.
+    # A process that aborts prints its stack after its error.
     messages = [line for line in lines if not _STACK.match(line)]
     if aborted and not messages:
         code = f"with exit code {ended.code}; its log has the reason above the stack"
@@ -172,16 +174,16 @@ def _aborted(code: int) -> str:
 
 
 def _is_message(text: str, lines: list[str]) -> bool:
-    """Whether these are what a driver left as its message, and not the end of its log, which may begin anywhere."""
+    """Return whether the text is a driver's message, and not the end of its log, which may begin within a line."""
     if len(lines) == 1:
-        # A log ends with the end of a line. A driver that cannot begin prints its error, and leaves no message.
+        # A log ends with a line break, a message does not. A driver that cannot start prints an error to its log.
         return not text.endswith("\n") or lines[0].startswith("error: ")
-    # Drivers of earlier releases leave out the blank line.
+    # Messages of drivers from earlier releases have no blank line before the traceback.
     return not lines[1].strip() or lines[1].startswith(_TRACEBACK)
 
 
 def _of_log(code: int, lines: list[str]) -> str:
-    """The exception that ends a log, in its own words."""
+    """Return the exception at the end of a log; without an exception, a sentence with exit code and last line."""
     begins = [number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)]
     error = [line for line in lines[begins[-1] + 1 :] if not line.startswith((" ", "\t"))] if begins else []
     if error:
@@ -195,7 +197,7 @@ def _exit_code(pod: Pod) -> int | None:
 
 
 def _ended(pod: Pod) -> Exit | None:
-    """How the driver ended, or what had to be done before it could begin."""
+    """Return how the driver's container ended; if the code's init container failed, how that container ended."""
     code = pod.exits.get(names.CODE_CONTAINER)
     return code if code is not None and code.code != 0 else pod.exits.get(CONTAINER)
 

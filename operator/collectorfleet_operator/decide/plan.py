@@ -1,8 +1,8 @@
-"""What to do next for a fleet, and when to look again. Pure: an observation in, a short list of steps out, in order.
+"""The next actions for a fleet, in order, and the time of the next plan. Pure: a function of one observation.
 
-No object waits for another without need. Accounts, Lease, the driver's Job and the collectors' objects are made in one
-go, and pods wait for each other. No step waits for an event that may not come: changes by time alone have a deadline.
-Planning on the result of a plan gives no more steps.
+The operator creates service account, Lease, the driver's Job and the collectors' objects in one plan. Their pods wait
+for each other. If a decision depends on time alone, the plan has a deadline, so no action waits for an event that may
+not come. Plans are idempotent: a second plan on the result of a plan has no actions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from collectorfleet_operator.objects import Object, metadata, name_of
 
 @dataclass(frozen=True)
 class Plan:
-    """``again_after``: when something is decided differently although nothing happens; None where nothing is."""
+    """The next actions. After ``again_after`` the plan may differ without an event; None if time changes nothing."""
 
     actions: tuple[Action, ...] = ()
     again_after: timedelta | None = None
@@ -71,7 +71,7 @@ def plan(seen: Situation) -> Plan:
 
 
 def again_after(seen: Situation) -> timedelta | None:
-    """The plan's, alone: once its actions are done, planning anew would say no more than this."""
+    """Return ``again_after`` of the plan alone. After the actions are done, a new plan has no other content."""
     if seen.fleet.metadata.deletion_timestamp is not None:
         return None
     match outcome(seen):
@@ -87,7 +87,7 @@ def _actions(seen: Situation) -> Iterable[Action]:
     found = outcome(seen)
     lost = tuple(_give_up(seen))
     if lost:
-        # In the same look: who ended for a head is not known any more once there is another one.
+        # In the same plan: once another head exists, it is unknown that the driver ended for a lost head.
         return (*lost, *_beside_the_next_head(seen)) if isinstance(found, Running) else lost
     match found:
         case Completed() | Failed():
@@ -102,7 +102,10 @@ def _actions(seen: Situation) -> Iterable[Action]:
 
 
 def _give_up(seen: Situation) -> Iterator[Action]:
-    """Pods that hang on nodes that are lost; a driver's Job with it, which would wait for its pod for ever."""
+    """Delete pods that hang on lost nodes. Delete the Job of such a driver, too, which would wait for its pod.
+
+    If the run continues, create the driver's next Job at once.
+    """
     for pod in given_up(seen):
         job = seen.job if seen.is_usable(seen.job) and pod.controller == seen.job.uid else None
         node = f"node {pod.node} is lost"
@@ -114,7 +117,10 @@ def _give_up(seen: Situation) -> Iterator[Action]:
 
 
 def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
-    """What goes at the end, and what only later; a Job goes once the status remembers how it ended."""
+    """Delete the cluster of an ended run if the spec requests it, and all its objects after the time to live.
+
+    A Job that must end before is deleted once the status has recorded the result of the run.
+    """
     is_expired = _is_expired(seen)
     if is_expired or seen.fleet.spec.when_finished is WhenFinished.DELETE:
         yield from _free_the_cluster(seen, f"the fleet {end.verb}")
@@ -138,15 +144,15 @@ def _end_what_outlives_the_run(seen: Situation, end: Over, job: Job) -> Iterator
         return
     why = f"{describe_leftovers(pod)} {ENDS_WITHIN.seconds} s after the driver's end"
     if isinstance(end, Failed):
-        # Its Job fails with it, and says how.
+        # The Job then fails, too, and keeps the reason.
         yield delete_pod(pod, why)
     elif is_recorded(seen):
-        # Without its pod alone the Job would start another driver.
+        # If only the pod were deleted, the Job would start another driver.
         yield delete(JOB, job.name, job.uid, why)
 
 
 def _would_run_again(seen: Situation, end: Over, job: Job) -> bool:
-    """Whether the Job counts as failed what else was in the pod of a driver that was done."""
+    """Return whether the Job would restart a completed driver, because another container of its pod failed."""
     is_over = job.is_complete or job.is_failed
     return isinstance(end, Completed) and seen.driver_phase != "Succeeded" and not is_over
 
@@ -183,14 +189,14 @@ def _go_on(seen: Situation) -> Iterator[Action]:
         why = describe(JOB, job.name, f"{changed_pods(seen)} are of generation {generation} from now on")
         changed = with_workers_of(seen.children[DRIVER_CHILD], seen.fleet)
         yield Update(JOB, changed, job.uid, why)
-        # In the same look: the watch's news of what the operator wrote itself are none.
+        # In the same plan, because the operator's own write triggers no reconcile.
         yield from _keep_up(_with_driver(seen, changed))
     else:
         yield from _keep_up(seen)
 
 
 def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
-    """The next driver, where the present one ended for its head alone."""
+    """Replace the Job of a driver that ended only because its head was lost."""
     job, why = seen.job, _why_stop(seen)
     if seen.is_usable(job) and why and ends_for_lost_head(seen):
         yield delete(JOB, job.name, job.uid, why, at_once=True)
@@ -198,19 +204,19 @@ def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
 
 
 def _driver_again(seen: Situation, job: Job, count: int, why: str) -> Create:
-    """The driver's Job once more, of the spec that it ran: a changed one that is held stays so."""
+    """Return the creation of the driver's next Job, with the spec of the present Job. A held change stays held."""
     made = started_again(seen.present, job.generation, count, job.run_began_text)
     return Create(JOB, with_propagated(seen, as_admitted(seen, DRIVER_CHILD, made)), describe(JOB, name_of(made), why))
 
 
 def _keep_up(seen: Situation) -> Iterator[Action]:
-    """Tend what the run of a driver that goes on consists of."""
+    """Maintain the objects of a run whose driver continues."""
     yield from _end_what_outlives_its_driver(seen)
     yield from _end_what_hangs(seen)
     if seen.running is not None and queue.is_placed(seen):
         yield from _leave_the_last_head(seen)
         yield from _end_unused_pods(seen)
-        # First: a refused child ends the plan, and Kueue would evict a fleet that collects.
+        # Before the children: a refused write ends the plan, and Kueue would evict a fleet that collects.
         yield from report_pods_ready(seen)
         yield from maintain_children(seen)
 
@@ -237,19 +243,19 @@ def _leave_the_last_head(seen: Situation) -> Iterator[Action]:
 def _end_unused_pods(seen: Situation) -> Iterator[Action]:
     for pod in unused_pods(seen):
         why = "it is ended at once, because its RayCluster or Job was deleted and no driver uses it"
-        # Somebody else's deletion is only made quicker.
+        # No Event, because the operator only shortens a deletion that is already under way.
         yield delete_pod(pod, why, grace_seconds=GRACE_SECONDS, announced=False)
 
 
 def _with_driver(seen: Situation, changed: Object) -> Situation:
-    """What is seen once the driver's Job is changed, and runs the stored spec with it."""
+    """Return the situation after the driver's Job is changed and runs the stored spec."""
     job = seen.children[DRIVER_CHILD]
     after = {**job, "metadata": {**metadata(job), **metadata(changed)}}
     return replace(seen, running=seen.fleet, job=read_job(after), children={**seen.children, DRIVER_CHILD: after})
 
 
 def _start(seen: Situation) -> Iterator[Action]:
-    """Make what a run consists of, at once or when there is quota for all of it."""
+    """Create the objects of a run: at once without a queue, or when Kueue has admitted the fleet."""
     match queue.state(seen):
         case queue.Unqueued():
             yield from leave_queue(seen, "the fleet has no queue any more")
@@ -267,7 +273,7 @@ def _start(seen: Situation) -> Iterator[Action]:
 
 
 def _why_stop(seen: Situation) -> str:
-    """Why a driver that is to end, or that ended because it was asked to, goes now; empty if it does not."""
+    """Return why the Job of a driver that must end, or ended on request, is deleted now; empty if it is kept."""
     stop = stop_wanted(seen)
     if stop is not None:
         why = why_end(seen, stop)

@@ -1,4 +1,4 @@
-"""What is decided on of a pod: made once from each version of the stored object. Pure."""
+"""The facts of a pod that decisions depend on. They are parsed once from each version of the stored object. Pure."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from collectorfleet_operator.objects import (
 
 _OVER: Final = ("Succeeded", "Failed")
 _DELETED_WITH_NODE: Final = "DeletionByTaintManager"
-# What the kubelet says about a pod whose containers are all ready.
+# The kubelet's reason for an unready pod whose containers are all ready.
 _GATES: Final = "ReadinessGatesNotReady"
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a container ended, and when by the kubelet's clock."""
+    """How a container ended."""
 
     code: int
     reason: str
@@ -46,12 +46,15 @@ class Exit:
 class Pod:
     """The facts of a pod. Times of containers are by the kubelet's clock, all others by the API server's.
 
-    ``deleted``: when the grace period of its deletion ends. ``has_no_grace``: somebody deleted it with none.
-    ``controller``: the uid of what made it, a RayCluster or a Job. ``created_text``: as Kubernetes writes times.
-    ``is_lost_with_node``: Kubernetes deletes it because of its node. ``is_node_silent``: Kubernetes calls it unready
-    although its own kubelet last called it ready. ``was_never_ready``: it is not ready, and has not been since its
-    containers began, or one of them does not run. ``running_containers``: those that the pod goes on for, without init
-    containers, whose sidecars end with all others. ``kubelet_message``: why the kubelet ended it.
+    ``deleted`` is the end of the grace period of the pod's deletion. ``has_no_grace``: the pod was deleted with a grace
+    period of 0. ``controller`` is the uid of the RayCluster or Job that made the pod. ``created_text`` is the creation
+    time in Kubernetes' format. ``is_lost_with_node``: Kubernetes deletes the pod because its node is lost.
+    ``is_node_silent``: Kubernetes marked the pod unready although its kubelet last reported it ready.
+
+    ``was_never_ready``: the pod is not ready, and either a container does not run, or the pod has not been ready since
+    its containers began. ``running_containers``: the containers that keep the pod running. Init containers and their
+    sidecars do not count, because they end with the other containers. ``kubelet_message``: why the kubelet ended the
+    pod.
     """
 
     name: str
@@ -88,7 +91,7 @@ class Pod:
         return self.phase in _OVER
 
     def phase_by(self, container: str) -> str:
-        """Return the phase without its other containers, which may go on when this one has ended."""
+        """Return the pod's phase as if ``container`` were its only container. Other containers may still run."""
         ended = self.exits.get(container)
         if ended is None:
             return self.phase
@@ -96,7 +99,7 @@ class Pod:
 
 
 def read_pod(stored: Object) -> Pod:
-    """Return the facts of a stored pod. Raises what an odd object makes Python raise."""
+    """Return the facts of a stored pod. Raises Python's own errors, such as KeyError, for a malformed object."""
     status: Object = stored.get("status") or {}
     phase, is_ready = str(status.get("phase", "Pending")), has_condition(stored, "Ready")
     statuses: list[Object] = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
@@ -153,12 +156,12 @@ def _has_not_been_ready(status: Object) -> bool:
     turned = next(
         (one.get("lastTransitionTime") for one in status.get("conditions") or [] if one["type"] == "Ready"), ""
     )
-    # Both are the kubelet's times, to the second, in one format.
+    # Both times are the kubelet's, to the second and in one format, so the texts compare.
     return not began or not all(began) or not turned or str(turned) <= max(began)
 
 
 def _exits(statuses: list[Object]) -> dict[str, Exit]:
-    """Return how each container ended that did. Its termination message is the last word of what ran in it."""
+    """Return by name how each ended container ended, with its termination message."""
     found: dict[str, Exit] = {}
     for status in statuses:
         ended = status.get("state", {}).get("terminated")
@@ -169,7 +172,7 @@ def _exits(statuses: list[Object]) -> dict[str, Exit]:
 
 
 def _times(statuses: list[Object], state: str, field: str) -> dict[str, datetime | None]:
-    """Return the time of each container that is in a state; None where nobody says when."""
+    """Return the time of each container that is in this state, by name; None if the kubelet reports no time."""
     found: dict[str, datetime | None] = {}
     for status in statuses:
         if state in status.get("state", {}):

@@ -1,4 +1,4 @@
-"""What is decided on of a Job or a RayCluster alike: read once from each version of the stored object. Pure."""
+"""The facts that decisions need of both Jobs and RayClusters. They are parsed once from each stored version. Pure."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from collectorfleet_operator.objects import (
 class PodOwner:
     """The facts of an object that makes pods.
 
-    ``controller`` is the uid of the fleet that the object belongs to, by its owner reference. ``queue_label`` is the
-    LocalQueue that Kueue or a user wrote into its labels. ``sizes`` has the pods of each worker group, of any driver's
-    Job its one pod.
+    ``controller`` is the uid of the fleet that the object belongs to, from its owner reference. ``queue_label`` is the
+    LocalQueue that Kueue or a user wrote into its labels. ``sizes`` has the size of each worker group. A driver's Job
+    has one group with one pod.
     """
 
     kind: Kind
@@ -44,12 +44,12 @@ class PodOwner:
 
     @property
     def worker_sizes(self) -> dict[str, GroupSize]:
-        """The sizes of the groups that the fleet does not collect without: all but that of evaluators."""
+        """Return the sizes of the groups that the fleet needs to collect: all groups except the evaluators."""
         return {name: size for name, size in self.sizes.items() if name != names.EVALUATOR_GROUP}
 
 
 def read_owner(kind: Kind, stored: Object) -> dict[str, Any]:
-    """Return the facts of PodOwner but ``sizes``, by field. Raises what an odd object makes Python raise."""
+    """Return all fields of a PodOwner except ``sizes``. Raises errors such as KeyError for a malformed object."""
     return {
         "kind": kind,
         "name": name_of(stored),

@@ -1,4 +1,4 @@
-"""What keeps a pod from getting ready, if it is more than time. Pure."""
+"""The problem that keeps a pod from becoming ready, if the pod needs more than time. Pure."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.decide.requested import insufficient_requests
 from collectorfleet_operator.objects import Object
 
-# Kubernetes' words.
+# Reasons that Kubernetes writes.
 UNSCHEDULABLE: Final = "Unschedulable"
 OOM_KILLED: Final = "OOMKilled"
 CRASH_LOOP: Final = "CrashLoopBackOff"
 
-# A container on its way; everything else that a container waits for is a problem.
+# With these reasons a container is starting. Every other reason to wait is a problem.
 _ON_ITS_WAY: Final = ("ContainerCreating", "PodInitializing")
-# The kubelet swaps these two every few seconds while it retries; one name keeps conditions quiet.
+# The kubelet alternates between these two reasons while it retries. One name keeps the conditions unchanged.
 _SAME: Final = {"ErrImagePull": "ImagePullBackOff"}
 
 
 @dataclass(frozen=True, slots=True)
 class PodProblem:
-    """Why a pod does not get ready: one word for machines, the words of Kubernetes for people."""
+    """Why a pod does not become ready: a reason for programs, and the message of Kubernetes for users."""
 
     reason: str
     message: str
 
 
 def problem(pod: Object) -> PodProblem | None:
-    """What keeps the pod from getting ready, if it is more than time."""
+    """Return the problem that keeps the pod from becoming ready; None if the pod only needs time."""
     status = pod.get("status") or {}
     if status.get("phase") == "Failed" and status.get("reason"):
         return PodProblem(status["reason"], status.get("message", ""))

@@ -1,4 +1,4 @@
-"""What is asked of several pods. Pure."""
+"""Functions of several pods. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def newest(pods: Iterable[Pod]) -> Pod | None:
 
 
 def not_terminating(pods: Iterable[Pod]) -> list[Pod]:
-    """Return those that nobody deletes."""
+    """Return the pods that are not being deleted."""
     return [pod for pod in pods if not pod.is_terminating]
 
 
@@ -23,7 +23,7 @@ def count_ready(pods: Iterable[Pod]) -> int:
 
 
 def common_problem(pods: Sequence[Pod], what: str) -> PodProblem | None:
-    """The commonest problem of some pods, with how many have it: ``3 of 4 worker pods: Back-off pulling image ...``."""
+    """Return the most common problem with its number of pods: ``3 of 4 worker pods: Back-off pulling image ...``."""
     found = [pod.problem for pod in pods if pod.problem is not None]
     if not found:
         return None

@@ -1,6 +1,6 @@
-"""What Kueue is told of the pods of an admitted fleet. Pure.
+"""The ``PodsReady`` condition that the operator writes into the Workload of an admitted fleet. Pure.
 
-Kueue evicts a Workload that does not say ``PodsReady`` in time: after 30 minutes by default, from Kueue 0.19 on.
+Kueue evicts a Workload without ``PodsReady`` after a timeout: by default after 30 minutes, since Kueue 0.19.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collectorfleet_operator.decide.upkeep import describe
 
 
 def report_pods_ready(seen: Situation) -> Iterator[Action]:
-    """Say ``PodsReady`` once; it stays true until the quota is given back."""
+    """Set ``PodsReady`` once. It stays true until the operator gives the quota back."""
     found = seen.usable_workload
     if found is None or found.says_pods_ready or not found.is_admitted:
         return
@@ -34,9 +34,9 @@ def report_pods_ready(seen: Situation) -> Iterator[Action]:
 
 
 def _why_ready(seen: Situation) -> str:
-    """Why the quota is in use as it should be; empty if it is not yet."""
+    """Return why the pods count as ready; empty if they are not ready yet."""
     if queue.is_everything_ready(seen):
-        # Environments may start for longer than Kueue waits.
+        # Before the fleet is Ready, because environments may need longer to start than Kueue waits.
         return "all pods of the fleet are ready"
     # With minAvailable below all collectors, a fleet works although some of its pods never start.
     ready = _ready(seen)

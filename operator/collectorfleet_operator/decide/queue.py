@@ -1,8 +1,8 @@
-"""Whether a fleet that waits in a queue of Kueue's may run, and what there is to do about its Workload. Pure.
+"""The state of a fleet in a queue of Kueue, and the contents of its Workload. Pure.
 
-The operator has the role of Kueue's own integrations. The Workload requests quota, Kueue admits it or takes the quota
-back, and the operator says when no pod uses the quota any more. Until then Kueue gives the quota to no other Workload,
-so a driver has the time to finish its batch.
+The operator has the role of Kueue's own integrations. Its Workload requests quota, and Kueue admits the Workload or
+takes the quota back. The operator then reports when no pod uses the quota any more. Until then Kueue gives the quota to
+no other Workload, so a driver has time to finish its batch.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from collectorfleet_operator.decide.workload import (
 )
 from collectorfleet_operator.objects import Object
 
-# The one reason for which Kueue's own integrations say that the Workload goes back into the queue at once.
+# Only with this reason do Kueue's own integrations requeue the Workload at once.
 _PREEMPTED: Final = "Preempted"
 
 
 @dataclass(frozen=True)
 class Unqueued:
-    """It waits for no quota. ``label``: a queue that it has as a label since it runs; empty if it has none."""
+    """The fleet runs without a queue. ``label``: the queue label that the fleet got during the run; else empty."""
 
     label: str = ""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """It may not run yet, and nothing of it runs."""
+    """The fleet may not run yet, and has no driver."""
 
-    why: str  # in Kueue's words, where it has said any
+    why: str  # Kueue's message if there is one
 
 
 @dataclass(frozen=True)
 class Admitted:
-    """It may run with as many pods of each kind, placed like that."""
+    """The fleet may run with ``counts`` pods of each pod set, on nodes that fit their ``placements``."""
 
     cluster_queue: str
     counts: Mapping[str, int]
@@ -63,7 +63,7 @@ class Admitted:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What runs has to end, because it has no quota any more."""
+    """The fleet must end its run, because it has no quota for it any more."""
 
     why: str  # a clause
 
@@ -73,14 +73,14 @@ State = Unqueued | Waiting | Admitted | Withdrawn
 
 @once
 def state(seen: Situation) -> State:
-    """Where the fleet stands. A run stays in the queue that it began in, or outside of any, while it has a driver."""
+    """Return the queue state of the fleet. While a run has a driver, it stays in its first queue, or without one."""
     queue = queue_of_run(seen)
     if not queue:
         return Unqueued(queue_of(seen.fleet))
     found, runs = seen.workload, seen.is_usable(seen.job)
     usable = seen.usable_workload
     if seen.why_no_queues:
-        # A Kueue that is away takes nothing back.
+        # A Kueue that is not available cannot take quota back.
         return _admitted(seen, found) if runs and found is not None else Waiting(seen.why_no_queues)
     if usable is None:
         return Withdrawn("its Workload was deleted") if runs else Waiting(_why_no_workload(seen))
@@ -100,18 +100,18 @@ def state(seen: Situation) -> State:
 
 @once
 def queue_of_run(seen: Situation) -> str:
-    """The LocalQueue of what runs, else of what is to run; empty if there is none."""
+    """Return the LocalQueue of the present run; without a run, the fleet's LocalQueue; empty if there is none."""
     return seen.job.queue if seen.is_usable(seen.job) else queue_of(seen.fleet)
 
 
 def why_withdrawn(seen: Situation) -> str:
-    """A clause; empty while the fleet may run."""
+    """Return a clause why the fleet has lost its quota; empty while it has the quota or waits."""
     found = state(seen)
     return found.why if isinstance(found, Withdrawn) else ""
 
 
 def is_placed(seen: Situation) -> bool:
-    """Whether it is known where the pods of what runs may be: else nothing of it is put right."""
+    """Return whether the placement of the run's pods is known. If it is unknown, the operator changes no child."""
     match state(seen):
         case Unqueued():
             return True
@@ -124,7 +124,7 @@ def is_placed(seen: Situation) -> bool:
 
 
 def requested_workload(seen: Situation) -> Object | None:
-    """The Workload that the fleet is to wait with; None where its priority is not known."""
+    """Return the Workload that requests the fleet's quota; None if its WorkloadPriorityClass does not exist."""
     made, name = workload(seen.present, seen.kueue), priority_class_of(seen.fleet)
     if not name:
         return made
@@ -134,7 +134,7 @@ def requested_workload(seen: Situation) -> Object | None:
 
 
 def has_missing_objects(seen: Situation) -> bool:
-    """Whether it waits for a class or a flavor of Kueue's that does not exist."""
+    """Return whether the fleet waits for a WorkloadPriorityClass or ResourceFlavor that does not exist."""
     if not queue_of_run(seen) or seen.why_no_queues:
         return False
     found = seen.usable_workload
@@ -146,14 +146,14 @@ def has_missing_objects(seen: Situation) -> bool:
 
 
 def in_use(seen: Situation) -> bool:
-    """Whether there is still something that the quota is for."""
+    """Return whether the fleet still has a cluster or pods that use the quota."""
     if any(seen.is_ours(cluster) for cluster in seen.clusters):
         return True
     return any(not pod.is_over for pod in seen.pods)
 
 
 def worker_pods(counts: Mapping[str, int]) -> int:
-    """Return how many worker pods there are of all groups; evaluator pods are none."""
+    """Return the number of worker pods of all groups, without evaluator pods."""
     return sum(count for name, count in counts.items() if name.startswith("workers-")) - evaluator_pods(counts)
 
 
@@ -162,9 +162,9 @@ def evaluator_pods(counts: Mapping[str, int]) -> int:
 
 
 def is_everything_ready(seen: Situation) -> bool:
-    """Whether each pod that the quota is for is ready, which Kueue may be told to wait for.
+    """Return whether the driver runs and its head and all worker pods are ready.
 
-    Evaluators are not asked: what Kueue evicts, because they are late, collects without them.
+    Evaluator pods do not count: Kueue must not evict a fleet for late evaluators, because it collects without them.
     """
     if seen.driver_phase != "Running" or not seen.is_usable(seen.cluster):
         return False
@@ -173,7 +173,7 @@ def is_everything_ready(seen: Situation) -> bool:
 
 
 def status_ready(stored: Object, now: datetime, why: str) -> Object:
-    """Return the status of a Workload that Kueue has no longer to wait for; ``why`` is a sentence."""
+    """Return the status of a Workload with ``PodsReady``, for which Kueue stops waiting. ``why`` is a sentence."""
     return {"conditions": _with_conditions(stored, now, (PODS_READY, True, PODS_READY, why))}
 
 
@@ -228,7 +228,7 @@ def _placement(found: Workload, assignment: Assignment, flavors: Mapping[str, Ob
 
 
 def _with_conditions(stored: Object, now: datetime, *changes: tuple[str, bool, str, str]) -> list[Object]:
-    """Return all conditions of a Workload, with these changes."""
+    """Return all conditions of a Workload with these changes of type, status, reason and message."""
     conditions: dict[str, Any] = {one["type"]: one for one in (stored.get("status") or {}).get("conditions") or []}
     time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     for type_, is_true, reason, message in changes:

@@ -1,4 +1,4 @@
-"""What is done about the quota of a fleet: its Workload is made, changed, given back or deleted. Pure."""
+"""Actions on a fleet's Workload: create, change or delete it, or give its quota back. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collectorfleet_operator.objects import name_of
 
 
 def request_quota(seen: Situation) -> Iterator[Action]:
-    """Make the Workload that requests quota for the fleet, or put it right."""
+    """Create or correct the Workload that requests quota for the fleet."""
     wanted, child, found = queue.requested_workload(seen), WORKLOAD_CHILD, seen.usable_workload
     if wanted is None:
         return
@@ -31,7 +31,7 @@ def request_quota(seen: Situation) -> Iterator[Action]:
         if child.difference(stored, with_propagated(seen, wanted)):
             yield delete(WORKLOAD, found.name, found.uid, "it was deactivated, and the fleet has changed since")
     elif found.is_reserved:
-        # Kueue refuses changes of its pods.
+        # Kueue refuses changes of the pods of a Workload with reserved quota.
         if not found.is_quota_for(wanted):
             yield delete(WORKLOAD, found.name, found.uid, "it is for other pods")
     else:
@@ -39,7 +39,7 @@ def request_quota(seen: Situation) -> Iterator[Action]:
 
 
 def give_quota_back(seen: Situation, why: str) -> Iterator[Action]:
-    """Return quota that no pod uses any more: an evicted Workload queues again, any other is made again."""
+    """Give back quota that no pod uses any more. An evicted Workload queues again; any other Workload is replaced."""
     found = seen.usable_workload
     if found is None:
         return
@@ -52,7 +52,7 @@ def give_quota_back(seen: Situation, why: str) -> Iterator[Action]:
 
 
 def leave_queue(seen: Situation, why: str) -> Iterator[Action]:
-    """Delete the Workload once there are no pods that its quota is for."""
+    """Delete the Workload once no cluster and no pod of the fleet uses its quota."""
     found = seen.usable_workload
     if found is not None and not queue.in_use(seen):
         yield delete(WORKLOAD, found.name, found.uid, why)

@@ -1,4 +1,4 @@
-"""What is decided on of a RayCluster: read once from each version of the stored object. Pure."""
+"""The facts of a RayCluster that decisions depend on, parsed once from each version of the stored object. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from collectorfleet_operator.objects import Object
 
 @dataclass(frozen=True, slots=True)
 class RayCluster(PodOwner):
-    """The facts of a RayCluster. ``templates``: the label of each worker group's template, None if it has none."""
+    """The facts of a RayCluster. ``templates``: the template label of each worker group, None without a label."""
 
     templates: Mapping[str, str | None]
 
 
 def read_raycluster(stored: Object) -> RayCluster:
-    """Return the facts of a stored RayCluster. Raises what an odd object makes Python raise.
+    """Return the facts of a stored RayCluster. Raises Python's own errors, such as KeyError, for a malformed object.
 
-    A RayCluster of the same name that nobody made for a fleet may have no worker groups.
+    A foreign RayCluster of the same name may have no worker groups.
     """
     groups = (stored.get("spec") or {}).get("workerGroupSpecs") or []
     return RayCluster(

@@ -1,7 +1,7 @@
-"""What a pod that fits nowhere requests, of what the scheduler finds too little of. Pure.
+"""The requests of an unschedulable pod for the resources that the scheduler lacks. Pure.
 
-The scheduler says how many nodes have too little of a resource, but not how much was requested. An example is ``0/3
-nodes are available: 3 Insufficient nvidia.com/gpu.`` The number is in the pod, and a user can change it.
+The scheduler reports how many nodes have too little of a resource, but not how much the pod requests. An example is
+``0/3 nodes are available: 3 Insufficient nvidia.com/gpu.`` A user can change the request, so the message names it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _IN_BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
 
 
 def insufficient_requests(pod: Object, scheduler_words: str) -> str:
-    """``nvidia.com/gpu: 1, memory: 2Gi``: what the scheduler finds too little of, in its order; empty if nothing."""
+    """Return the requests for insufficient resources, in the scheduler's order: ``nvidia.com/gpu: 1, memory: 2Gi``."""
     short = dict.fromkeys(_INSUFFICIENT.findall(scheduler_words))
     return ", ".join(f"{name}: {_format(name)(request(pod, name))}" for name in short)
 
 
 def request(pod: Object, resource: str) -> Fraction:
-    """How much of a resource the scheduler has to find for the pod, on one node.
+    """Return the amount of a resource that the pod needs on one node.
 
-    Containers run together, and so do init containers that stay (sidecars); each other init container runs alone with
-    the sidecars that began before it. What the pod says as a whole counts instead.
+    All containers and sidecars (init containers with restartPolicy Always) run together. Each other init container
+    runs only with the sidecars that began before it. A request of the pod as a whole replaces these sums.
     """
     spec = pod["spec"]
     staying, at_start = Fraction(0), Fraction(0)
@@ -48,7 +48,7 @@ def _of(container: Object, resource: str) -> Fraction:
 
 
 def _request_of(part: Object, resource: str) -> Fraction | None:
-    """The request of a container or a pod; a limit alone is a request too."""
+    """Return the request of a container or a pod. A limit without a request is also a request."""
     resources = part.get("resources") or {}
     for kind in ("requests", "limits"):
         amount = (resources.get(kind) or {}).get(resource)

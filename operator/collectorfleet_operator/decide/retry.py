@@ -1,8 +1,8 @@
-"""Whether a run that failed is tried again, and why. Pure.
+"""The decision whether a failed run is tried again, and why. Pure.
 
-Only a change of what the run executes starts another try: the spec of driver, head or pods, or the ConfigMap of the
-code. After a deadline, another deadline does too. Replicas, times to live and other fields that a running fleet follows
-do not. The status keeps a hash, because the Job that has the spec may be gone.
+A change of the spec of driver, head or pods, or of the code's ConfigMap, starts another try. After an exceeded
+deadline, a changed deadline also starts one. Replicas, times to live and other fields that a running fleet follows do
+not. The status keeps a hash of the spec, because the Job with the spec may be gone.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def recorded_failure(seen: Situation) -> Condition | None:
-    """Return how the last run failed, as the status says it; None if it did not."""
+    """Return the condition of the status about the failure of the last run; None if the run did not fail."""
     before = seen.fleet.status
     found = before.condition(ConditionType.COMPLETED) if before else None
     return found if found is not None and found.reason in (Reason.FAILED, Reason.DEADLINE_EXCEEDED) else None
 
 
 def why_tried_again(seen: Situation) -> str:
-    """Return why a run that failed is tried again, as a clause; empty if it stays as it ended."""
+    """Return a clause why a failed run is tried again; empty if it stays failed."""
     if seen.problems:
         return ""
     if code_is_newer(seen):
@@ -43,12 +43,12 @@ def why_tried_again(seen: Situation) -> str:
 
 
 def hash_of_run(seen: Situation, job: Job, found: Outcome) -> str:
-    """Return the hash of what the driver of this Job executes, for the status."""
+    """Return the hash of the spec that the driver of this Job runs, for the status."""
     return _hash(job.hashes.by_part, seen.fleet.spec, getattr(found, "reason", None))
 
 
 def runs_another_spec(seen: Situation) -> bool:
-    """Whether the last run, whose Job is gone, executed something else than the stored spec."""
+    """Return whether the last run, whose Job is gone, ran another spec than the stored spec."""
     before = seen.fleet.status
     ran = before.driver.spec_hash if before is not None and before.driver is not None else None
     done = before.condition(ConditionType.COMPLETED) if before is not None else None
@@ -60,7 +60,7 @@ def runs_another_spec(seen: Situation) -> bool:
 def _is_changed(seen: Situation, failed: Condition) -> bool:
     driver = seen.fleet.status.driver if seen.fleet.status else None
     if driver is None or driver.spec_hash is None:
-        # An earlier release kept none.
+        # Earlier releases stored no hash.
         return failed.observed_generation != seen.fleet.metadata.generation
     return runs_another_spec(seen)
 

@@ -1,17 +1,16 @@
-"""Worker pods that go although their number stays: the driver is asked to leave them. Pure.
+"""Replacement of worker pods: the driver drains outdated and evicted pods, and KubeRay replaces them. Pure.
 
-A pod from another template than its group's present template is replaced once no collector uses it, a few pods at a
-time. The driver says when it has left the pod. KubeRay then deletes the pod by name and creates another from the
-group's template. A pod that is not ready collects nothing and is replaced first: a corrected template would otherwise
-wait for the broken pods.
+A pod from an outdated template is replaced once no collector uses it, a few pods at a time. The driver reports when it
+has drained the pod. KubeRay then deletes the pod by name and creates another pod from the group's template. A pod that
+was never ready collects nothing and is replaced first: a corrected template would otherwise wait for broken pods.
 
-An evaluator pod holds nothing that the driver has to leave, so it is replaced at once. All of them are replaced
-together: the driver repeats the evaluation for each loss.
+An evaluator pod needs no drain, so it is replaced at once. All evaluator pods are replaced together, because the driver
+repeats the evaluation for each loss.
 
-The driver leaves a pod that is being deleted from outside, for example by an eviction, within its grace period. KubeRay
-would count the pod until it is gone, so KubeRay gets its name and creates another at once.
+The driver drains a pod that another client deletes, for example by an eviction, within the pod's grace period. KubeRay
+would count the pod until it is gone. So the operator passes its name to KubeRay, which creates another pod at once.
 
-None of it concerns a fleet without Ray: its Job is created again with its template, and replaces lost pods.
+A fleet without Ray needs none of this: a changed template replaces its Job, and the Job replaces lost pods.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ _ALL: Final = 100  # percent
 
 
 def outdated_pods(seen: Situation, desired: Object | None = None) -> list[Pod]:
-    """Pods that are not of their group's template, by name; those that are on their way out are not listed.
+    """Return the pods from an outdated template of their group, sorted by name, without terminating pods.
 
-    ``desired``: the RayCluster that is about to be applied, whose templates count then.
+    ``desired``: a RayCluster that is about to be applied. Its templates then replace those of the stored RayCluster.
     """
     cluster = seen.raycluster
     if not seen.is_usable(cluster) or not seen.present.spec.has_ray:
@@ -62,17 +61,20 @@ def _of_other_templates(seen: Situation, templates: tuple[tuple[str, str | None]
 
 @once
 def to_drain(seen: Situation) -> list[str]:
-    """The pods that the driver is to leave now: as many as may be unavailable at a time, until they are gone."""
+    """Return the names of the pods that the driver must drain now. A pod stays listed until it is gone.
+
+    Outdated pods that work are drained only up to ``maxUnavailable`` at a time.
+    """
     if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
     old = [pod for pod in outdated_pods(seen) if pod.group != EVALUATOR_GROUP]
     sizes = seen.cluster.sizes
     going = {name for size in sizes.values() for name in size.to_delete}
-    # A change that is taken back gives those back that nobody deletes yet.
+    # If the user reverts the change, pods that are not being deleted yet leave the list.
     going |= {pod.name for pod in old}
     leaving = {pod.name for pod in seen.workers if pod.is_terminating or pod.name in going}
     draining = [name for name in _requested_drains(seen) if name in leaving]
-    # Whatever may be unavailable at a time: these are going anyway, or are unavailable already.
+    # Beyond maxUnavailable: evicted pods are being deleted anyway, and broken pods are unavailable already.
     draining += [pod.name for pod in evicted(seen) if pod.name not in draining]
     draining += [pod.name for pod in old if _is_broken(pod) and pod.name not in draining]
     for group, size in sizes.items():
@@ -83,9 +85,10 @@ def to_drain(seen: Situation) -> list[str]:
 
 
 def evicted(seen: Situation) -> list[Pod]:
-    """Worker pods that are being deleted and can still be left; what ran on a lost node is lost already.
+    """Return the worker pods that are being deleted and that the driver can still drain.
 
-    Learners leave none: Ray builds them anew where their shard is placed next.
+    Pods on lost nodes do not count: their collectors are lost already. Learner pods are not drained: Ray creates
+    their learners again where their shard is placed next.
     """
     empty = seen.report.drained_pods if seen.report else []
     return [
@@ -96,13 +99,13 @@ def evicted(seen: Situation) -> list[Pod]:
 
 
 def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
-    """The pods of a group that KubeRay is to put another one in the place of: nothing is left on them, or they go.
+    """Return the names of the group's pods that KubeRay must replace: terminating, drained and broken pods.
 
-    A driver never says that it left a pod on which no collector ever was. Should one be on a pod that is not ready, it
-    is left in the pod's grace, as in an eviction.
+    A driver never reports a pod as drained that never had a collector. If a broken pod does have a collector, the
+    driver drains it within the pod's grace period, as in an eviction.
 
-    ``desired`` is the RayCluster that is about to be applied. The operator does not see its own write as a change, so
-    there may be no other reconcile soon.
+    ``desired`` is the RayCluster that is about to be applied. The operator's own write triggers no reconcile, so the
+    next reconcile may be late.
     """
     empty = set(seen.report.drained_pods if seen.report else []) & set(_requested_drains(seen))
     nothing_to_leave = group == EVALUATOR_GROUP or seen.driver_phase != "Running"
@@ -115,9 +118,9 @@ def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
 
 
 def last_progress_at(seen: Situation, new_orders: Orders | None) -> datetime:
-    """Return when the replacement last made progress: it began, the driver was asked for a pod, or a pod was made.
+    """Return when the replacement last made progress: it began, an order to drain was given, or a pod was created.
 
-    ``new_orders`` are not stored yet. The stored status shows neither a replacement nor orders that begin now.
+    ``new_orders`` are the orders that are not stored yet. A replacement that begins now is not in the stored status.
     """
     stored = seen.fleet.status
     before = stored.condition(ConditionType.UP_TO_DATE) if stored else None
@@ -127,7 +130,7 @@ def last_progress_at(seen: Situation, new_orders: Orders | None) -> datetime:
 
 
 def until_overdue(seen: Situation, new_orders: Orders | None) -> timedelta | None:
-    """How long the replacement may still stand; None where there is nothing to replace."""
+    """Return the time until a replacement without progress is overdue; None if no pod is outdated."""
     if not outdated_pods(seen):
         return None
     return last_progress_at(seen, new_orders) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
@@ -140,15 +143,15 @@ def _requested_drains(seen: Situation) -> Sequence[str]:
 
 
 def _is_broken(pod: Pod) -> bool:
-    """Whether the pod collects nothing by its own kubelet's word, which on a silent node is an old one.
+    """Return whether the pod was never ready, and so collects nothing. The kubelet of a silent node does not count.
 
-    One that was ready and is not for a moment is none: a template whose pods crash would take its place.
+    A pod that is unready for a moment is not broken: otherwise pods of a crashing template could replace it.
     """
     return pod.was_never_ready and not pod.is_node_silent
 
 
 def _unavailable(seen: Situation, group: str, wanted: int, draining: Sequence[str]) -> int:
-    """Pods of the group that do not collect: missing, not ready, on their way out, or drained."""
+    """Return the number of the group's pods that do not collect: missing, unready, terminating or draining pods."""
     collecting = [
         pod for pod in seen.of_group(group) if pod.is_ready and not pod.is_terminating and pod.name not in draining
     ]

@@ -1,11 +1,10 @@
-"""What a driver reports while all is as it should be: numbers that grow, on which nothing is decided. Pure.
+"""The numbers in a healthy driver's report that trigger no reconcile, such as frame counts. Pure.
 
-A thousand drivers report a hundred times a second, and a look at a fleet takes milliseconds. So news of a fleet are
-compared without these numbers as long as the fleet is healthy by its status. A decision that depends on such a number
-over time, such as the age of the last batch, has a deadline. At the deadline the fleet is looked at anyway. Messages
-with such a number are only for fleets that are not healthy.
+A thousand drivers report a hundred times a second, and a reconcile takes milliseconds. So the operator compares two
+versions of a healthy fleet without these numbers. A decision that depends on such a number, such as the age of the last
+batch, has a deadline that triggers a reconcile. Only messages about unhealthy fleets contain such numbers.
 
-What is left out is named here and nothing else is: a field that this release does not know matters.
+This module lists the fields to leave out. A field that this release does not know triggers a reconcile.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _CHECKPOINT: Final = ("frames", "time")
 
 
 def what_matters(fleet: Object) -> Object:
-    """A stored fleet without what its driver reports of a run as it should be; all of one that is not."""
+    """Return a healthy stored fleet without its driver's routine numbers; return any other fleet unchanged."""
     status: Object = fleet.get("status") or {}
     if not _is_as_it_should_be(fleet, status):
         return fleet
@@ -55,13 +54,13 @@ def _is_as_it_should_be(fleet: Object, status: Object) -> bool:
 
 
 def _progress(progress: Object) -> Object:
-    # That there was a batch is what a new start would throw away; which was the last is asked at deadlines.
+    # Only the first batch matters here, because a new start would lose progress. Deadlines read the last batch's time.
     seen = {"batches": bool(progress.get("batches")), "lastBatchTime": "lastBatchTime" in progress}
     return {**_without(progress, _PROGRESS), **seen}
 
 
 def _weights(weights: Object) -> Object:
-    """Versions as what is asked of them: whether there are any, all are acknowledged, one is too old or was refused."""
+    """Replace the versions by facts: any published, all acknowledged, one too stale, the newest one refused."""
     published, acknowledged = weights.get("published"), weights.get("acknowledged")
     staleness, failure = weights.get("staleness") or {}, weights.get("lastFailure")
     bound, stalest = staleness.get("bound"), staleness.get("max")

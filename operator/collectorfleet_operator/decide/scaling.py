@@ -1,7 +1,7 @@
-"""How many pods each worker group has, and which of them go when a fleet gets smaller. Pure.
+"""The number of pods of each worker group, and the choice of pods to delete when a fleet scales down. Pure.
 
-The driver retires collectors by itself when it sees fewer replicas; until it has, no pod goes. Then the pods with the
-fewest collectors go first, by name: KubeRay would choose any.
+The driver retires collectors when it sees fewer replicas. Only then does the operator delete pods, those with the
+fewest collectors first. It names the pods, because KubeRay would choose arbitrary ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
 def sized(seen: Situation, stored: PodOwner | None, desired: Object) -> Object:
     """Return ``desired`` with the number of worker pods that ``stored`` can change to now.
 
-    It also names the pods to delete. In a Job these have the highest indexes, and the driver has drained them.
+    It also names the pods to delete. A Job deletes the pods with the highest indexes, which the driver has drained.
     """
     present = {} if stored is None else stored.sizes
     return resized(
@@ -45,10 +45,10 @@ def limited(desired: Object, most: Mapping[str, int]) -> Object:
 def _next_size(
     seen: Situation, group: str, present: GroupSize | None, wanted: int, replaced: Sequence[str]
 ) -> GroupSize:
-    """How many pods of a group to ask KubeRay for, and the names of those that it shall delete.
+    """Return the number of pods to request for a group, and the names of the pods that KubeRay must delete.
 
-    Names stay listed until their pods are gone: KubeRay counts a terminating pod as one that runs, and would delete
-    another one for it.
+    A name stays listed until its pod is gone: KubeRay counts a terminating pod as running, and would otherwise delete
+    another pod in its place.
     """
     if present is None:
         return GroupSize(wanted)
@@ -61,15 +61,15 @@ def _next_size(
     if not _driver_has_drained(seen, group):
         return GroupSize(present.pods, going)
     staying = [pod for pod in workers if pod.name not in going and not pod.is_terminating]
-    # With fewer pods than asked for, KubeRay has nothing to delete for the missing ones.
+    # Only existing pods count: KubeRay has to delete nothing for a pod that is missing.
     surplus = max(0, len(staying) - wanted)
     return GroupSize(wanted, going + tuple(_emptiest_first(seen, staying)[:surplus]))
 
 
 def _emptiest_first(seen: Situation, workers: list[Pod]) -> list[str]:
-    """What the driver says is empty; pods that never got ready hold nothing either; then the emptiest.
+    """Return the names of the pods: drained pods first, then by listed collectors, unready pods first, then by name.
 
-    The driver lists its worst 100 collectors only, so that no row is no proof of an empty pod.
+    The driver lists only its worst 100 collectors. So a pod without a listed collector need not be empty.
     """
     drained = set(seen.report.drained_pods if seen.report else [])
     busy = _collectors_by_pod(seen)
@@ -78,7 +78,7 @@ def _emptiest_first(seen: Situation, workers: list[Pod]) -> list[str]:
 
 
 def _driver_has_drained(seen: Situation, group: str) -> bool:
-    """True if no running driver still counts on more collectors of the group than the fleet asks for."""
+    """Return whether no running driver uses more collectors of the group than the fleet requests."""
     if seen.driver_phase != "Running":
         return True
     progress = seen.report.progress if seen.report else None
@@ -88,7 +88,7 @@ def _driver_has_drained(seen: Situation, group: str) -> bool:
     own = next((one for one in counts.groups if one.name == group), None)
     desired, available = (counts.desired, counts.available) if own is None else (own.desired, own.available)
     wanted = collectors.replicas if own is None else collectors.group_sizes.get(group, 0)
-    # Those that leave are available until their last answer is there.
+    # A collector that leaves counts as available until the driver has its last answer.
     return desired <= wanted and available <= wanted
 
 

@@ -1,4 +1,4 @@
-"""What a driver reports of collectors whose node has fallen silent: it may not have noticed yet. Pure."""
+"""Correction of a driver's report for collectors on silent nodes, which the driver may not have noticed. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collectorfleet_operator.decide.situation import Situation, once
 
 @once
 def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
-    """The driver's report, where collectors on silent nodes count only if a batch was delivered since.
+    """Return the driver's report without collectors on silent nodes, unless a batch was delivered since the silence.
 
-    Ray takes longer than Kubernetes to call a node lost. If only the kubelet is away, they collect.
+    Ray takes longer than Kubernetes to detect a lost node. If only the kubelet is lost, its collectors still collect.
     """
     report = seen.report
     progress = report.progress if report else None
@@ -36,7 +36,7 @@ def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
 
 
 def _silent_nodes(seen: Situation, last_batch: datetime | None) -> dict[str, str]:
-    """Nodes by the names of worker pods that have not answered since before the last batch."""
+    """Return the silent node of each worker pod, by pod name, if no batch was delivered since the silence began."""
     found = {}
     for pod in seen.workers:
         since = pod.ready_turned if pod.is_node_silent else None

@@ -1,7 +1,7 @@
-"""Everything that is known about one fleet at one moment: what plan and status decide on. Pure.
+"""The observation of one fleet at one moment, from which plan and status are computed. Pure.
 
-Plan, status and conditions ask the same things, such as whether the driver is to end. :func:`once` answers each of them
-once in a look at a fleet, because some answers take a walk through ten thousand pods.
+Plan, status and conditions need the same facts, such as whether the driver must end. :func:`once` computes each fact
+once per reconcile, because some computations visit ten thousand pods.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from collectorfleet_operator.decide.raycluster import RayCluster
 from collectorfleet_operator.decide.workload import Workload
 from collectorfleet_operator.objects import Kind, Object
 
-# What holds collectors, and what holds learners: a fleet does not collect without them.
+# Pods of collectors and of learners. A fleet does not collect without them.
 _WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
 _OF_GROUPS: Final = (*_WORKERS, PodRole.EVALUATOR)
 
@@ -50,14 +50,14 @@ _UNANSWERED: Final = object()
 class Refused:
     """A write that the API server did not carry out.
 
-    ``is_retried``: the API server failed, or a webhook that it calls, so the next try may succeed. If not, the API
-    server refuses the write for as long as nobody changes something.
+    ``is_retried``: the API server or one of its webhooks failed, so the next try may succeed. Otherwise the API server
+    refuses the write until a user changes something.
     """
 
     kind: Kind
     reason: Reason
-    message: str  # names the object
-    holds_collectors: bool = False  # it, or what its pods cannot begin without
+    message: str  # contains the object's name
+    holds_collectors: bool = False  # the object runs collectors, or its pods need the object to start
     is_retried: bool = False
 
 
@@ -68,7 +68,8 @@ class Warned:
     object_uid: str
     reason: str
     message: str
-    # When it was last said; once more of the same is no news, unless a condition hears of it only now.
+    # The time of the last Event. Comparisons ignore it: a repeated Event triggers a reconcile only if a condition may
+    # show it only now.
     at: datetime = field(compare=False)
 
 
@@ -76,17 +77,17 @@ class Warned:
 class Situation:
     """A fleet, its children and its pods.
 
-    A child exists if an object of its kind and name exists, whoever owns it. ``pods`` have a controller.
-    ``ignored_pods`` have the fleet's label but no controller, so they are not the fleet's. ``problems`` has the
-    problems of the stored spec, in sentences. ``running`` is the fleet as its driver runs it, with the spec of its Job.
-    It is None without a Job, or if this release cannot read the Job's copy.
+    ``children`` has each existing object with the kind and name of a child, even if the fleet does not own the object.
+    ``pods`` have a controller. ``ignored_pods`` have the fleet's label but no controller, so they are not the fleet's.
+    ``problems`` has the problems of the stored spec, in sentences. ``running`` is the fleet with the spec of its
+    driver's Job. It is None without a Job, or if this release cannot read the spec in the Job.
     """
 
     fleet: CollectorFleet
     now: datetime
     running: CollectorFleet | None = None
     children: Mapping[Child, Object] = field(default_factory=dict)
-    # The facts of children, whoever owns them.
+    # The facts of these children, even if the fleet does not own them.
     job: Job | None = None  # the driver's
     raycluster: RayCluster | None = None
     collectors_job: Job | None = None
@@ -95,64 +96,65 @@ class Situation:
     ignored_pods: Sequence[Pod] = ()
     problems: Sequence[str] = ()
     kuberay_installed: bool = True
-    # Why no fleet can wait in a queue here, in a sentence; empty if it can.
+    # Why no fleet can use a queue in this cluster, in a sentence; empty if fleets can use queues.
     why_no_queues: str = ""
-    # The version of Kueue's API that is written.
+    # The version of Kueue's API in which the operator writes Workloads.
     kueue: KueueVersion = NEWEST_KUEUE
-    # Kueue's objects that belong to no namespace, by name: those that a fleet with a queue refers to, and that exist.
+    # Existing cluster-scoped objects of Kueue that the fleet refers to. Flavors are listed by name.
     flavors: Mapping[str, Object] = field(default_factory=dict)
     priority_class: Object | None = None
     propagation: Propagation = NOTHING
     refused: Sequence[Refused] = ()
     warnings: Sequence[Warned] = ()
-    # Since the Lease was last seen to change, by this process's clock; None: the driver never held it.
+    # Time since the Lease last changed, by this process's clock; None: the driver never held the Lease.
     lease_unchanged_for: timedelta | None = None
-    # Since the driver's container began, or its Lease was given back, by their clocks; None: the Lease is its.
+    # Time since the driver's container began, or since the Lease was released, by the clocks of kubelet and API
+    # server. None: the driver holds the Lease, or its container has not begun.
     driver_without_lease_for: timedelta | None = None
     # How far the driver's clock is ahead of the API server's.
     driver_clock_ahead: timedelta = timedelta(0)
-    # When the ConfigMap of the fleet's code last changed, if the run failed; None: not known.
+    # When the ConfigMap of the fleet's code last changed, if the run failed; None if unknown.
     code_changed_at: datetime | None = None
-    # When the driver last wrote into the status, by the API server's clock, as Kubernetes writes times.
+    # When the driver last wrote into the status, by the API server's clock, in Kubernetes' format.
     reported_at: str | None = None
-    # What :func:`once` was asked already; another situation has answers of its own.
+    # The cache of :func:`once`. Each situation has its own.
     _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def clusters(self) -> list[PodOwner]:
-        """The objects that run collectors, including the object of a previous launcher."""
+        """Return the objects that run collectors, including the object of a previous launcher."""
         return [one for one in (self.raycluster, self.collectors_job) if one is not None]
 
     @cached_property
     def cluster(self) -> PodOwner | None:
-        """The object that runs the collectors of this launcher: a RayCluster or a Job."""
+        """Return the object that runs the collectors of this launcher: a RayCluster or a Job."""
         return self.raycluster if self.present.spec.has_ray else self.collectors_job
 
     @property
     def cluster_in_words(self) -> str:
-        """The kind of object that runs the collectors of this launcher, also if the object does not exist."""
+        """Return the kind of object that runs the collectors of this launcher, even if the object does not exist."""
         return "RayCluster" if self.present.spec.has_ray else "collectors' Job"
 
     @cached_property
     def usable_workload(self) -> Workload | None:
-        """The Workload if the fleet owns it and it is not being deleted."""
+        """Return the Workload if the fleet owns it and it is not being deleted; else None."""
         found = self.workload
         is_ours = found is not None and found.controller == self.fleet.metadata.uid
         return found if found is not None and is_ours and not found.is_terminating else None
 
     @property
     def can_be_made(self) -> bool:
-        """Whether this cluster has the kinds that the launcher needs."""
+        """Return whether the API server serves the kinds that the launcher needs."""
         return self.kuberay_installed or not self.present.spec.has_ray
 
     @cached_property
     def present(self) -> CollectorFleet:
-        """The fleet with the spec that its driver runs, or else with the stored spec."""
+        """Return the fleet with the spec that its driver runs; without a driver, with the stored spec."""
         return self.running or self.fleet
 
     @cached_property
     def groups(self) -> Mapping[str, Packing] | Refusal:
-        """How the collectors of each worker group are packed."""
+        """Return how the collectors of each worker group are packed into pods."""
         return pack_groups(self.present.spec.worker_groups)
 
     @cached_property
@@ -161,7 +163,7 @@ class Situation:
 
     @cached_property
     def workers(self) -> list[Pod]:
-        """Return the worker pods of the present RayCluster or Job: those of collectors, and those of learners."""
+        """Return the worker pods of the present RayCluster or Job, with collectors or learners."""
         return self.belonging(self._of_role(*_WORKERS), self.cluster)
 
     @cached_property
@@ -175,7 +177,7 @@ class Situation:
 
     @cached_property
     def cluster_pods(self) -> list[Pod]:
-        """The pods of head, workers and evaluators, from this RayCluster or Job and from earlier ones."""
+        """Return the pods of head, workers and evaluators, from the present and earlier RayClusters or Jobs."""
         return [*self._of_role(PodRole.HEAD), *self._of_role(*_OF_GROUPS)]
 
     @property
@@ -184,17 +186,17 @@ class Situation:
 
     @cached_property
     def driver_pod(self) -> Pod | None:
-        """The newest driver pod of the present Job."""
+        """Return the newest driver pod of the present Job."""
         return newest(self.belonging(self.driver_pods, self.job))
 
     @cached_property
     def driver_phase(self) -> str | None:
-        """The phase of the driver pod, from the driver container alone. None without a pod."""
+        """Return the phase of the driver pod, from the driver container only; None without a pod."""
         return None if self.driver_pod is None else self.driver_pod.phase_by(CONTAINER)
 
     @cached_property
     def stop_requested_at(self) -> datetime | None:
-        """When the status first ordered the present driver to end after its batch. None without this order."""
+        """Return when the status first ordered the present driver to end after its batch; None without this order."""
         pod, orders = self.driver_pod, self.fleet.status.orders if self.fleet.status else None
         if pod is None or orders is None or orders.driver != pod.name or not orders.stop_at_batch:
             return None
@@ -202,39 +204,41 @@ class Situation:
 
     @cached_property
     def driver_is_lost(self) -> bool:
-        """Whether the driver stopped renewing its Lease, did not acquire it, or hangs after its release."""
+        """Return whether the driver stopped renewing its Lease, did not acquire it, or hangs after its release."""
         waited = self.driver_without_lease_for
         return is_driver_lost(self.lease_unchanged_for) or (waited is not None and waited >= TAKES_LEASE_WITHIN)
 
     @cached_property
     def spec_is_held(self) -> bool:
-        """Whether the driver runs a spec that differs from the stored spec."""
+        """Return whether the driver runs a spec that differs from the stored spec."""
         if not self.is_usable(self.job):
             return False
         return bool(self.problems or changed_parts(self.job.hashes, self.fleet.spec))
 
     @cached_property
     def has_progress(self) -> bool:
-        """Whether a driver of this fleet has delivered a batch, which a new start would lose."""
+        """Return whether a driver of this fleet has delivered a batch, which a new start would lose."""
         report = self.last_report
         return report is not None and report.progress is not None and bool(report.progress.batches)
 
     @cached_property
     def report(self) -> DriverReport | None:
-        """The report of the present driver, or of the last driver if the present driver has not reported yet."""
+        """Return the report of the present driver, or of the last driver if there is no present driver pod.
+
+        Return None if the present driver has not reported yet.
+        """
         pod = self.driver_pod
-        # Both are times of the API server, to the second, in one format.
+        # Both texts are times of the API server's clock in one format, so they compare.
         if pod is not None and self.reported_at is not None and self.reported_at < pod.created_text:
             return None
         return self.last_report
 
     @cached_property
     def last_report(self) -> DriverReport | None:
-        """The last report of a driver of this fleet, even if its pod is gone.
+        """Return the last report of a driver of this fleet, even if its pod is gone; None without a report.
 
-        Its times use the API server's clock, like all other times.
-
-        A status apply does not check uids, so a driver of a former fleet of the same name may have written it.
+        Its times are converted to the API server's clock. A status apply does not check uids, so a driver of a deleted
+        fleet of the same name may have written the report. Such a report does not count.
         """
         report = self.fleet.status
         if report is None or report.fleet_uid is None or report.fleet_uid != self.fleet.metadata.uid:
@@ -245,11 +249,11 @@ class Situation:
         return owner.controller == self.fleet.metadata.uid
 
     def is_usable(self, owner: _Owner | None) -> TypeGuard[_Owner]:
-        """Whether a Job or RayCluster is there to stay: ours, and not being deleted."""
+        """Return whether a Job or RayCluster is this fleet's and is not being deleted."""
         return owner is not None and owner.controller == self.fleet.metadata.uid and not owner.is_terminating
 
     def belonging(self, found: Sequence[Pod], owner: PodOwner | None) -> list[Pod]:
-        """Those of the pods that ``owner`` made."""
+        """Return the pods that ``owner`` made."""
         return [] if owner is None else [pod for pod in found if pod.controller == owner.uid]
 
     def leftovers(self, found: Sequence[Pod], owner: PodOwner | None) -> list[Pod]:
@@ -267,14 +271,14 @@ class Situation:
         return found
 
     def _of_role(self, *roles: PodRole) -> list[Pod]:
-        """In the order of their names."""
+        """Return the pods with these roles, sorted by name."""
         there = [self._by_role[role] for role in roles if role in self._by_role]
         return there[0] if len(there) == 1 else sorted(itertools.chain(*there), key=attrgetter("name"))
 
     @cached_property
     def _by_group(self) -> Mapping[str, list[Pod]]:
         if not self.present.spec.has_ray:
-            # A Job is one group, and nobody labels its pods.
+            # A Job is one group, and its pods have no group label.
             return {names.WORKER_GROUP: [*self.workers, *self.evaluators]}
         found: defaultdict[str, list[Pod]] = defaultdict(list)
         for pod in (*self.workers, *self.evaluators):

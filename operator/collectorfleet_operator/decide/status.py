@@ -1,7 +1,8 @@
-"""The operator's part of a fleet's status. Pure: an observation, the previous status and the clock in, a status out.
+"""The operator's part of a fleet's status. Pure: a function of one observation, which has the previous status.
 
-Which conditions there are, and their reasons: ``collectorfleet_api.v1alpha1.reasons``. How each comes about:
-``conditions``, beside this file for what only the operator can tell, and in the models for what the report says.
+``collectorfleet_api.v1alpha1.reasons`` lists the conditions and their reasons. The package ``conditions`` beside this
+file computes the conditions that only the operator can observe. ``collectorfleet_api.conditions`` computes the others
+from the driver's report.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from collectorfleet_operator.decide.silent_nodes import report_without_silent_no
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, restarts
 
-# A valid value of a label that no pod has.
+# A valid value of the role label that no pod has.
 _NO_ROLE: Final = "collector"
 
 
@@ -92,7 +93,7 @@ def _phase_underway(seen: Situation, conditions: Mapping[str, Condition]) -> Pha
     if is_true(conditions[ConditionType.READY]):
         return Phase.COLLECTING
     stalled = conditions[ConditionType.STALLED]
-    # What is only late is still tried.
+    # A fleet that is only late is not Failed, because the operator still keeps it running.
     if is_true(stalled) and stalled.reason != Reason.PROGRESS_DEADLINE_EXCEEDED and not seen.pods:
         return Phase.FAILED
     progress = seen.report.progress if seen.report else None
@@ -108,9 +109,9 @@ def _available(seen: Situation) -> int:
 
 
 def _selector(seen: Situation) -> str:
-    """Pods that stand for collectors, for autoscalers on pod metrics: none where a pod holds several.
+    """Return the label selector for autoscalers on pod metrics: the worker pods, if each pod has one collector.
 
-    Such an autoscaler counts the pods that it finds, and would ask for as many collectors.
+    Otherwise the selector matches no pod: the autoscaler would count pods and request as many collectors.
     """
     groups = seen.groups
     is_one_each = not isinstance(groups, Refusal) and all(group.per_pod == 1 for group in groups.values())
@@ -169,7 +170,7 @@ def _groups(seen: Situation, cluster: PodOwner) -> list[WorkerGroupStatus]:
 
 
 def _gpus(seen: Situation) -> list[Packing]:
-    """The groups whose collectors use GPUs."""
+    """Return the packing of the groups whose collectors use GPUs."""
     groups = seen.groups
     if isinstance(groups, Refusal):
         return []
@@ -177,12 +178,12 @@ def _gpus(seen: Situation) -> list[Packing]:
 
 
 def _only(values: set[float]) -> float | None:
-    """The one value, if there is only one."""
+    """Return the value if the set has exactly one; else None."""
     return next(iter(values)) if len(values) == 1 else None
 
 
 def _code(seen: Situation, before: CollectorFleetStatus | None) -> CodeStatus | None:
-    """What the newest pod that unpacked a tree said; it stays when the pods are gone."""
+    """Return the digest of the code from a pod that unpacked the tree. The status keeps it after the pods are gone."""
     code = seen.fleet.spec.code
     if code is None or code.tree is None:
         return None
@@ -211,7 +212,7 @@ def _driver(seen: Situation, found: Outcome, before: CollectorFleetStatus | None
 def _driver_on_record(seen: Situation, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     match found:
         case Completed() | Failed():
-            # It stays when its Job is tidied up.
+            # The driver's status stays after its Job is deleted.
             driver = before.driver if before else None
             return driver and driver.model_copy(update={"expires": expires(seen)})
         case Pending() | Running() | Suspended():

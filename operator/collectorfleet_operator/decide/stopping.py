@@ -1,8 +1,8 @@
-"""Ending a driver that has something to lose: it is asked to, and ends where its batch ends. Pure.
+"""Orderly stop of a driver with progress: it gets an order, and ends at the end of its batch. Pure.
 
-Only a driver that runs and has delivered a batch is asked. Any other driver loses nothing and is ended at once. A
-driver that makes room for a changed spec has as much time as its batch takes. A driver that has to free its pods has
-until its deadline.
+Only a driver that runs and has delivered a batch gets the order. Any other driver has no progress to lose and is
+deleted at once. A driver that a changed spec replaces may finish its batch without a deadline. A driver that must free
+its pods has ``spec.progressDeadlineSeconds``.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from collectorfleet_operator.decide.situation import Situation, once
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a driver is to end before its work is done; ``reason`` is what conditions say meanwhile."""
+    """Why a driver must end early. ``reason`` is the reason of the conditions until the driver has ended."""
 
     reason: Reason
     why: str  # a clause: "spec.suspend is true"
-    frees_pods: bool = True  # nothing takes its place, and a driver that does not end by itself is ended
-    is_recorded: bool = True  # by the status; what it does not say yet is not carried out
+    frees_pods: bool = True  # no driver follows, and the operator deletes a driver that does not end in time
+    is_recorded: bool = True  # the status has the reason; until then the driver is not ended
     is_waited_for: bool = True  # the driver may end its batch
 
 
 @once
 def stop_wanted(seen: Situation) -> Stop | None:
-    """Why the present driver is to end; None while it is to go on."""
+    """Return why the present driver must end; None while it may continue."""
     if not seen.is_usable(seen.job):
         return None
     if seen.fleet.spec.suspend:
@@ -60,9 +60,10 @@ def stop_wanted(seen: Situation) -> Stop | None:
 
 
 def _outlives_its_head(seen: Situation) -> bool:
-    """Whether a driver that could go on elsewhere still works, for the while that Ray does so without its head.
+    """Return whether the driver has lost its head, still works without the head, and its run can resume later.
 
-    Collectors answer it for that long, and a checkpoint needs no head: asked now, it loses nothing.
+    For a short time the collectors answer without the head, and a checkpoint needs no head. So a driver that gets an
+    order to stop in this time loses nothing.
     """
     pod = seen.driver_pod
     if (
@@ -73,12 +74,12 @@ def _outlives_its_head(seen: Situation) -> bool:
     ):
         return False
     if seen.stop_requested_at is None and not has_collectors(seen):
-        return False  # it waits for the next head
+        return False  # the driver waits for the next head
     return _head_went(seen)
 
 
 def ends_for_lost_head(seen: Situation) -> bool:
-    """Whether a driver ends, because it was asked to, for its head alone: a changed spec that is held stays so."""
+    """Return whether the driver ends on request only because of its lost head. A held spec change then stays held."""
     stop = stop_wanted(seen)
     if stop is not None:
         return stop.reason is Reason.HEAD_STARTING
@@ -86,46 +87,46 @@ def ends_for_lost_head(seen: Situation) -> bool:
 
 
 def _head_went(seen: Situation) -> bool:
-    """Whether there is no head that the present driver works with, or none since it was asked to end."""
-    # A RayCluster that is deleted in the foreground goes after its pods.
+    """Return whether the head of the present driver is gone or terminating."""
+    # Under foreground deletion a RayCluster exists until its pods are gone.
     heads = not_terminating(seen.heads) if seen.is_usable(seen.cluster) else []
     requested = seen.stop_requested_at
-    # An order stays, because a head that is made meanwhile is not the driver's own. The earliest time is the same
-    # second, which is Kubernetes' resolution of times.
+    # The order stays if a new head appears, because the driver is not connected to that head. Kubernetes stores times
+    # in whole seconds, so a head from the second of the order counts as new.
     return not heads or (
         requested is not None and all(head.created >= requested.replace(microsecond=0) for head in heads)
     )
 
 
 def why_suspended_idle(seen: Situation) -> str:
-    """Why the status says that the fleet is suspended although nobody asked for it; empty if it does not."""
+    """Return why the status records the fleet as suspended for its idle timeout; empty if it does not."""
     found = recorded_condition(seen, ConditionType.SUSPENDED, Reason.IDLE_TIMEOUT)
     return found.message.partition(":")[0] if found is not None else ""
 
 
 def is_rolled(seen: Situation) -> bool:
-    """Whether there is a changed spec that ``spec.updateStrategy`` says to carry out."""
+    """Return whether there is a valid changed spec that ``spec.updateStrategy`` rolls out."""
     is_rolling = seen.fleet.spec.update_strategy.type is UpdateStrategyType.ROLLING_UPDATE
     return is_rolling and seen.spec_is_held and not seen.problems
 
 
 @once
 def only_workers_changed(seen: Situation) -> bool:
-    """Whether what changed is nothing that the driver or the head is made from."""
+    """Return whether the spec change affects only worker groups, and neither the driver nor the head."""
     return seen.is_usable(seen.job) and all(map(is_group, changed_parts(seen.job.hashes, seen.fleet.spec)))
 
 
 def changed_pods(seen: Situation) -> str:
-    """Return in words which pods change where only pods of worker groups do."""
+    """Return in words which pods a change of worker groups affects."""
     changed = changed_parts(seen.job.hashes, seen.fleet.spec) if seen.is_usable(seen.job) else set()
     return "evaluator pods" if changed == {group_part(names.EVALUATOR_GROUP)} else "worker pods"
 
 
 @once
 def why_held(seen: Situation) -> str:
-    """Why a changed spec waits although it is to be carried out; empty if it does not.
+    """Return why a changed spec waits although ``spec.updateStrategy`` rolls it out; empty if it does not wait.
 
-    What the driver has learned would be lost where the next one cannot go on from it.
+    It waits if the next driver could not resume, so that the training progress would be lost.
     """
     if not seen.has_progress or only_workers_changed(seen):
         return ""
@@ -141,7 +142,7 @@ def why_held(seen: Situation) -> str:
 
 @once
 def has_stopped(seen: Situation) -> bool:
-    """Whether the present driver ended because it was asked to; its Job still says so when its pod is gone."""
+    """Return whether the present driver ended on request, from its pod, or from its Job if the pod is gone."""
     pod = seen.driver_pod
     ended = pod.exits.get(CONTAINER) if pod is not None else None
     if ended is not None:
@@ -150,14 +151,14 @@ def has_stopped(seen: Situation) -> bool:
 
 
 def restarts(seen: Situation, job: Job) -> int:
-    """How often the driver was started again under its Job and those before."""
-    # One that ended because it was asked to is none, and neither is the last one, after which none comes.
+    """Return how often the driver was restarted under its present Job and the earlier Jobs of the run."""
+    # A stop on request is not a restart. The last failure of a failed Job is not one either: no driver follows.
     return job.restarts_before + max(0, (job.failed_pods or 0) - (has_stopped(seen) or job.is_failed))
 
 
 @once
 def orders(seen: Situation) -> Orders | None:
-    """What the present driver is asked to do, and since when; None where it is asked nothing."""
+    """Return the orders for the present driver, and since when they hold; None if there are none."""
     pod = seen.driver_pod
     if pod is None or why_ended_without_request(seen):
         return None
@@ -170,7 +171,7 @@ def orders(seen: Situation) -> Orders | None:
 
 
 def why_end(seen: Situation, stop: Stop) -> str:
-    """Why the Job of a driver that is to end is deleted now; empty while the driver is waited for."""
+    """Return why the Job of a driver that must end is deleted now; empty while the operator waits for the driver."""
     if not stop.is_recorded:
         return ""
     if has_stopped(seen):
@@ -184,18 +185,18 @@ def why_end(seen: Situation, stop: Stop) -> str:
 
 
 def is_overdue(seen: Situation) -> bool:
-    """Whether the driver was asked to end, and has not within ``spec.progressDeadlineSeconds``."""
+    """Return whether the driver has an order to stop and has not ended within ``spec.progressDeadlineSeconds``."""
     left = until_overdue(seen)
     return left is not None and left <= timedelta(0)
 
 
 def did_not_end(seen: Situation) -> str:
-    """A clause about an overdue driver."""
+    """Return a clause about an overdue driver."""
     return f"has not ended within {seen.fleet.spec.progress_deadline_seconds} s (spec.progressDeadlineSeconds)"
 
 
 def until_overdue(seen: Situation) -> timedelta | None:
-    """How long the driver that is asked to end has left; None where none is asked."""
+    """Return the time left to a driver with an order to stop; None without such an order."""
     since = seen.stop_requested_at
     return (
         since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now if since is not None else None
@@ -204,7 +205,7 @@ def until_overdue(seen: Situation) -> timedelta | None:
 
 @once
 def why_ended_without_request(seen: Situation) -> str:
-    """Why the present driver ends without being asked; empty where it is to be asked."""
+    """Return why the present driver may be deleted without an order to stop; empty if it needs an order."""
     if seen.driver_phase != "Running":
         return "its driver does not run"
     if seen.driver_is_lost:

@@ -1,4 +1,4 @@
-"""Which resources are freed of a fleet whose spec cannot be read and of which no driver runs. Pure."""
+"""Release of the resources of a fleet whose spec cannot be parsed and that has no running driver. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHY: Final = "the fleet's spec cannot be read"
 
 
 def free_resources(children: Mapping[Child, Object], pods: Sequence[Pod], fleet_uid: str) -> Iterator[Delete]:
-    """Delete what holds collectors, and the quota once there are no pods that it is for."""
+    """Delete the RayCluster and the collectors' Job. Delete the Workload after them, once the fleet has no pods."""
     own = {child: stored for child, stored in children.items() if controller_uid(stored) == fleet_uid}
     clusters = [child for child in (RAYCLUSTER_CHILD, COLLECTORS_CHILD) if child in own]
     for child in clusters or ([WORKLOAD_CHILD] if WORKLOAD_CHILD in own and not pods else []):

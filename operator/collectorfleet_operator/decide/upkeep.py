@@ -1,4 +1,4 @@
-"""What a run consists of, made where it is missing and put right where it differs. Pure."""
+"""Creation of the missing objects of a run, and correction of objects that differ. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 
 def maintain_children(seen: Situation) -> Iterator[Action]:
-    """Make what is missing and put right what differs, by the spec that runs."""
+    """Create missing children and correct children that differ from the running spec. Make room first if needed."""
     if not seen.can_be_made:
         return
     if _has_room(seen):
@@ -47,7 +47,7 @@ def maintain_children(seen: Situation) -> Iterator[Action]:
 
 
 def _share_a_token(seen: Situation) -> Iterator[Action]:
-    """Before the pods of a fleet without Ray, which wait for it."""
+    """Create the token Secret of a fleet without Ray, before the pods that wait for it."""
     if seen.cluster is None and not seen.present.spec.has_ray:
         made = with_propagated(seen, token_secret(seen.present))
         why = describe(SECRET, name_of(made), "what its pods know each other by")
@@ -55,7 +55,7 @@ def _share_a_token(seen: Situation) -> Iterator[Action]:
 
 
 def _has_room(seen: Situation) -> bool:
-    """Whether what this run consists of exists or can be made: nothing of an earlier run is in its way."""
+    """Return whether the run's objects exist or can be created: no object of an earlier run is in the way."""
     if any(seen.is_ours(other) for other in _of_the_other_launcher(seen)):
         return False
     if seen.cluster is None:
@@ -64,13 +64,13 @@ def _has_room(seen: Situation) -> bool:
     elif not seen.is_usable(seen.cluster) or _is_of_another_run(seen, seen.cluster):
         return False
     if seen.job is None:
-        # One on a lost node may hang for long: the Lease keeps it from what is not its any more.
+        # An earlier driver on a lost node may hang for long. It does no harm, because it does not hold the Lease.
         return not [pod for pod in seen.leftovers(seen.driver_pods, None) if not pod.is_lost_with_node]
     return seen.is_usable(seen.job)
 
 
 def _is_of_another_run(seen: Situation, cluster: PodOwner) -> bool:
-    """Whether the cluster has to be made anew; Ray's worker groups alone change in place where the driver goes on."""
+    """Return whether the cluster must be replaced. Worker groups of Ray change in place if the driver continues."""
     changed = changed_cluster_parts(cluster.hashes, seen.present.spec)
     if seen.present.spec.has_ray and seen.is_usable(seen.job) and seen.job.has_changed_workers:
         changed = {part for part in changed if not is_group(part)}
@@ -86,20 +86,20 @@ def _make_room(seen: Situation) -> Iterator[Action]:
 
 
 def _of_the_other_launcher(seen: Situation) -> list[PodOwner]:
-    """What held collectors before the launcher was another one."""
+    """Return the cluster of the previous launcher, if ``spec.launcher`` has changed."""
     return [cluster for cluster in seen.clusters if cluster is not seen.cluster]
 
 
 @by_identity
 def built_children(fleet: CollectorFleet) -> Mapping[Child, Object]:
-    """Return the manifests that a fleet asks for, without its Workload; nobody may change one of them."""
+    """Return the manifests of a fleet's children, without its Workload. They are cached: do not change them."""
     return {
         child: made for child in CHILDREN if child is not WORKLOAD_CHILD and (made := child.build(fleet)) is not None
     }
 
 
 def _keep(seen: Situation, child: Child) -> Iterator[Action]:
-    """Make a child that is missing, put right one that differs, and delete one that is not asked for."""
+    """Create the child if it is missing, correct it if it differs, or delete it if the spec does not need it."""
     built, stored = built_children(seen.present).get(child), seen.children.get(child)
     own = stored if stored is not None and controller_uid(stored) == seen.fleet.metadata.uid else None
     if built is None:
@@ -107,7 +107,7 @@ def _keep(seen: Situation, child: Child) -> Iterator[Action]:
             yield delete(child.kind, name_of(own), uid_of(own), "the fleet asks for none")
         return
     desired = as_admitted(seen, child, built)
-    # One of a deleted fleet may be known although it is gone. Any other is in the way, which the API server finds out.
+    # The cache may still have a child of a deleted fleet. If another object has the name, the API server refuses.
     if own is None:
         why = describe(child.kind, name_of(desired), child.summary(desired))
         yield Create(child.kind, with_propagated(seen, desired), why)
@@ -116,7 +116,7 @@ def _keep(seen: Situation, child: Child) -> Iterator[Action]:
             desired = sized(seen, seen.raycluster, as_it_was_built(own, desired))
         desired = with_propagated(seen, desired)
         if child is COLLECTORS_CHILD:
-            # Last, because nothing but its size can be changed.
+            # After all other changes, because only the size of a Job can be changed in place.
             desired = sized_in_place(own, sized(seen, seen.collectors_job, desired))
         yield from update_if_different(child, own, desired)
 
@@ -127,12 +127,12 @@ def with_propagated(seen: Situation, desired: Object) -> Object:
 
 
 def as_admitted(seen: Situation, child: Child, desired: Object) -> Object:
-    """``desired`` where Kueue lets it run, and no larger than it lets it be."""
+    """Return ``desired`` with the placement and at most the pod counts that Kueue has admitted."""
     name, found = queue.queue_of_run(seen), queue.state(seen)
     if not name:
         return desired
     if not isinstance(found, queue.Admitted):
-        # A driver that is made again while Kueue is away is still its queue's.
+        # A driver that is created again while Kueue is not available still belongs to its queue.
         return placed(desired, name, {})
     within = placed(desired, name, found.placements)
     return limited(within, found.counts) if child in _HOLD_COLLECTORS else within

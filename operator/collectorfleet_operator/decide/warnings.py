@@ -1,8 +1,8 @@
-"""Warning Events about a fleet's children that explain why nothing moves. Pure.
+"""Warning Events about a fleet's children that explain why the fleet makes no progress. Pure.
 
-Many warnings belong to every start, such as that of a Secret that is created a second later. So a warning about a pod,
-or about an object that already exists, counts only once it has lasted for a while. No warning counts after a time in
-which all was well.
+Many warnings are part of every start, such as the warning about a Secret that is created a second later. So a warning
+about a pod, or about an object that already exists, counts only after it has lasted for ten seconds. Warnings from
+before the condition last became false do not count.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.objects import Object
 
 GOES_ON_FOR: Final = timedelta(seconds=10)
-# The kubelet repeats what it cannot do at most this far apart.
+# The kubelet repeats a warning at intervals of at most this length.
 STILL_TRUE_FOR: Final = timedelta(minutes=3)
 # KubeRay doubles the pause between its tries, up to 1,000 s.
 _LONGEST_PAUSE: Final = timedelta(minutes=20)
-# A pod with this priority class is refused by the API server.
+# With this message the API server refuses a pod.
 _NO_PRIORITY_CLASS: Final = "no PriorityClass with name"
-# What is warned of may be told before what comes of it.
+# A warning may be older than the condition's change that it explains, by at most this time.
 _BEFOREHAND: Final = timedelta(seconds=10)
-# KubeRay says so where its cache is behind what it made itself a moment ago.
+# KubeRay writes this message if its cache does not yet have an object that it has just created.
 _MADE_ALREADY: Final = "already exists"
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -44,9 +44,9 @@ _READ: Final = ("reason", "message", "firstTimestamp", "lastTimestamp", "eventTi
 
 
 def fields_of_event(event: Object) -> Object:
-    """Return the fields of an event that are read here: there may be thousands of events in a namespace.
+    """Return only the fields of an event that this module reads: a namespace may have thousands of events.
 
-    A field of another type than Kubernetes gives it is empty.
+    A field with a wrong type becomes empty.
     """
     about, series = _mapping(event.get("involvedObject")), _mapping(event.get("series"))
     return {
@@ -62,7 +62,7 @@ def uid_of_subject(event: Object) -> str:
 
 
 def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
-    """Those that still hold, the newest first."""
+    """Return the warnings that still hold, the newest first."""
     found = [(last, event) for event in events if (last := _last(event)) is not None and _holds(event, last, now)]
     found.sort(key=lambda one: one[0], reverse=True)
     return [
@@ -72,7 +72,7 @@ def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
 
 
 def newest_about(seen: Situation, uids: Collection[str], type_: ConditionType) -> Warned | None:
-    """Return the newest warning about one of these that may be why the condition ``type_`` is not true, or None."""
+    """Return the newest warning about these objects that may explain why ``type_`` is not true, or None."""
     before = seen.fleet.status.condition(type_) if seen.fleet.status else None
     since = warnings_count_from(
         is_true=is_true(before), turned_at=before.last_transition_time if before is not None else None
@@ -85,9 +85,9 @@ def newest_about(seen: Situation, uids: Collection[str], type_: ConditionType) -
 def newest_about_pods_of(
     seen: Situation, child: PodOwner, pods: Collection[Pod], type_: ConditionType
 ) -> Warned | None:
-    """Return the newest warning about one of these pods that is not ready, or about the child that makes them.
+    """Return the newest warning about an unready pod of these, or about the child that makes the pods, or None.
 
-    A warning about the child counts until the child makes a pod.
+    A warning about the child counts only until the child makes another pod.
     """
     unready = {pod.uid for pod in pods if not pod.is_ready}
     made_last = max((pod.created for pod in pods), default=_EVER)
@@ -98,17 +98,20 @@ def newest_about_pods_of(
 
 
 def warnings_count_from(*, is_true: bool, turned_at: datetime | None) -> datetime | None:
-    """From when on a warning may be why a condition, which last turned then, is not true; None: none may, it is."""
+    """Return the time from which warnings may explain a condition that is not true; None if the condition is true.
+
+    ``turned_at`` is the last transition time of the condition.
+    """
     if is_true:
         return None
     return turned_at - _BEFOREHAND if turned_at is not None else _EVER
 
 
 def warnings_seen(warnings: Iterable[Warned], since: Iterable[datetime | None]) -> WarningsSeen:
-    """Return the warnings, each with which conditions may show it; condition *i* shows warnings from ``since[i]`` on.
+    """Return each warning with one flag per condition: whether the condition may show the warning.
 
-    Two results are equal if no condition can show anything new. A repeated warning is equal to the first one, unless a
-    condition may show it only now.
+    Condition *i* shows warnings from ``since[i]`` on, or no warnings if this is None. Two results are equal if no
+    condition can show anything new. A repeated warning equals the first one, unless a condition may show it only now.
     """
     begins = tuple(since)
     return [(one, tuple(at is not None and one.at >= at for at in begins)) for one in warnings]
@@ -123,10 +126,10 @@ def _holds(event: Object, last: datetime, now: datetime) -> bool:
 
 
 def _true_for(kind: str | None, lasted: timedelta) -> timedelta:
-    """Return how long a warning holds after it was last said."""
+    """Return how long a warning holds after its last repetition."""
     if kind == "Pod":
         return STILL_TRUE_FOR
-    # With doubled pauses, the next try is about as far away as the first one.
+    # The pauses double, so the next try is about as far ahead as the first try is in the past.
     return min(max(STILL_TRUE_FOR, 2 * lasted), _LONGEST_PAUSE)
 
 

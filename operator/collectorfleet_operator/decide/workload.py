@@ -1,4 +1,4 @@
-"""What is decided on of a Workload of Kueue: read once from each version of the stored object. Pure."""
+"""The facts of Kueue's Workload that decisions depend on, parsed once from each version of the stored object. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PODS_READY = "PodsReady"
 
 @dataclass(frozen=True)
 class Assignment:
-    """Quota for the pods of one kind: which flavors, and for how many pods. None: for all that were requested."""
+    """The flavors that Kueue assigned to one pod set, and the number of pods; None for all requested pods."""
 
     pod_set: str
     flavors: Sequence[str]
@@ -32,7 +32,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class PodSetUpdate:
-    """What an admission check adds to the pods of one kind."""
+    """The fields that an admission check adds to the pods of one pod set."""
 
     pod_set: str
     node_selector: Mapping[str, str]
@@ -43,10 +43,10 @@ class PodSetUpdate:
 
 @dataclass(frozen=True)
 class Workload:
-    """A Workload. ``is_active`` is False after Kueue or a user deactivated it: then Kueue admits it no more.
+    """The facts of a Workload. ``is_active`` is False after Kueue or a user deactivated it: Kueue then ignores it.
 
-    ``requested`` has the number of pods of each kind that quota is requested for. ``checks_not_ready`` are admission
-    checks with their messages, in words.
+    ``requested`` has the requested number of pods by pod set. ``checks_not_ready`` has the name and message of each
+    admission check that is not ready.
     """
 
     name: str
@@ -70,23 +70,23 @@ class Workload:
 
     @property
     def flavors(self) -> set[str]:
-        """The ResourceFlavors that it was admitted to, by name."""
+        """Return the names of the ResourceFlavors that Kueue assigned."""
         return {flavor for one in self.assignments for flavor in one.flavors}
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of pods of each kind that it has quota for."""
+        """Return the number of pods that have quota, by pod set."""
         return {**self.requested, **{one.pod_set: one.count for one in self.assignments if one.count is not None}}
 
     def is_quota_for(self, wanted: Object) -> bool:
-        """Whether its quota is for the pods of the Workload ``wanted``: the same pods, and no more of them."""
+        """Return whether the quota covers the Workload ``wanted``: the same pods, and at most the requested number."""
         want = counts_of(wanted)
         is_enough = self.requested.keys() == want.keys() and all(want[name] <= self.requested[name] for name in want)
         return is_enough and self.pods_hash == pods_hash_of(wanted)
 
 
 def read_workload(stored: Object) -> Workload:
-    """Return the facts of a stored Workload. Raises what an odd object makes Python raise."""
+    """Return the facts of a stored Workload. Raises Python's own errors, such as KeyError, for a malformed object."""
     spec, status = stored.get("spec") or {}, stored.get("status") or {}
     admission, checks = status.get("admission") or {}, status.get("admissionChecks") or []
     return Workload(
@@ -118,7 +118,7 @@ def message_of(stored: Object, type_: str) -> str:
 
 
 def condition_of(stored: Object, type_: str) -> Object:
-    """Return a condition as it is stored; empty if there is none of this type."""
+    """Return the stored condition of this type; empty if there is none."""
     conditions = (stored.get("status") or {}).get("conditions") or []
     return next((one for one in conditions if one["type"] == type_), {})
 

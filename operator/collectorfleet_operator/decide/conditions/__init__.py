@@ -1,1 +1,1 @@
-"""One file for each condition that only the operator can tell."""
+"""The conditions that only the operator can observe, one file for each."""

@@ -1,4 +1,4 @@
-"""``Admitted``: what Kueue says about the fleet's quota; only a fleet with a queue has it. Pure."""
+"""The condition ``Admitted``: whether Kueue has admitted the fleet. Only a fleet with a queue has it. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BACK_IN_LINE: Final = "set spec.suspend to true and back"
 
 
 def admitted(seen: Situation) -> Finding | None:
-    """None for a fleet without a queue."""
+    """Return the condition ``Admitted``; None for a fleet without a queue."""
     match state(seen):
         case Unqueued(""):
             return None
@@ -79,7 +79,7 @@ def _true(seen: Situation, found: Admitted) -> Finding:
 
 
 def _pods_in_words(counts: Mapping[str, int]) -> str:
-    """``4 worker pods and 1 evaluator pod``: what quota is for, besides driver and head."""
+    """Return the pods with quota, without driver and head: ``4 worker pods and 1 evaluator pod``."""
     workers, evaluators = worker_pods(counts), evaluator_pods(counts)
     text = f"{workers} worker pod{'s' * (workers != 1)}"
     return f"{text} and {evaluators} evaluator pod{'s' * (evaluators != 1)}" if evaluators else text

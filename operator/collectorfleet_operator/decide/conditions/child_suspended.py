@@ -1,7 +1,7 @@
-"""A RayCluster or Job of the fleet that somebody else suspended, in most cases Kueue. Pure.
+"""A RayCluster or Job of the fleet that another client suspended, usually Kueue. Pure.
 
 Kueue labels every job of a namespace that has a LocalQueue named ``default``, and suspends it until it has quota. The
-operator sets ``spec.suspend`` of no child.
+operator itself never suspends a child.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _ANEW = "then set spec.suspend of the fleet to true and back"
 
 
 def why_suspended(child: PodOwner) -> str:
-    """Return who suspended the child, and what to do; empty if nobody did."""
+    """Return which client suspended the child and what the user can do; empty if the child is not suspended."""
     if not child.is_suspended:
         return ""
     queue, named = child.queue_label, f"{child.kind} {child.name}"

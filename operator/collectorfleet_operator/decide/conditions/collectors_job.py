@@ -1,4 +1,4 @@
-"""``CollectorsJobReady``: what ``RayClusterReady`` is, of a fleet whose collectors are in the pods of a Job. Pure."""
+"""The condition ``CollectorsJobReady``: the counterpart of ``RayClusterReady`` for a fleet without Ray. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
 
 def collectors_job_ready(seen: Situation) -> Finding:
     found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
-    # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
+    # A refused write does not stop pods that are ready. The condition Stalled reports it.
     if refused is not None and not is_true(found.condition):
         return not_written(_TYPE, refused)
     return found
@@ -66,13 +66,13 @@ def _pods(seen: Situation, job: PodOwner) -> Finding:
         return hindered(_TYPE, trouble.reason, trouble.message)
     text = f"{ready} of {wanted} worker pods are ready{describe_terminating(seen.workers)}"
     if len(found) < wanted:
-        # Longer with each pod of an index that is lost.
+        # Kubernetes waits longer after each loss of a pod with the same index.
         text += f"; Kubernetes has made {len(found)} of them and waits before it replaces a lost pod"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
 
 
 def _newest_of_each(workers: Iterable[Pod], wanted: int) -> list[Pod]:
-    """The pod that each index below ``wanted`` has now: a Job keeps all that failed before, whatever became of it."""
+    """Return the newest pod of each index below ``wanted``. A Job also keeps the failed earlier pods of an index."""
     by_index: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in workers:
         by_index[pod.index].append(pod)

@@ -1,4 +1,4 @@
-"""``DriverRunning``: told by the driver's pod and by how long its Lease has not changed. Pure."""
+"""The condition ``DriverRunning``, from the driver's pod and from the time since its Lease last changed. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def driver_running(seen: Situation, run: Underway) -> Finding:
 
 
 def _pod_runs(seen: Situation) -> bool:
-    """Whether there is a driver, which nothing that was refused since keeps from running."""
+    """Return whether a driver pod runs. Writes that were refused since then do not stop it."""
     return seen.driver_pod is not None and seen.driver_pod.phase == "Running"
 
 
@@ -100,7 +100,7 @@ def _what_is_lost(seen: Situation) -> str:
         return ""
     counts = report.progress.collectors
     if counts is None or not counts.available:
-        # Not known before its collectors are there: until then a driver repeats what the one before it said.
+        # Before a driver has collectors, its report repeats the losses of the driver before it.
         return f"; this is start {report.driver_incarnation}"
     lost = f"; this is start {report.driver_incarnation}, and earlier drivers lost {report.progress.frames_lost} frames"
     if report.progress.replay_buffer_frames_lost:
@@ -123,7 +123,7 @@ def _failed(job: Job, pod: Pod) -> Finding:
 
 
 def _is_uncounted(pod: Pod) -> bool:
-    """Whether the rules of the driver's Job leave this end out."""
+    """Return whether the Job's failure policy ignores this end of the pod."""
     ended = pod.exits.get(CONTAINER)
     in_order = ended is not None and ended.code == names.EXIT_SIGTERM
     return in_order or pod.is_disrupted

@@ -1,6 +1,6 @@
-"""What ``RayClusterReady`` says of evaluator pods once head and workers are ready. Pure.
+"""The part of ``RayClusterReady`` about evaluator pods, once head and workers are ready. Pure.
 
-The fleet collects without its evaluators, so nothing that is said here makes it unready.
+The fleet collects without its evaluators, so missing evaluators do not make the fleet unready.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _TYPE: Final = ConditionType.RAY_CLUSTER_READY
 
 
 def with_evaluators(seen: Situation, cluster: PodOwner, workers: str, late: str) -> Finding:
-    """Return the condition of a RayCluster whose head and ``workers``, in words, are ready.
+    """Return the condition of a RayCluster whose head and worker pods are ready.
 
-    ``late``: what is asked where KubeRay has not made all pods.
+    ``workers`` describes the worker pods in words. ``late`` is appended if KubeRay has not made all evaluator pods.
     """
     size = cluster.sizes.get(names.EVALUATOR_GROUP)
     if size is None:

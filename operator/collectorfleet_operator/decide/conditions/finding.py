@@ -1,4 +1,4 @@
-"""A condition with what the rest of the status needs to know about it. Pure."""
+"""A condition with flags that the summary conditions of the status need. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from collectorfleet_operator.decide.situation import Refused
 
 @dataclass(frozen=True)
 class Finding:
-    """``problem``: more than time is missing. ``needs_the_user``: it will not go away by itself.
+    """A condition with flags. ``problem``: the object needs more than time to become ready.
 
-    ``is_needed``: False if the fleet collects without what is missing.
+    ``needs_the_user``: only the user can solve the problem. ``is_needed``: False if the fleet can collect without the
+    missing object.
     """
 
     condition: Condition
@@ -35,6 +36,6 @@ def stuck(type_: ConditionType, reason: str, message: str) -> Finding:
 
 
 def not_written(type_: ConditionType, refused: Refused) -> Finding:
-    """Return what a write that was not carried out says about the condition."""
+    """Return the false condition that a refused or failed write leads to."""
     found = hindered if refused.is_retried else stuck
     return found(type_, refused.reason, refused.message)

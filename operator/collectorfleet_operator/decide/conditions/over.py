@@ -1,4 +1,4 @@
-"""The conditions of a fleet whose run is over: all of them follow from how it ended. Pure."""
+"""The conditions of a fleet whose run is over. All of them follow from the result of the run. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What conditions say of the pods that hold collectors, whoever makes them. Pure."""
+"""Texts of conditions about the pods of a RayCluster or of the collectors' Job. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _MOST: Final = 3
 
 
 def cluster_type(seen: Situation) -> ConditionType:
-    """Which condition is about what holds the collectors."""
+    """Return the type of the condition about the fleet's RayCluster or collectors' Job."""
     has_ray = seen.present.spec.has_ray
     return ConditionType.RAY_CLUSTER_READY if has_ray else ConditionType.COLLECTORS_JOB_READY
 
 
 def describe_lost_pods(found: Sequence[Pod]) -> str:
-    """Return which of the pods are on a node that is lost or silent, each by name; empty if none is."""
+    """Return a text about at most three pods on lost or silent nodes, by name; empty if there are none."""
     messages = [f"pod {pod.name} is lost with node {pod.node}" for pod in found if pod.is_lost_with_node]
     messages += [
         f"pod {pod.name} does not answer: node {pod.node} is silent"
@@ -30,6 +30,6 @@ def describe_lost_pods(found: Sequence[Pod]) -> str:
 
 
 def describe_terminating(workers: Sequence[Pod]) -> str:
-    """``; being deleted: ...`` by name; empty if none is."""
+    """Return ``; being deleted: ...`` with at most three pod names; empty if no pod is being deleted."""
     names_ = [pod.name for pod in workers if pod.is_terminating]
     return f"; being deleted: {', '.join(names_[:_MOST])}" if names_ else ""

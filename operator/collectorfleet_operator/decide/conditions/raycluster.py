@@ -1,4 +1,4 @@
-"""``RayClusterReady``: told by the pods, because KubeRay's own conditions say what once was. Pure."""
+"""The condition ``RayClusterReady``, from the pods, because KubeRay's own conditions may be outdated. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.decide.warnings import newest_about_pods_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
-# The kubelet's words about a Secret that is there: KubeRay makes one with a token in it, or takes what has its name.
+# The kubelet's message about a Secret without a token. KubeRay makes a Secret with a token, but also uses an existing
+# Secret of that name.
 _NO_TOKEN: Final = f"couldn't find key {names.TOKEN_SECRET_KEY} in Secret"
 _INSTALL: Final = (
     f"this Kubernetes has no {RAYCLUSTER.full_name}; install the KubeRay operator, 1.5 or later: "
@@ -35,7 +36,7 @@ def raycluster_ready(seen: Situation) -> Finding:
     if not seen.kuberay_installed:
         return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
     found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
-    # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
+    # A refused write does not stop pods that are ready. The condition Stalled reports it.
     if refused is not None and found.is_needed and not is_true(found.condition):
         return not_written(_TYPE, refused)
     return found
@@ -67,7 +68,7 @@ def _earlier(seen: Situation) -> str | None:
 
 
 def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
-    """``late``: what is asked where KubeRay has not made all pods."""
+    """Return the condition of a RayCluster from its pods. ``late`` is appended if KubeRay has not made all pods."""
     heads, workers = not_terminating(seen.heads), not_terminating(seen.workers)
     sizes = cluster.worker_sizes
     wanted = sum(size.pods for size in sizes.values())
@@ -95,7 +96,7 @@ def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
 
 
 def _lacking(sizes: Mapping[str, GroupSize], ready: Mapping[str, int]) -> str:
-    """`` (big 1 of 2)``: the groups that wait for pods; empty where there is one group only."""
+    """Return the groups that wait for pods: `` (big 1 of 2)``; empty if there is only one group."""
     if len(sizes) == 1:
         return ""
     incomplete = [f"{name} {ready[name]} of {size.pods}" for name, size in sizes.items() if ready[name] < size.pods]
@@ -110,7 +111,7 @@ def _secret_taken(cluster: PodOwner) -> str:
 
 
 def _ready_pods(seen: Situation, group: str, size: GroupSize) -> int:
-    # One that is to go may still be ready.
+    # A pod that KubeRay must delete may still be ready.
     return min(count_ready(not_terminating(seen.of_group(group))), size.pods)
 
 
@@ -127,7 +128,7 @@ def _problem(
 
 
 def _of_workers(seen: Situation, workers: Sequence[Pod], groups: Sequence[str]) -> list[PodProblem | None]:
-    """The commonest problem of the worker pods; of each group by its name, where there are several."""
+    """Return the most common problem of the worker pods, for each group if there are several."""
     if len(groups) == 1:
         return [common_problem(workers, "worker pods")]
     return [common_problem(not_terminating(seen.of_group(name)), f"worker pods of group {name}") for name in groups]

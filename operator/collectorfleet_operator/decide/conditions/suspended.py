@@ -1,7 +1,6 @@
-"""The conditions of a fleet that is suspended, and ``Suspended`` of every other. Pure.
+"""The conditions of a suspended fleet, and the condition ``Suspended`` of other fleets. Pure.
 
-A suspended fleet has no ``Ready``. It is not ready and not about to be ready, and tools that use kstatus would wait for
-ever for a False one.
+A suspended fleet has no condition ``Ready``: tools that use kstatus would wait for ever for ``Ready`` to become true.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ def conditions_suspended(seen: Situation, run: Suspended) -> list[Condition]:
 
 
 def not_suspended() -> Condition:
-    """Of a fleet that nobody asked to suspend."""
+    """Return the condition ``Suspended`` of a fleet without a request to suspend."""
     return condition(_TYPE, False, Reason.NOT_SUSPENDED, "spec.suspend is false")
 
 
 def suspending(seen: Situation, stop: Stop) -> Condition:
-    """Of a fleet whose driver is still there."""
+    """Return the condition ``Suspended`` of a fleet whose driver has not ended yet."""
     pod = seen.driver_pod
     driver = f"driver pod {pod.name}" if pod is not None else "the driver"
     text = f"{stop.why}: {driver} ends after its current batch"
@@ -55,7 +54,7 @@ def suspending(seen: Situation, stop: Stop) -> Condition:
 
 
 def _left(seen: Situation) -> str:
-    """What has not gone yet, in words; empty if nothing is left."""
+    """Return the pods or objects that are still being deleted, in words; empty if none is left."""
     found = [*seen.driver_pods, *seen.cluster_pods]
     if found:
         named = ", ".join(pod.name for pod in found[:_MOST_NAMES])

@@ -1,4 +1,4 @@
-"""The conditions of a fleet whose run is under way: what each child says, and what that adds up to. Pure."""
+"""The conditions of a fleet whose run is under way: one for each child, and the summary conditions. Pure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def conditions_of(seen: Situation, run: Underway) -> list[Condition]:
 
 def _collectors(seen: Situation, driver: Condition) -> Condition:
     if seen.report is not None and seen.report.driver_ended and is_true(driver):
-        # Its pod is about to say how it ended: nothing is missing until then.
+        # The driver's pod is about to report its end. Until then the collectors are not missing.
         before = seen.fleet.status.condition(ConditionType.COLLECTORS_AVAILABLE) if seen.fleet.status else None
         if before is not None:
             return before
@@ -73,12 +73,12 @@ def _ready(
         return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
     required = [driver, Finding(collectors)]
     if cluster.is_needed and not (is_true(collectors) and seen.is_usable(seen.cluster)):
-        # A lost worker pod alone does not make a fleet unready, but it explains one that is.
+        # A lost worker pod alone does not make a fleet unready, but it explains why a fleet is unready.
         required.insert(0, cluster)
-    # A problem explains more than waiting: a driver that cannot pull its image before a head that starts.
+    # Problems come first: a driver that cannot pull its image explains more than a head that starts.
     required.sort(key=lambda one: not one.problem)
     if quota is not None and quota.condition.reason != Reason.NOT_QUEUED:
-        # Without it there is nothing else.
+        # First, because a fleet without quota has no pods.
         required.insert(0, quota)
     found = ready(run, [one.condition for one in required])
     if not is_true(found):
@@ -100,7 +100,7 @@ def _stalled(seen: Situation, run: Underway, ready: Condition, *children: Findin
     stuck = next((one.condition for one in children if one.needs_the_user), None)
     if stuck is not None:
         return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
-    # Of children that run as they are, so that nothing else says so.
+    # A refused change of children that run well is in no other condition.
     refused = next((one for one in seen.refused if not one.is_retried), None)
     if refused is not None:
         return condition(ConditionType.STALLED, True, refused.reason, refused.message)
@@ -109,7 +109,7 @@ def _stalled(seen: Situation, run: Underway, ready: Condition, *children: Findin
 
 
 def _late(seen: Situation, ready: Condition) -> str:
-    """What takes longer than ``spec.progressDeadlineSeconds``, and is still tried; empty if nothing does."""
+    """Return what exceeds ``spec.progressDeadlineSeconds`` and is still tried, in words; empty if nothing does."""
     if is_stalled(seen):
         seconds = seen.fleet.spec.progress_deadline_seconds
         return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"

@@ -1,4 +1,4 @@
-"""``UpToDate``: whether what runs is what the stored spec asks for, and what to do where it is not. Pure."""
+"""The condition ``UpToDate``: whether the fleet runs its stored spec, and otherwise what to do. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPE: Final = ConditionType.UP_TO_DATE
 
 
 def up_to_date(seen: Situation) -> Condition:
-    """Of a run under way, or of one that is to be."""
+    """Return the condition ``UpToDate`` of a run that is under way or about to start."""
     problems = "; ".join(seen.problems)
     if seen.job is not None and seen.spec_is_held:
         if problems:
@@ -39,7 +39,7 @@ def up_to_date(seen: Situation) -> Condition:
 
 
 def up_to_date_suspended(seen: Situation, reason: Reason) -> Condition:
-    """Of a fleet that is suspended, of which nothing runs."""
+    """Return the condition ``UpToDate`` of a suspended fleet."""
     if seen.problems:
         return condition(_TYPE, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
     text = f"generation {seen.fleet.metadata.generation} of the spec does not run: the fleet is suspended"
@@ -47,7 +47,7 @@ def up_to_date_suspended(seen: Situation, reason: Reason) -> Condition:
 
 
 def up_to_date_after(seen: Situation, end: Over) -> Condition:
-    """Of a run that is over, which nothing changes any more."""
+    """Return the condition ``UpToDate`` of a run that is over."""
     is_another = seen.spec_is_held if seen.job is not None else runs_another_spec(seen)
     if not is_another:
         return _true(seen)
@@ -56,7 +56,7 @@ def up_to_date_after(seen: Situation, end: Over) -> Condition:
 
 
 def _replaced(seen: Situation) -> str:
-    """Return the pods that are to be replaced, in words: ``1 of 4 worker pods``; empty if none is."""
+    """Return the outdated pods in words: ``1 of 4 worker pods``; empty if there are none."""
     old = outdated_pods(seen)
     counts = (
         (sum(pod.group != EVALUATOR_GROUP for pod in old), len(seen.workers), "worker"),
@@ -71,11 +71,11 @@ def _true(seen: Situation) -> Condition:
 
 
 def _changed(seen: Situation, job: Job) -> Condition:
-    """Of a spec that can be run, beside a driver that was made from another."""
+    """Return the condition ``UpToDate`` of a driver that runs another spec than the valid stored spec."""
     generation, delete = seen.fleet.metadata.generation, f"delete Job {job.name} to start over with it"
     replaced = why_replaced(seen, job)
     if replaced:
-        # The news of the Job's deletion come later than this status.
+        # The Job's deletion becomes visible only after this status.
         return condition(_TYPE, False, Reason.UPDATING, f"Job {job.name} is replaced: {replaced}")
     runs = f"the driver runs {_generation(job)}"
     if not is_rolled(seen):
