@@ -1,1 +1,1 @@
-"""What a fleet consists of: one builder for each child. Pure: a fleet in, a manifest out, nothing sent."""
+"""The manifests of a fleet's children, with one builder for each child. Pure: builders send nothing."""

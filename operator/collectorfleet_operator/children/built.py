@@ -1,7 +1,7 @@
-"""What this release makes of a spec, as a hash on the RayCluster: another release makes something else of it.
+"""A hash on the RayCluster of the manifest that this release builds from a spec. Other releases build another one.
 
-A RayCluster that was built otherwise keeps what it is while its spec stays: an upgrade of the operator changes nothing
-that runs. What somebody else changed in one that was built alike is put right.
+An upgrade of the operator must not change a running RayCluster. So a RayCluster from another release keeps its manifest
+until the spec changes. In a RayCluster from this release, the operator reverts changes by other clients.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collectorfleet_operator.children.hashes import is_group_annotation
 from collectorfleet_operator.objects import Object, annotation, metadata
 
 BUILT: Final = f"{names.GROUP}/built"
-# Kueue's, where there is one.
+# Kueue sets this field.
 _NEVER_OURS: Final = "suspend"
 
 
 def built_hash(spec: Object) -> str:
-    """Of a RayCluster's spec, whatever its size."""
+    """Return the hash of a RayCluster's spec, without the sizes of its groups."""
     groups = [
         {key: value for key, value in group.items() if key not in ("replicas", "scaleStrategy")}
         for group in worker_groups({"spec": spec}).values()
@@ -31,7 +31,7 @@ def built_hash(spec: Object) -> str:
 
 
 def as_it_was_built(stored: Object, desired: Object) -> Object:
-    """Return ``desired``, or ``stored`` with that size if another release built it from the same spec."""
+    """Return ``desired``; if another release built ``stored`` from the same spec, ``stored`` with the desired sizes."""
     if annotation(stored, BUILT) == annotation(desired, BUILT) or _is_of_another_spec(stored, desired):
         return desired
     kept = {key: value for key, value in stored["spec"].items() if key != _NEVER_OURS}

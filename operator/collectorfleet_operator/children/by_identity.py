@@ -1,4 +1,4 @@
-"""A cache of what is computed from one model: a reconcile of a fleet asks for the same several times."""
+"""A cache of results that are computed from one model. A reconcile needs the same results several times."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _Result = TypeVar("_Result")
 
 
 def by_identity(compute: Callable[[_Model], _Result]) -> Callable[[_Model], _Result]:
-    """Let a pure function of a model that nobody changes be computed once for each model, until the model is freed.
+    """Cache a pure function of an unchanging model by the model's identity, until the model is freed.
 
-    Models are told apart by identity, because comparing two takes longer than most of what is computed from them. The
-    result must not refer to the model: then neither would be freed.
+    The identity is the key, because a comparison of two models takes longer than most of these functions. The result
+    must not refer to the model: otherwise Python would never free them.
     """
     kept: dict[int, tuple[weakref.ref[_Model], _Result]] = {}
 
@@ -24,7 +24,7 @@ def by_identity(compute: Callable[[_Model], _Result]) -> Callable[[_Model], _Res
         identity = id(model)
         found = kept.get(identity)
         if found is None:
-            # Python calls this before another object can have the same identity.
+            # Python calls this callback before another object can get the same identity.
             ref = weakref.ref(model, lambda _: kept.pop(identity, None))
             found = kept[identity] = (ref, compute(model))
         return found[1]

@@ -1,4 +1,4 @@
-"""The claim of ``driver.checkpoint``, as pods mount it: the driver's, and those of learners, each in the same place."""
+"""The volume of ``driver.checkpoint``. The driver pod and the learner pods mount it at the same path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's code in a pod: mounted from a ConfigMap, or a tree that a container puts there before all others start."""
+"""The user's code in a pod, from a ConfigMap, or from a tree that an init container fetches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _VOLUME: Final = "code"
 _ARCHIVE_VOLUME: Final = "code-archive"
 _CREDENTIALS_VOLUME: Final = "code-credentials"
 _AUTHORITY_VOLUME: Final = "code-ca"
-_SIZE: Final = "2Gi"  # of a tree and what it is unpacked from
+_SIZE: Final = "2Gi"  # of a tree and its archive
 
 
 def import_code_first(fleet: CollectorFleet) -> str | None:
-    """A shell command that puts the mounted code before what the image already has on its import path."""
+    """Return a shell command that puts the mounted code first on Python's import path; None without code."""
     code = fleet.spec.code
     if code is None:
         return None
@@ -26,7 +26,7 @@ def import_code_first(fleet: CollectorFleet) -> str | None:
 
 
 def mount_code(pod: Object, code: Code) -> None:
-    """Add ``code`` to the spec of a pod, for the first of its containers to see."""
+    """Mount ``code`` in the first container of a pod spec, which is changed in place."""
     mount = {"name": _VOLUME, "mountPath": names.CODE_MOUNT}
     container = pod["containers"][0]
     if code.tree is None:
@@ -42,7 +42,7 @@ def mount_code(pod: Object, code: Code) -> None:
 
 
 def _sources(code: Code) -> list[tuple[Object, str]]:
-    """Volumes that fetching the tree takes, and where it finds them."""
+    """Return the volumes that the init container needs to fetch the tree, each with its mount path."""
     found: list[tuple[Object, str]] = []
     if code.archive is not None and code.archive.config_map is not None:
         volume = {"name": _ARCHIVE_VOLUME, "configMap": {"name": code.archive.config_map}}
@@ -56,14 +56,14 @@ def _sources(code: Code) -> list[tuple[Object, str]]:
 
 
 def _authority(authority: CertificateAuthority) -> Object:
-    # Without `items`: the kubelet would wait for a key that is not there, and the container says so.
+    # Without `items`: for a missing key the kubelet would wait, but the container reports an error.
     if authority.config_map is not None:
         return {"name": _AUTHORITY_VOLUME, "configMap": {"name": authority.config_map}}
     return {"name": _AUTHORITY_VOLUME, "secret": {"secretName": authority.secret}}
 
 
 def _fetches(code: Code, container: Object, mounts: list[Object]) -> Object:
-    """The container that puts the user's tree into the pod before its own ``container`` starts."""
+    """Return the init container that fetches the user's tree before ``container`` starts."""
     return {
         "name": names.CODE_CONTAINER,
         "image": container["image"],

@@ -1,9 +1,8 @@
-"""The Job whose pods hold the collectors of a fleet without Ray: the index of a pod is the rank of its host.
+"""The Job whose pods run the collectors of a fleet without Ray. Each pod has one host process with its index as rank.
 
-No pod of it is ever done, and none ends it. A host does not exit with 0, and a lost host is replaced under its index,
-however often. A pod that is being deleted counts as lost. The Job would otherwise wait for a pod on a lost node as long
-as the node is away. Two hosts of one rank do no harm, because the driver takes the newer one. ``parallelism`` and
-``completions`` change together, which removes the highest indexes.
+The Job never completes and never fails: a host never exits with 0, and the Job replaces a lost host without a limit. A
+terminating pod counts as lost, because the Job would otherwise wait for a lost node. The driver uses the newer one of
+two hosts with the same rank. ``parallelism`` and ``completions`` change together, which removes the highest indexes.
 """
 
 from __future__ import annotations
@@ -27,19 +26,22 @@ from collectorfleet_operator.children.token_secret import token_name
 from collectorfleet_operator.objects import Object
 
 CONTAINER: Final = "collectors"
-# Kubernetes' own, of each pod of an Indexed Job.
+# Kubernetes sets this label on each pod of an Indexed Job.
 INDEX_LABEL: Final = "batch.kubernetes.io/job-completion-index"
 _ALWAYS: Final = 2**31 - 1
 _TOKEN_VOLUME: Final = "hosts-token"  # noqa: S105  (a volume's name)
 _SHM_VOLUME: Final = "shm"
-# The host itself and the process that collectors are forked from, which has imported torch.
+# For the host process, and for the process with torch from which it forks collectors.
 _HOST_MEMORY_BYTES: Final = 512 * 2**20
-# Nothing in these pods is worth waiting for.
+# Short, because these pods have nothing to save.
 _GRACE_SECONDS: Final = 5
 
 
 def collectors_job(fleet: CollectorFleet) -> Object:
-    """Raises ValueError where no pod can hold what the spec asks for: such a spec has problems, and is never built."""
+    """Return the manifest of the collectors' Job.
+
+    Raises ValueError if no pod is large enough for a collector. Validation reports such a spec before.
+    """
     groups = pack_groups(fleet.spec.worker_groups)
     if isinstance(groups, Refusal):
         raise ValueError(f"{groups.field}: {groups.message}")
@@ -78,7 +80,7 @@ def _template(fleet: CollectorFleet, packing: Packing) -> Object:
         terminationGracePeriodSeconds=_GRACE_SECONDS,
         volumes=[
             {"name": _TOKEN_VOLUME, "secret": {"secretName": token_name(fleet)}},
-            # What processes of one collector share, whole rollouts of theirs. It counts as the container's memory.
+            # Processes of one collector share whole rollouts here. This memory counts as the container's.
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(fleet, packing)}},
         ],
         **claims,
@@ -112,7 +114,7 @@ def _memory(fleet: CollectorFleet, packing: Packing) -> str:
 
 
 def _command(fleet: CollectorFleet, collectors: int) -> list[str]:
-    # Its rank is the pod's index, by $JOB_COMPLETION_INDEX.
+    # The host reads its rank, the pod's index, from $JOB_COMPLETION_INDEX.
     collect = [
         *("python", "-m", "collectorfleet.cli", "collect"),
         *("--driver", names.driver_address(fleet.metadata.name, fleet.metadata.namespace)),

@@ -1,4 +1,4 @@
-"""Whether the API server already has what a manifest asks for."""
+"""Comparison of a stored object with a manifest."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ DIFFERS: Final = "it differs from the fleet"
 
 
 def difference(stored: Object, desired: Object) -> str:
-    """Return why ``desired`` has to be applied over ``stored``; empty if that would change nothing."""
+    """Return why ``desired`` must be applied over ``stored``; empty if it would change nothing."""
     return "" if covers(stored, desired) else DIFFERS
 
 
 def covers(stored: Any, desired: Any) -> bool:
-    """True if applying ``desired`` would change nothing in ``stored``, which may hold more (defaults, status).
+    """Return whether applying ``desired`` would change nothing in ``stored``, which may have more fields.
 
-    Lists are compared item by item: where the API server merges them (owner references), it keeps our order.
-    An empty object, list or null asks for nothing.
+    Other fields are, for example, defaults and the status. Lists are compared item by item: the API server keeps our
+    order even if it merges a list, such as owner references. An empty object, list or null matches everything.
     """
     if desired is None or desired in ({}, []) or stored == desired:
         return True

@@ -2,9 +2,10 @@
 
 The pod joins the Ray cluster as a node without CPUs, or hosts of collectors connect to it.
 
-Kubernetes retries it after a loss of infrastructure. Exit code 64 means that the user's code or spec is wrong, so a
-retry would not help. Exit code 65 means that the driver ended because the operator asked it to. Exit code 143 means
-that the pod was deleted and the driver wrote its checkpoint: another driver resumes, and nothing is counted.
+Kubernetes restarts the driver after a loss of infrastructure. Exit code 64 means that the user's code or spec is wrong,
+so a retry would not help. Exit code 65 means that the driver ended on the operator's order. Exit code 143 means that
+the pod was deleted and the driver wrote its checkpoint. Another driver then resumes, and the backoff limit does not
+count this end.
 """
 
 from __future__ import annotations
@@ -29,27 +30,28 @@ from collectorfleet_operator.objects import Kind, Object, annotation, created_at
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
-# Of the spec that the driver runs. A new one need not mean another run: replicas count too.
+# The generation of the spec that the driver runs. A newer generation, for example with other replicas, may need no new
+# driver.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 _WORKERS: Final = f"{names.GROUP}/workers-template"
 _GROUPS: Final = f"{names.GROUP}/workers-templates-of-groups"
 _EVALUATORS: Final = f"{names.GROUP}/evaluators-template"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
-# When the first Job of the same start began.
+# When the first Job of the same run began.
 _BEGAN: Final = f"{names.GROUP}/began"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
-# A checkpoint may take minutes to write; a driver that is done before is not waited for.
+# A checkpoint may take minutes to write. The pod ends as soon as the driver has ended.
 _GRACE_SECONDS_WITH_CHECKPOINT: Final = 120
-# Kubernetes' own default.
+# Kubernetes' default.
 _GRACE_SECONDS: Final = 30
 _GRACE_FIELD: Final = "terminationGracePeriodSeconds"
 _SPEC_ITEM: Final = {
     "path": names.SPEC_FILE,
     "fieldRef": {"fieldPath": f"metadata.annotations['{names.SPEC_ANNOTATION}']"},
 }
-# What a Prometheus that goes by annotations reads; one that goes by PodMonitors names the port.
+# For a Prometheus that finds its targets by annotations. A PodMonitor refers to the port by name.
 _SCRAPED: Final = {
     "prometheus.io/scrape": "true",
     "prometheus.io/port": str(names.METRICS_PORT),
@@ -64,7 +66,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
         names.driver_name(fleet.metadata.name),
         spec={
             "backoffLimit": fleet.spec.backoff_limit,
-            # Two drivers of one fleet would both publish weights: the next starts when the last is gone.
+            # The next driver starts after the last one has ended. Otherwise two drivers would publish weights.
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {"rules": _failure_rules(fleet)},
             "template": _template(fleet),
@@ -78,9 +80,10 @@ def driver_job(fleet: CollectorFleet) -> Object:
 
 
 def started_again(fleet: CollectorFleet, generation: str | None, restarts: int, began: str) -> Object:
-    """Return a driver's Job that runs its spec again, with this total number of restarts.
+    """Return a driver's Job that runs the spec of ``fleet`` again, with this total number of restarts.
 
-    ``generation`` of the running spec, and ``began``, the time at which the run began, are those of the previous Job.
+    ``generation`` and ``began`` come from the previous Job: the generation of the running spec, and the time at which
+    the run began, in Kubernetes' format.
     """
     job = driver_job(fleet)
     job["metadata"]["annotations"] |= {
@@ -92,17 +95,17 @@ def started_again(fleet: CollectorFleet, generation: str | None, restarts: int, 
 
 
 def restarts_before(job: Object) -> int:
-    """How many driver pods were lost under earlier Jobs of the same start."""
+    """Return the number of driver pods that were lost under earlier Jobs of the same run."""
     return int(annotation(job, _RESTARTS) or 0)
 
 
 def run_began_at(job: Object) -> datetime:
-    """Return when the first Job of this start of the fleet began."""
+    """Return when the first Job of this run began."""
     return parse_time(annotation(job, _BEGAN)) or started_at(job) or created_at(job)
 
 
 def began_text(job: Object) -> str:
-    """Return when the first Job of this start began, as Kubernetes writes times."""
+    """Return when the first Job of this run began, in Kubernetes' format."""
     of_controller = (job.get("status") or {}).get("startTime")
     return annotation(job, _BEGAN) or str(of_controller or metadata(job).get("creationTimestamp", ""))
 
@@ -115,8 +118,8 @@ def _failure_rules(fleet: CollectorFleet) -> list[Object]:
         {"action": "FailJob", "onExitCodes": {"containerName": container, "operator": "In", "values": codes}}
         for container, codes in ends.items()
     ]
-    # Drained nodes and preemptions do not count against the backoff limit, nor does a pod that somebody deletes and
-    # that ends as it should.
+    # Drained nodes and preemptions do not count against the backoff limit. The orderly end of a driver whose pod a
+    # client deletes does not count either.
     in_order = {"containerName": CONTAINER, "operator": "In", "values": [names.EXIT_SIGTERM]}
     return [
         *rules,
@@ -139,13 +142,13 @@ def _template(fleet: CollectorFleet) -> Object:
         volumes=[
             *_token_volumes(fleet),
             {"name": _SPEC_VOLUME, "downwardAPI": {"items": [_SPEC_ITEM]}},
-            # Ray's object store. What lies in it counts as the container's memory.
+            # Ray's object store. Its content counts as the container's memory.
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _resources(fleet)["limits"]["memory"]}},
             *checkpoint_volumes(driver.checkpoint),
         ],
         terminationGracePeriodSeconds=_default_grace_seconds(driver),
     )
-    # Whatever the user's template says.
+    # After the merge, so that the user's template cannot replace the annotation.
     template["metadata"]["annotations"][names.SPEC_ANNOTATION] = json.dumps(fleet.spec.to_wire())
     return template
 
@@ -168,7 +171,7 @@ def started_with(job: Object) -> Object | None:
 
 
 def has_changed_workers(job: Object) -> bool:
-    """Whether the worker pods of this driver were changed since it was started."""
+    """Return whether the worker pod templates have changed since the driver started."""
     return annotation(job, _WORKERS) is not None
 
 
@@ -206,7 +209,7 @@ def _container(fleet: CollectorFleet) -> Object:
             {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
             *checkpoint_mounts(fleet.spec.driver.checkpoint),
         ],
-        # What the driver writes as its last word; a driver that was killed leaves the end of its log instead.
+        # The driver writes its final message. A killed driver leaves the end of its log instead.
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
 
@@ -221,7 +224,7 @@ def _env(fleet: CollectorFleet) -> list[Object]:
         {"name": names.ENV_SPEC, "value": f"{names.SPEC_MOUNT}/{names.SPEC_FILE}"},
         *_env_of_the_launcher(fleet),
     ]
-    # Kubernetes tells no container how long its pod may take to end; a checkpoint has to be on disk by then.
+    # The driver must write its checkpoint within the grace period, which a container cannot read from Kubernetes.
     env.append({"name": names.ENV_GRACE_SECONDS, "value": str(_grace_seconds(fleet.spec.driver))})
     if fleet.spec.driver.checkpoint is not None:
         env.append({"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT})
@@ -233,7 +236,10 @@ def _default_grace_seconds(driver: Driver) -> int:
 
 
 def _grace_seconds(driver: Driver) -> Any:
-    """Of the merged template: the user's, if it has one, and Kubernetes' if it removes ours."""
+    """Return the grace period of the merged template, in seconds.
+
+    It is the user's if the user's template sets one, and Kubernetes' default if the user's template has null.
+    """
     theirs = driver.template.get("spec") or {}
     if _GRACE_FIELD not in theirs:
         return _default_grace_seconds(driver)
@@ -251,9 +257,12 @@ def _env_of_the_launcher(fleet: CollectorFleet) -> list[Object]:
 
 
 def _token_volumes(fleet: CollectorFleet) -> list[Object]:
-    """What proves to collectors that this is their driver; the pod waits for it, not the operator."""
+    """Return the volume of the token with which the driver authenticates to collectors.
+
+    The operator does not wait for the token's Secret: Kubernetes starts the pod once the Secret exists.
+    """
     name = fleet.metadata.name
-    # Ray's is made by KubeRay.
+    # KubeRay creates the Secret of a fleet with Ray.
     secret = names.cluster_name(name) if fleet.spec.has_ray else token_name(fleet)
     return [{"name": _TOKEN_VOLUME, "secret": {"secretName": secret}}]
 
@@ -277,7 +286,7 @@ def _resources(fleet: CollectorFleet) -> Object:
     own, evaluation = fleet.spec.driver.resources, fleet.spec.evaluation
     cpus, size_bytes = parse_quantity(own.cpu), parse_quantity(own.memory)
     if evaluation is not None and not fleet.spec.has_ray:
-        # Evaluators have no pods of their own there: they are processes of this one.
+        # Without Ray, evaluators have no pods of their own. They are processes of the driver pod.
         cpus += evaluation.replicas * parse_quantity(evaluation.resources.cpu)
         size_bytes += evaluation.replicas * parse_quantity(evaluation.resources.memory)
     memory = format_memory(size_bytes)

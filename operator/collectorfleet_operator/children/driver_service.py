@@ -1,4 +1,4 @@
-"""The driver's address for the hosts of its collectors: a name that follows it from pod to pod."""
+"""The Service through which the hosts of collectors find the present driver pod."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SERVICE: Final = Kind("v1", "Service", "services")
 
 
 def driver_service(fleet: CollectorFleet) -> Object:
-    """Headless: a process group connects pods to pods, at ports that it chooses."""
+    """Return the manifest of the headless Service. A process group connects pods directly, at ports it chooses."""
     return manifest(
         fleet,
         SERVICE,
@@ -22,7 +22,7 @@ def driver_service(fleet: CollectorFleet) -> Object:
         spec={
             "clusterIP": "None",
             "selector": {key: value for key, value in labels(fleet, PodRole.DRIVER).items() if key in _SELECTED},
-            # Hosts are to find a driver that still waits for them.
+            # So that hosts find a driver that still waits for them.
             "publishNotReadyAddresses": True,
             "ports": [{"name": "hosts", "port": names.HOSTS_PORT}],
         },

@@ -1,6 +1,6 @@
-"""The worker group of the RayCluster that holds evaluators: one in each pod, or as many as share its GPUs.
+"""The worker group of evaluators in the RayCluster. A pod has one evaluator, or all evaluators that share its GPUs.
 
-One Ray resource is theirs alone, a unit for each: collectors land on no evaluator pod, and evaluators on no other.
+A custom Ray resource, with one unit per evaluator, keeps evaluators on these pods and collectors off them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def evaluator_groups(fleet: CollectorFleet) -> list[Object]:
                 "num-cpus": str(packing.per_pod * whole_cpus(one.cpu)),
                 "num-gpus": str(pod.gpus),
                 "object-store-memory": str(pod.object_store_bytes),
-                # KubeRay pastes this into a shell command line.
+                # Quoted, because KubeRay inserts the text into a shell command line.
                 "resources": f"'{json.dumps({names.EVALUATOR_RESOURCE: packing.per_pod})}'",
             },
             "template": made,

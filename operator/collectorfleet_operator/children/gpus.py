@@ -1,4 +1,4 @@
-"""How worker pods get their GPUs, by ``spec.workers.gpu.mode``, and whether a container asks for some."""
+"""The GPU requests of worker pods by ``spec.workers.gpu.mode``, and a test whether a container requests GPUs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLAIM: Final = "gpus"
 
 @dataclass(frozen=True)
 class GpuRequest:
-    """What a pod's container asks for: ``limits``, and ``claims`` of which the pod has the ``pod_claims``."""
+    """A container's ``limits`` and ``claims``. The pod has the ``pod_claims`` that the ``claims`` refer to."""
 
     limits: dict[str, Any] = field(default_factory=dict)
     claims: list[Object] = field(default_factory=list)
@@ -24,7 +24,7 @@ class GpuRequest:
 
 
 def request_gpus(gpu: WorkersGpu, count: int) -> GpuRequest:
-    """``count`` GPUs of one worker pod. With mode None the user's template asks for them."""
+    """Return the request for ``count`` GPUs of one worker pod. With mode None, the user's template requests them."""
     match gpu.mode:
         case _ if not count:
             return GpuRequest()
@@ -38,7 +38,10 @@ def request_gpus(gpu: WorkersGpu, count: int) -> GpuRequest:
 
 
 def requests_gpus(container: Object) -> bool:
-    """Whether it has a claim or a limit of NVIDIA's device plugin; a user's template may have put anything there."""
+    """Return whether the container has a claim or a limit for NVIDIA's device plugin.
+
+    The user's template may have put values of any type there.
+    """
     resources = container.get("resources")
     if not isinstance(resources, Mapping):
         return False

@@ -1,6 +1,6 @@
-"""How many pods each worker group has, and which of them are to go: read from what holds them, written into it.
+"""The sizes of worker groups and the pods to delete, in a RayCluster or in the collectors' Job.
 
-That is a RayCluster, or the Job of a fleet without Ray, whose one group loses its highest indexes first by itself.
+The Job of a fleet without Ray has one group. Kubernetes deletes the pods with its highest indexes first.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.worker_group import collectors_per_pod
 from collectorfleet_operator.objects import Object, annotation
 
-# On the Job, for people: in its command it is one option of many.
+# An annotation of the Job, so that users and messages need not parse the Job's command.
 COLLECTORS_PER_POD: Final = f"{names.GROUP}/collectors-per-pod"
-# Groups that hold no collectors, with what they hold.
+# Groups without collectors, and what their pods run.
 _OTHERS: Final = {names.LEARNER_GROUP: "learner", names.EVALUATOR_GROUP: "evaluator"}
 
 
 @dataclass(frozen=True)
 class GroupSize:
-    """``pods`` are asked for; of those that are there, the ones named in ``to_delete`` are to go."""
+    """The requested number of pods of a group, and the names of existing pods to delete."""
 
     pods: int
     to_delete: tuple[str, ...] = ()
 
 
 def worker_groups(cluster: Object) -> dict[str, Object]:
-    """The worker groups by name, in the order of the RayCluster."""
+    """Return the worker groups by name, in the order of the RayCluster."""
     return {group["groupName"]: group for group in cluster["spec"]["workerGroupSpecs"]}
 
 
@@ -41,10 +41,10 @@ def sizes_of(cluster: Object) -> dict[str, GroupSize]:
 
 
 def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
-    """The same RayCluster or Job with other sizes of the groups that are named."""
+    """Return the RayCluster or Job with these sizes of the named groups."""
     if _is_job(cluster):
         size = sizes.get(names.WORKER_GROUP)
-        # One without the other is refused, or would leave indexes without a pod.
+        # If only one of them changes, the API server refuses it, or some indexes have no pod.
         changed = {} if size is None else {"completions": size.pods, "parallelism": size.pods}
         return {**cluster, "spec": {**cluster["spec"], **changed}}
     groups = [
@@ -54,7 +54,7 @@ def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
 
 
 def pods_text(cluster: Object) -> str:
-    """``4 worker pods for 1 collector each``, of every group."""
+    """Return the pods of every group in words: ``4 worker pods for 1 collector each``."""
     if _is_job(cluster):
         return _pods_text(int(cluster["spec"]["completions"]), int(annotation(cluster, COLLECTORS_PER_POD) or 1))
     groups = worker_groups(cluster)
@@ -73,12 +73,15 @@ def cluster_difference(stored: Object, desired: Object) -> str:
     new = {name for group, size in after.items() for name in size.to_delete if name not in before[group].to_delete}
     if new:
         return f"another pod in the place of {', '.join(sorted(new))}"
-    # An absent list asks for nothing, so one that has to go is looked at by itself.
+    # An absent list of pods to delete matches any list in difference(), so the sizes are compared here.
     return difference(stored, desired) if before == after else DIFFERS
 
 
 def job_difference(stored: Object, desired: Object) -> str:
-    """The same of a Job, of which nothing else can be changed while it is there."""
+    """Return the change of size that applying ``desired`` would make, in words; empty if there is none.
+
+    Nothing else in an existing Job can be changed.
+    """
     pods = int(desired["spec"]["completions"])
     if pods == int(stored["spec"]["completions"]) == int(stored["spec"]["parallelism"]):
         return ""

@@ -1,4 +1,4 @@
-"""A fleet as one of its groups has it: what its worker pods are made from. Pure."""
+"""The spec of one worker group, from which its pods are made. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collectorfleet_operator.children.merge import overlaid
 
 
 def spec_of_group(spec: CollectorFleetSpec, name: str) -> CollectorFleetSpec:
-    """The spec with what the group says in the place of what the fleet says, its pod template over the fleet's.
+    """Return the spec with the fields of the group, and the group's pod template merged over the fleet's template.
 
-    That of a fleet without groups is the same.
+    The spec of a fleet without groups is returned unchanged.
     """
     found, own = spec.of_group(name), templates_of_groups(spec).get(name)
     if not own:
@@ -21,10 +21,10 @@ def spec_of_group(spec: CollectorFleetSpec, name: str) -> CollectorFleetSpec:
 
 
 def fleet_of_group(fleet: CollectorFleet, name: str) -> CollectorFleet:
-    """The fleet with that spec."""
+    """Return the fleet with :func:`spec_of_group` as its spec."""
     return fleet.model_copy(update={"spec": spec_of_group(fleet.spec, name)})
 
 
 def templates_of_groups(spec: CollectorFleetSpec) -> dict[str, dict[str, Any]]:
-    """What each group says itself of its pods; empty without groups."""
+    """Return the pod template of each group by name; empty without groups."""
     return {group.name: group.workers.template for group in spec.collectors.groups}

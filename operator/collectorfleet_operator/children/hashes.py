@@ -1,7 +1,7 @@
-"""What a child was made from: a hash of the spec's fields for each part of a fleet, as annotations.
+"""Annotations of children with a hash of the spec's fields for each part of a fleet: driver, head, each group.
 
-A driver cannot take up a changed spec while it runs, and needs a RayCluster that fits it. So its Job carries the hashes
-of all parts. The RayCluster outlives drivers as long as its own parts do not change.
+A running driver cannot change its spec, and needs a RayCluster that fits its spec. So its Job has the hashes of all
+parts. The RayCluster continues with the next driver as long as its own parts do not change.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from collectorfleet_operator.objects import Object, annotation, metadata
 
 _PREFIX: Final = f"{names.GROUP}/hash-"
 _DRIVER: Final = f"{_PREFIX}{Part.DRIVER}"
-# How the hashes on a child are computed. A child without the annotation has those of the first scheme, which this
-# release computes. A release with another scheme writes the annotation, and computes this one too for older children.
+# The scheme by which the hashes on a child are computed. Without this annotation, a child has hashes of the first
+# scheme, which this release uses. A release with another scheme writes the annotation, and still supports the first.
 _SCHEME: Final = f"{names.GROUP}/scheme-of-hashes"
 _FIRST_SCHEME: Final = "1"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredHashes:
-    """What a child was made from, by part. ``is_known``: this release knows the scheme that they are computed by."""
+    """The hashes on a child, by part. ``is_known``: this release knows the scheme of the hashes."""
 
     by_part: Mapping[str, str]
     is_known: bool = True
@@ -37,9 +37,9 @@ class StoredHashes:
 
 @by_identity
 def hashes_of(spec: CollectorFleetSpec) -> Mapping[str, str]:
-    """Driver, head and every worker group by name, each with a hash of the fields that it is made from.
+    """Return a hash of the spec's fields for the driver, the head and every worker group, by part.
 
-    Never of a manifest: a release that builds another one from the same fields would restart every fleet.
+    The hashes do not depend on manifests: a release that builds other manifests must not restart every fleet.
     """
     fields = fields_by_part(spec)
     hashes = {part.value: _hash(fields[part]) for part in (Part.DRIVER, Part.HEAD)}
@@ -52,24 +52,27 @@ def hashes_of(spec: CollectorFleetSpec) -> Mapping[str, str]:
 
 
 def _of_learner_pods(spec: CollectorFleetSpec, learners: Learners) -> dict[str, Any]:
-    """What learner pods are made from besides: fields that are the driver's, as far as these pods see them."""
+    """Return the fields outside of the learners' own part that learner pods also depend on."""
     kept = spec.driver.checkpoint
     return {"places": learners.places, "checkpoints": kept and [kept.claim_name, kept.sub_path]}
 
 
 def _of_evaluator_pods(fields: Mapping[Part, Mapping[str, Any]], evaluation: Evaluation) -> dict[str, Any]:
-    """Return what evaluator pods with GPUs are made from besides. Those without a GPU have the hash that they had."""
+    """Return the further fields that evaluator pods with GPUs depend on.
+
+    The hash of evaluator pods without GPUs does not depend on these fields, as in earlier releases.
+    """
     gpu = fields[Part.GROUP].get("workers.gpu")
     return {"workers.gpu": gpu} if evaluation.resources.gpu and gpu is not None else {}
 
 
 def group_hash(spec: CollectorFleetSpec, name: str) -> str:
-    """Of the fields that one worker group is made from."""
+    """Return the hash of the fields that one worker group is made from."""
     return hashes_of(spec)[group_part(name)]
 
 
 def group_part(name: str) -> str:
-    """Return what the pods of one worker group are called among the parts of a fleet."""
+    """Return the name of the part for one worker group."""
     return f"{Part.GROUP}-{name}"
 
 
@@ -82,12 +85,12 @@ def is_group_annotation(key: str) -> bool:
 
 
 def hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
-    """Of all parts."""
+    """Return the annotations with the hashes of all parts."""
     return {f"{_PREFIX}{part}": found for part, found in hashes_of(spec).items()}
 
 
 def cluster_hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
-    """Of the parts that the RayCluster is made of."""
+    """Return the annotations with the hashes of all parts except the driver."""
     return {key: found for key, found in hash_annotations(spec).items() if key != _DRIVER}
 
 
@@ -103,12 +106,12 @@ def changed_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
 
 
 def changed_cluster_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
-    """Return those of them that the RayCluster is made of."""
+    """Return the parts of ``spec`` without the driver whose fields differ from the stored hashes."""
     return changed_parts(stored, spec) - {Part.DRIVER.value}
 
 
 def hashes_on(child: Object) -> StoredHashes:
-    """Return the hashes of what a stored child was made from."""
+    """Return the hashes in the annotations of a stored child."""
     annotations: dict[str, str] = metadata(child).get("annotations") or {}
     by_part = {key.removeprefix(_PREFIX): found for key, found in annotations.items() if key.startswith(_PREFIX)}
     return StoredHashes(by_part, annotation(child, _SCHEME) in (None, _FIRST_SCHEME))

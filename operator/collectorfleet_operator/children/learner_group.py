@@ -1,6 +1,6 @@
-"""The worker group of the RayCluster that holds learner shards: each whole in one pod, and no collector beside it.
+"""The worker group of learners in the RayCluster. All actors of a learner shard run in one pod, without collectors.
 
-One Ray resource is theirs alone, a unit for each actor: collectors land on no learner pod, and learners on no other.
+A custom Ray resource, with one unit per actor, keeps learners on these pods and collectors off them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from collectorfleet_operator.objects import Object
 
 
 def learner_groups(fleet: CollectorFleet) -> list[Object]:
-    """The item of ``workerGroupSpecs``, where the fleet has learners.
+    """Return the item of ``workerGroupSpecs`` for learners as a list; empty if the fleet has no learners.
 
-    Raises ValueError where they cannot be split into shards: such a spec has problems, and is never built.
+    Raises ValueError if the learners cannot be split into shards. Validation reports such a spec before.
     """
     learners = fleet.spec.learners
     if learners is None:
@@ -52,7 +52,7 @@ def learner_groups(fleet: CollectorFleet) -> list[Object]:
                 "num-cpus": str(pods.ray_cpus),
                 "num-gpus": str(pods.resources.gpus),
                 "object-store-memory": str(pods.resources.object_store_bytes),
-                # KubeRay pastes this into a shell command line.
+                # Quoted, because KubeRay inserts the text into a shell command line.
                 "resources": f"'{json.dumps({names.LEARNER_RESOURCE: pods.actors})}'",
             },
             "template": made,

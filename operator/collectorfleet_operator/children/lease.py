@@ -1,4 +1,4 @@
-"""The driver's Lease: made here, held and renewed by the driver, so that a dead driver is told from a quiet one."""
+"""The driver's Lease. The operator creates it, and the driver renews it to show that it works."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
 
 def lease(fleet: CollectorFleet) -> Object:
-    # Without a spec: holder and times are the driver's fields, and applying them here would take them from it.
+    # Without a spec, because server-side apply would take over the driver's fields, holder and times.
     return manifest(fleet, LEASE, names.driver_name(fleet.metadata.name))

@@ -1,7 +1,8 @@
 """kubectl's strategic merge, as far as pod templates need it.
 
-Objects merge key by key, and containers merge by name. Other lists of named things take the user's item whole, because
-half of an env entry or of a volume means nothing. null removes, and everything else is replaced.
+Objects merge key by key, and containers merge by name. In other lists with named items, the user's item replaces the
+item of the same name. A merge of two env entries or volumes would have no meaning. null removes a field. Other values
+are replaced.
 """
 
 from __future__ import annotations
@@ -20,23 +21,26 @@ _MERGED_BY: Final = {
     "volumeDevices": "devicePath",
 }
 _MERGED_DEEPLY: Final = ("containers", "initContainers")
-# Kubernetes tells two ports of one number apart by their protocols.
+# Two ports with the same number may differ in their protocol.
 _PROTOCOL: Final = "protocol"
 _DEFAULT_PROTOCOL: Final = "TCP"
 
 
 def merge(base: Any, over: Any) -> Any:
-    """``base`` with ``over`` on top; neither is changed."""
+    """Return ``base`` with ``over`` merged over it. The arguments are not changed."""
     return _merge(base, over, "", nulls_stay=False)
 
 
 def overlaid(first: Any, second: Any) -> Any:
-    """What has to be merged over a base to have ``first`` and then ``second`` on top of it."""
+    """Return one template with the same effect on any base as a merge of ``first`` and then of ``second``."""
     return _merge(first, second, "", nulls_stay=True)
 
 
 def _merge(base: Any, over: Any, field: str, *, nulls_stay: bool) -> Any:
-    """``field`` is the key under which both stand."""
+    """Return ``base`` with ``over`` merged over it. ``field`` is the key of both in their parent object.
+
+    ``nulls_stay``: keep a null in the result, so that it removes a field in a later merge.
+    """
     if isinstance(over, Mapping):
         merged = dict(base) if isinstance(base, Mapping) else {}
         for key, value in over.items():
@@ -54,7 +58,7 @@ def _merge(base: Any, over: Any, field: str, *, nulls_stay: bool) -> Any:
 
 def _merge_named(base: list[Any], over: list[Any], field: str, *, nulls_stay: bool) -> list[Any]:
     key = _MERGED_BY[field]
-    # Of what has no such key, or something odd as one, the API server says what is wrong.
+    # For items with a missing or malformed key, the API server's own error is the best message.
     if not all(isinstance(item, Mapping) and isinstance(item.get(key), str | int) for item in over):
         return over
     mine = {_identity(item, field): item for item in base}
@@ -68,6 +72,6 @@ def _merge_named(base: list[Any], over: list[Any], field: str, *, nulls_stay: bo
 
 
 def _identity(item: Mapping[str, Any], field: str) -> tuple[Any, ...]:
-    """Return what two items of a list have in common if they are the same one."""
+    """Return the identity of a list item: two items with the same identity are merged."""
     name = item[_MERGED_BY[field]]
     return (name, str(item.get(_PROTOCOL) or _DEFAULT_PROTOCOL)) if field == "ports" else (name,)

@@ -1,7 +1,7 @@
-"""Who reaches the pods of a fleet, where it says so: they reach each other, and nobody else reaches their ports.
+"""The optional NetworkPolicy of a fleet: only the fleet's own pods reach its pods' ports.
 
-Whoever reaches those of Ray and has the token runs code in every pod; a process group asks for no token at all. A
-NetworkPolicy is carried out by the cluster's network, or by nobody where that knows none.
+A client with Ray's token that reaches Ray's ports can run code in every pod. The ports of a process group need no
+token. The policy has an effect only if the cluster's network plugin supports NetworkPolicies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DNS: Final = 53
 
 
 def network_policy(fleet: CollectorFleet) -> Object | None:
-    """None where the fleet asks for none."""
+    """Return the manifest of the NetworkPolicy; None if the spec does not request one."""
     policy = fleet.spec.network_policy
     if policy is None:
         return None
@@ -29,14 +29,14 @@ def network_policy(fleet: CollectorFleet) -> Object | None:
     each_other = [{"podSelector": pods}]
     ingress: list[Object] = [{"from": each_other}]
     if policy.metrics_from:
-        # An empty `from` would be everybody.
+        # An empty `from` would allow all clients.
         ingress.append({"from": policy.metrics_from, "ports": [_port("TCP", names.METRICS_PORT)]})
     spec: Object = {"podSelector": pods, "policyTypes": ["Ingress"], "ingress": [*ingress, *policy.ingress]}
     if policy.egress is not None:
         dns = {"ports": [_port("UDP", _DNS), _port("TCP", _DNS)]}
         spec |= {"policyTypes": ["Ingress", "Egress"], "egress": [{"to": each_other}, dns, *policy.egress]}
     made = manifest(fleet, NETWORK_POLICY, names.network_policy_name(fleet.metadata.name), spec=spec)
-    # A rule with less in it lets more through, and what is only left out does not show in what is stored.
+    # A rule with fewer fields allows more. The comparison of manifests ignores removed fields, so it needs this hash.
     made["metadata"]["annotations"] = {_REQUESTED: _hash(spec)}
     return made
 

@@ -1,4 +1,4 @@
-"""The owner of all children: the fleet, and what they carry of it."""
+"""The owner reference and the labels with which all children refer to their fleet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FLEET: Final = Kind(names.API_VERSION, names.KIND, names.PLURAL)
 
 
 def manifest(fleet: CollectorFleet, kind: Kind, name: str, **body: object) -> Object:
-    """A child of the fleet: deleting the fleet is all that is needed to have it collected."""
+    """Return the manifest of a child. Kubernetes deletes the child after its fleet is deleted."""
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,

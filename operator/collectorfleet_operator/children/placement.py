@@ -1,4 +1,4 @@
-"""Where Kueue lets the pods of a fleet run: what it admitted a Workload to, put into the templates of its children."""
+"""The placement that Kueue admitted for the pods of a fleet, added to the pod templates of the children."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import DRIVER, HEAD, workers_of
 from collectorfleet_operator.objects import Object, annotation, label
 
-# On the Job of a driver that was started by a queue, whatever labels the fleet gets later.
+# An annotation of the Job with the driver's queue. It stays if the fleet's queue label changes later.
 _QUEUE: Final = f"{names.GROUP}/queue"
 
 
 @dataclass(frozen=True)
 class Placement:
-    """What the pods of one kind get in addition."""
+    """The fields that Kueue adds to the pods of one pod set."""
 
     node_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Object, ...] = ()
@@ -30,7 +30,7 @@ class Placement:
 
 
 def placed(made: Object, queue: str, placements: Mapping[str, Placement]) -> Object:
-    """``made``, the manifest of a child, as the Workload in ``queue`` was admitted."""
+    """Return a copy of the manifest ``made`` with the placements of the admitted Workload in ``queue``."""
     found = copy.deepcopy(made)
     if made["kind"] == JOB.kind:
         found["metadata"]["annotations"][_QUEUE] = queue
@@ -45,7 +45,7 @@ def placed(made: Object, queue: str, placements: Mapping[str, Placement]) -> Obj
 
 
 def queue_of_job(job: Object) -> str:
-    """Empty for a driver that was started without a queue."""
+    """Return the LocalQueue under which a driver's Job was created; empty if it was created without a queue."""
     return annotation(job, _QUEUE) or ""
 
 

@@ -1,4 +1,4 @@
-"""Pod templates: what every pod of a fleet has, and the user's partial template merged over it."""
+"""Pod templates: the fields of every pod of a fleet, with the user's partial template merged over them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collectorfleet_operator.children.merge import merge
 from collectorfleet_operator.children.owner import labels
 from collectorfleet_operator.objects import Kind, Object
 
-# Made by KubeRay and the Job controller from these templates.
+# KubeRay and the Job controller make the pods from these templates.
 POD: Final = Kind("v1", "Pod", "pods")
 USER_ID: Final = 1000
 
@@ -23,7 +23,7 @@ _LOST_NODE_SECONDS: Final = 30
 
 
 class PodRole(StrEnum):
-    """What a pod of a fleet is for; its label says so."""
+    """The role of a pod, as in its role label."""
 
     HEAD = "head"
     WORKER = "worker"
@@ -40,7 +40,7 @@ _POD: Final = {
         "runAsUser": USER_ID,
         "runAsGroup": USER_ID,
         "fsGroup": USER_ID,
-        # A large volume would otherwise be walked through at every start of a pod.
+        # Otherwise the kubelet would change every file of a large volume at each start of a pod.
         "fsGroupChangePolicy": "OnRootMismatch",
         "seccompProfile": {"type": "RuntimeDefault"},
     },
@@ -57,9 +57,10 @@ def pod_template(
     annotations: Mapping[str, str] | None = None,
     **pod: Any,
 ) -> Object:
-    """The template of a pod of ``role`` whose first container is ``container``; ``pod`` are further fields of its spec.
+    """Return the template of a pod with this ``role`` and ``container`` as its first container.
 
-    Adds what every pod of the fleet has: image, priority, tolerations, security, the mounted code, labels.
+    The template has the common fields of all pods of the fleet: image, priority, tolerations, security, code and
+    labels. ``pod`` has further fields of the pod's spec. ``user`` is merged over these fields.
     """
     spec = fleet.spec
     first: Object = {
@@ -81,23 +82,23 @@ def pod_template(
     ours: Object = {"metadata": metadata, "spec": base}
     template: Object = merge(ours, user)
     if not gpus and not requests_gpus(template["spec"]["containers"][0]):
-        # Where NVIDIA's runtime is the default, a container that asks for no GPU sees all of its node.
+        # If NVIDIA's runtime is the default, a container without a GPU request sees all GPUs of its node.
         template = merge(merge(ours, _without_gpus(first["name"])), user)
     _leave_lost_nodes(template["spec"])
-    # Selected by, whatever the user's template says.
+    # After the merge, because the operator selects pods by these labels.
     template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **labels(fleet, role)}
     return template
 
 
 def _without_gpus(container: str) -> Object:
-    """A template whose ``container`` is shown none."""
+    """Return a template that hides the node's GPUs from ``container``."""
     return {"spec": {"containers": [{"name": container, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]}]}}
 
 
 def _leave_lost_nodes(pod: Object) -> None:
-    """Tolerate a lost node for 30 s, and not for Kubernetes' 300, where the user says nothing about it."""
+    """Make the pod tolerate a lost node for 30 s instead of Kubernetes' 300 s, unless the user sets a toleration."""
     theirs = pod.get("tolerations", [])
-    # One without a key tolerates everything.
+    # A toleration without a key tolerates everything.
     tolerated = {one.get("key") for one in theirs if one.get("effect") in (None, "", _NO_EXECUTE)}
     ours = [
         {"key": key, "operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": _LOST_NODE_SECONDS}

@@ -1,7 +1,8 @@
-"""Labels and annotations of a fleet that its children and their pods get too, by a list of the operator's.
+"""Copies of a fleet's labels and annotations on its children and their pods, by a list in the operator's settings.
 
-Tools read costs or owners from them. Keys of Kubernetes, and the keys by which tools recognize their own objects, are
-never copied. With the fleet's tracking label, a child would be pruned as an object that is not in git.
+Tools read cost centers or owners from these labels. The operator never copies keys of Kubernetes, or keys by which
+tools recognize their own objects. For example, a GitOps tool would prune a child with the fleet's tracking label,
+because git does not contain the child.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1.fleet import Metadata
 from collectorfleet_operator.objects import Object
 
-# Domains of keys, and all below them.
+# Keys with these domains or their subdomains are never copied.
 _NEVER: Final = (names.GROUP, "kubernetes.io", "k8s.io", "x-k8s.io", "ray.io", "argoproj.io", "fluxcd.io", "helm.sh")
 ANY: Final = "*"
 
 
 @dataclass(frozen=True)
 class Propagation:
-    """Keys, or what they begin with where they end in ``*``."""
+    """The keys of the labels and annotations to copy. A key that ends in ``*`` is a prefix."""
 
     labels: tuple[str, ...] = ()
     annotations: tuple[str, ...] = ()
 
     def of(self, fleet: Metadata) -> Object:
-        """Of the fleet's labels and annotations those that are listed, as metadata of another object."""
+        """Return the listed labels and annotations of the fleet, as metadata of another object."""
         found = {
             "labels": _chosen(self.labels, fleet.labels),
             "annotations": _chosen(self.annotations, fleet.annotations),
@@ -40,7 +41,7 @@ NOTHING: Final = Propagation()
 
 
 def propagated(made: Object, given: Object) -> Object:
-    """``made`` and the pod templates in it with the metadata ``given`` beneath their own."""
+    """Return a copy of ``made`` with the metadata ``given`` on it and its pod templates. Their own values win."""
     if not given:
         return made
     changed = copy.deepcopy(made)
@@ -52,7 +53,7 @@ def propagated(made: Object, given: Object) -> Object:
 
 
 def is_ours_to_give(key: str) -> bool:
-    """Whether a key, or all that begin with it, may be propagated."""
+    """Return whether a key, or all keys with this prefix, may be copied to children."""
     domain = key.partition("/")[0]
     return not any(domain == one or domain.endswith(f".{one}") for one in _NEVER)
 

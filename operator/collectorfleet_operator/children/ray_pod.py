@@ -1,4 +1,4 @@
-"""What the pods of head and workers have in common: KubeRay starts Ray in them."""
+"""The pod template of head and worker pods, in which KubeRay starts Ray."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.objects import Object
 
-# `ray start --block` below a shell never sees the signal, so that a pod lives for all of its grace.
+# A head has nothing to finish. Where code is unpacked first, a shell is above `ray start`, and keeps SIGTERM from it.
 _HEAD_GRACE_SECONDS: Final = 5
-# Kubernetes' own, and what most spot notices leave: collectors end their rollouts in it.
+# Kubernetes' default, and the time that most spot notices leave. Collectors end their rollouts in this time.
 _WORKER_GRACE_SECONDS: Final = 30
 # At SIGTERM, `ray start` asks the head to drain the node, and waits up to 30 s for Ray Serve to leave it. Fleets have
 # no Ray Serve, collectors end before the signal, and a head that is gone does not answer.
@@ -49,7 +49,7 @@ while busy; do sleep 0.5; done
 def ray_pod_template(
     fleet: CollectorFleet, role: PodRole, container: Object, user: Mapping[str, Any], *, gpus: int, **pod: Any
 ) -> Object:
-    """As :func:`pod_template` has it; ``pod`` are further fields of its spec."""
+    """Return :func:`pod_template` for a pod in which KubeRay starts Ray. ``pod`` has further fields of its spec."""
     before_ray_start = import_code_first(fleet)
     if before_ray_start:
         # KubeRay runs a container's own command before its `ray start`, in the same shell.
@@ -57,7 +57,7 @@ def ray_pod_template(
     container = {**container, "env": [*container.get("env", []), _NO_DRAINING]}
     is_worker = role is PodRole.WORKER
     if role in _TOLD_THEIR_NAME:
-        # With the node's network, or a name of the template's, its host has another name than the pod.
+        # The hostname may differ from the pod's name: with the node's network, or if the template sets a hostname.
         own_name = {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
         container = {**container, "env": [*container.get("env", []), own_name]}
     if is_worker:

@@ -1,8 +1,7 @@
-"""The RayCluster: a head without user code, groups of worker pods, and groups of learner pods and of evaluator pods for
-fleets that have them.
+"""The RayCluster: a head without user code, groups of worker pods, and optional groups of learner and evaluator pods.
 
-One Ray CPU is one collector slot. So ``RAY_enable_worker_prestart`` starts one Ray worker for each CPU, and collectors
-will run in these processes. They import torch while the driver still starts.
+One Ray CPU is one collector slot. So ``RAY_enable_worker_prestart`` starts one Ray worker process per collector. These
+processes import torch while the driver still starts, and collectors later run in them.
 """
 
 from __future__ import annotations
@@ -28,12 +27,15 @@ from collectorfleet_operator.objects import Kind, Object
 RAYCLUSTER: Final = Kind("ray.io/v1", "RayCluster", "rayclusters")
 HEAD_CONTAINER: Final = "ray-head"
 
-# GCS, dashboard and their agents. Users with thousands of collectors raise it in `ray.head.template`.
+# For GCS, dashboard and their agents. Users with thousands of collectors raise the requests in `ray.head.template`.
 _HEAD_REQUESTS: Final = {"cpu": "200m", "memory": "2Gi"}
 
 
 def raycluster(fleet: CollectorFleet) -> Object:
-    """Raises ValueError where no pod can hold what the spec asks for: such a spec has problems, and is never built."""
+    """Return the manifest of the RayCluster.
+
+    Raises ValueError if no pod is large enough for a collector. Validation reports such a spec before.
+    """
     groups = pack_groups(fleet.spec.worker_groups)
     if isinstance(groups, Refusal):
         raise ValueError(f"{groups.field}: {groups.message}")
@@ -68,7 +70,7 @@ def _head_group(fleet: CollectorFleet) -> Object:
         "rayStartParams": {
             "num-cpus": "0",
             "num-gpus": "0",
-            # KubeRay pastes this into a shell command line. Nodes that join take it over.
+            # Quoted, because KubeRay inserts the text into a shell command line. Joining nodes use the head's config.
             "system-config": f"'{json.dumps(SYSTEM_CONFIG)}'",
         },
         "template": ray_pod_template(fleet, PodRole.HEAD, container, fleet.spec.ray.head.template, gpus=0),

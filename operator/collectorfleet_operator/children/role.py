@@ -1,6 +1,4 @@
-"""What the driver may do with the API server: read its own fleet, report its status, renew its Lease, keep its
-timeline. Nothing else.
-"""
+"""The driver's rights: read its own fleet, and write the fleet's status, its Lease and its timeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives the driver's rights to the driver."""
+"""The RoleBinding that gives the driver's Role to the driver's service account."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ def role_binding(fleet: CollectorFleet) -> Object:
 
 
 def _account(fleet: CollectorFleet) -> str:
-    """Whose pods the drivers are: a template may name an account of the user's, for example to read a bucket."""
+    """Return the service account of the driver's pod.
+
+    The user's template may name another account, for example one that may read a bucket.
+    """
     named = (fleet.spec.driver.template.get("spec") or {}).get("serviceAccountName")
     return str(named or names.driver_name(fleet.metadata.name))

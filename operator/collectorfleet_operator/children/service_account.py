@@ -1,4 +1,4 @@
-"""Who the driver is to the API server."""
+"""The service account with which the driver authenticates to the API server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every kind of object that a fleet becomes, in the order in which they are made.
+"""The table of all children that the operator creates for a fleet, in the order of their creation.
 
-A further kind is a file beside this one and a row here: what lists, watches, looks and plans goes by this table.
+To add a child, add a file beside this one and a row here. Lists, watches, observations and plans use this table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from collectorfleet_operator.objects import Key, Kind, Object
 
 
 class News(Enum):
-    """How the operator hears of the objects of a kind."""
+    """How the operator learns about changes of the objects of a kind."""
 
     WATCHED = "at once, and by the complete lists what a watch missed"
     LISTED = "by the complete lists"
@@ -40,16 +40,18 @@ class News(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Child:
-    """A row of the table, known by itself: a fleet may have two children of one kind, under two names.
+    """A row of the table. Rows are compared by identity: a fleet may have two children of one kind.
 
-    ``build`` makes the manifest; None where the fleet asks for no such child. ``difference`` says why a manifest is to
-    be applied over what is stored, and is empty where it is not. ``summary`` is what people are told beside the name
-    when it is made, and ``announced`` whether an Event tells them. ``provider`` brings the kind to Kubernetes, and may
-    be missing; empty is Kubernetes itself. ``metadata_alone``: its content, which others write, is in no list.
+    ``build`` returns the manifest, or None if the fleet has no such child. ``difference`` returns why the manifest must
+    be applied over the stored object; empty if they match. ``summary`` describes a created child in logs and Events.
+    ``announced``: the creation and the deletion of the child are Events.
+
+    ``provider`` is the optional add-on that installs the kind, such as KubeRay; empty for Kubernetes' own kinds.
+    ``metadata_alone``: the operator lists only the metadata, because others write the content.
     """
 
     kind: Kind
-    name: Callable[[str], str]  # the child's, from the fleet's
+    name: Callable[[str], str]  # returns the child's name for the fleet's name
     build: Callable[[CollectorFleet], Object | None]
     difference: Callable[[Object, Object], str] = difference
     summary: Callable[[Object], str] = lambda _: ""
@@ -69,7 +71,7 @@ def _immutable(_stored: Object, _asked: Object) -> str:
     return ""
 
 
-# Only of a fleet with a queue, and before everything else of it.
+# Only a fleet with a queue has a Workload. It is created before the other children.
 WORKLOAD_CHILD: Final = Child(
     WORKLOAD,
     names.workload_name,
@@ -109,8 +111,8 @@ COLLECTORS_CHILD: Final = Child(
 )
 LEASE_CHILD: Final = Child(LEASE, names.driver_name, lease, news=News.LISTED_OFTEN)
 
-# In the order in which they are made. No pod runs before its NetworkPolicy exists, and if a driver is refused, no pod
-# holds GPUs without one.
+# In the order of creation. The NetworkPolicy exists before any pod. The driver's Job is before the collectors: if the
+# API server refuses it, no collector pod occupies GPUs without a driver.
 CHILDREN: Final = (
     WORKLOAD_CHILD,
     Child(NETWORK_POLICY, names.network_policy_name, network_policy),
@@ -119,7 +121,7 @@ CHILDREN: Final = (
     RAYCLUSTER_CHILD,
     Child(SERVICE, names.driver_name, lambda fleet: None if fleet.spec.has_ray else driver_service(fleet)),
     COLLECTORS_CHILD,
-    # Watched, because a driver without its rights can neither report nor hold its Lease.
+    # Watched, because without its rights a driver cannot report or renew its Lease.
     Child(ROLE, names.driver_name, role, news=News.WATCHED),
     Child(ROLE_BINDING, names.driver_name, role_binding, news=News.WATCHED),
     LEASE_CHILD,
@@ -128,24 +130,24 @@ CHILDREN: Final = (
 
 
 def child_named(kind: Kind, name: str, fleet: str) -> Child | None:
-    """The row of an object of that kind and name among the children of ``fleet``; None for a pod, which has none."""
+    """Return the row of the child with this kind and name in the fleet named ``fleet``; None if there is no row."""
     return next((row for row in CHILDREN if row.kind == kind and row.name(fleet) == name), None)
 
 
 def manifests(fleet: CollectorFleet) -> dict[Child, Object]:
-    """The children that the fleet asks for, in the order in which they are made."""
+    """Return the manifests of the fleet's children, in the order of their creation."""
     return {row: made for row in CHILDREN if (made := row.build(fleet)) is not None}
 
 
 def _kinds(rows: Iterable[Child]) -> tuple[Kind, ...]:
-    """Each once."""
+    """Return the kinds of these rows, without duplicates."""
     return tuple(dict.fromkeys(row.kind for row in rows))
 
 
-# With the fleets themselves and their pods, which KubeRay and the Job controller make.
+# Also the fleets themselves, and their pods, which KubeRay and the Job controller make.
 WATCHED: Final = (FLEET, POD, *_kinds(row for row in CHILDREN if row.news is News.WATCHED))
 LISTED: Final = (FLEET, POD, *_kinds(CHILDREN))
 LISTED_OFTEN: Final = _kinds(row for row in CHILDREN if row.news is News.LISTED_OFTEN)
 METADATA_ALONE: Final = _kinds(row for row in CHILDREN if row.metadata_alone)
-# Kinds that somebody else brings, by who.
+# The add-on that installs each kind that is not Kubernetes' own.
 PROVIDERS: Final[Mapping[Kind, str]] = {row.kind: row.provider for row in CHILDREN if row.provider}

@@ -1,4 +1,4 @@
-"""How the fleet's run went: a ConfigMap made here, filled by the driver."""
+"""The ConfigMap with the timeline of the run. The operator creates it, and the driver fills it."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ CONFIG_MAP: Final = Kind("v1", "ConfigMap", "configmaps")
 
 
 def timeline(fleet: CollectorFleet) -> Object:
-    # Without data: it is the driver's, and outlives it.
+    # Without data, because the data belongs to the driver and must stay after the driver's end.
     return manifest(fleet, CONFIG_MAP, names.timeline_name(fleet.metadata.name))

@@ -1,7 +1,7 @@
-"""The secret that a driver and the hosts of its collectors share, where no KubeRay makes one for them.
+"""The Secret with the token that a driver and the hosts of its collectors share, in a fleet without Ray.
 
-The operator may create Secrets and do nothing else with them, so it cannot see the owner of an existing Secret.
-Therefore the name belongs to this fleet alone. The Secret of a deleted fleet of the same name is about to be deleted.
+The operator may only create Secrets, so it cannot read the owner of an existing Secret. So the Secret's name contains a
+part of the fleet's uid: a deleted fleet of the same name has another Secret.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ def token_name(fleet: CollectorFleet) -> str:
 
 
 def token_secret(fleet: CollectorFleet) -> Object:
-    """Without the token, which is made when it is sent."""
+    """Return the manifest of the Secret without its token. The executor adds the token when it creates the Secret."""
     return manifest(fleet, SECRET, token_name(fleet), immutable=True)

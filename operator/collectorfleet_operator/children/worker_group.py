@@ -1,4 +1,4 @@
-"""A worker group of the RayCluster: pods of one kind, as many as its collectors need."""
+"""A worker group of the RayCluster, with the pods that the group's collectors need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.ray_pod import ray_pod_template
 from collectorfleet_operator.objects import Object, label
 
-# What KubeRay writes onto the pods of a group.
+# KubeRay sets this label on the pods of a group.
 GROUP_LABEL: Final = "ray.io/group"
 TEMPLATE_LABEL: Final = f"{names.GROUP}/template"
 WORKER_CONTAINER: Final = "ray-worker"
@@ -27,7 +27,7 @@ _PRESTART: Final = [{"name": name, "value": value} for name, value in ray_settin
 
 
 def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
-    """An item of ``workerGroupSpecs`` whose collectors are packed as ``packing`` says."""
+    """Return the item of ``workerGroupSpecs`` for the group ``name``, with its collectors packed by ``packing``."""
     label_hash, resources = group_hash(fleet.spec, name), _ray_resources(fleet, name, packing)
     fleet = fleet_of_group(fleet, name)
     one = fleet.spec.collectors.resources
@@ -47,7 +47,7 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
             "num-cpus": str(packing.per_pod),
             "num-gpus": str(pod.gpus),
             "object-store-memory": str(pod.object_store_bytes),
-            # KubeRay pastes this into a shell command line.
+            # Quoted, because KubeRay inserts the text into a shell command line.
             "resources": f"'{json.dumps(resources)}'",
         },
         "template": made,
@@ -55,26 +55,30 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
 
 
 def _ray_resources(fleet: CollectorFleet, name: str, packing: Packing) -> dict[str, int]:
-    """A unit for each collector that fits; of a fleet with groups, one that is the group's alone, too; custom ones."""
+    """Return the custom Ray resources of each pod.
+
+    One resource has a unit per collector. If the fleet has groups, the group's own resource has as many units. The
+    user's custom resources are added.
+    """
     of_group = {names.group_resource(name): packing.per_pod} if fleet.spec.collectors.groups else {}
     custom = fleet.spec.of_group(name).workers.custom_per_pod or {}
     return {names.COLLECTOR_RESOURCE: packing.per_pod, **of_group, **custom}
 
 
 def template_label_of(pod: Object) -> str | None:
-    """Which template a pod was made from, or a group makes its pods from: a hash of the spec's fields."""
+    """Return the template label of a pod or pod template: a hash of the spec's fields that it was made from."""
     return label(pod, TEMPLATE_LABEL)
 
 
 def collectors_per_pod(group: Object) -> int:
-    """How many collectors each pod of a group holds, also of one that was made from an older spec."""
+    """Return the number of collectors in each pod of a stored group, which may come from an older spec."""
     return int(group["rayStartParams"]["num-cpus"])
 
 
 def worker_container(pod: PodResources, gpus: GpuRequest) -> Object:
-    """The container that Ray runs in."""
+    """Return the container in which Ray runs."""
     memory = format_memory(pod.memory_bytes)
-    # No CPU limit: a collector that may use idle CPUs starts and steps faster, and takes none from its neighbours.
+    # No CPU limit: a collector that may use idle CPUs starts and steps faster. CPU requests protect its neighbors.
     resources: Object = {
         "requests": {"cpu": format_cpu(pod.cpus), "memory": memory},
         "limits": {"memory": memory, **gpus.limits},

@@ -1,7 +1,7 @@
-"""The fleet as Kueue counts it: one Workload for the driver, the head where there is one, and all worker pods.
+"""The Workload that requests quota from Kueue for the driver, the head if there is one, and all worker pods.
 
-Kueue admits a Workload as a whole or not at all. A RayCluster and a Job with its label would be two Workloads. Two
-fleets might then each hold one and wait for the other for ever.
+Kueue admits a Workload completely or rejects it. A RayCluster and a Job with Kueue's queue label would be two
+Workloads. Then two fleets could each have quota for one of their Workloads and wait for ever for the other.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from collectorfleet_operator.objects import Kind, Object, annotation
 
 
 class KueueVersion(StrEnum):
-    """The versions of Kueue's API that this operator knows, newest first.
+    """The versions of Kueue's API that this operator supports, newest first.
 
-    Kueue 0.14 serves v1beta1 alone, and 0.15 to 0.19 serve both. Kueue 0.20 is to serve v1beta2 alone.
+    Kueue 0.14 serves only v1beta1, and 0.15 to 0.19 serve both versions. Kueue 0.20 will serve only v1beta2.
     """
 
     V1BETA2 = "v1beta2"
@@ -41,7 +41,7 @@ PRIORITY_CLASS: Final = Kind(_API, "WorkloadPriorityClass", "workloadprioritycla
 DRIVER: Final = "driver"
 HEAD: Final = "head"
 _PODS_HASH: Final = f"{names.GROUP}/pods-hash"
-# What Kueue reads of a pod: how much it requests, which nodes take it, and its priority.
+# The fields of a pod that Kueue reads: its requests, its placement and its priority.
 _POD: Final = (
     *("nodeSelector", "affinity", "tolerations", "runtimeClassName", "overhead", "resources", "resourceClaims"),
     "priorityClassName",
@@ -50,27 +50,27 @@ _CONTAINER: Final = ("name", "image", "resources", "restartPolicy")
 
 
 def newest_served(versions: Collection[str]) -> KueueVersion | None:
-    """Return the newest version that both sides know; None if there is none."""
+    """Return the newest version that both Kueue and this operator support; None if there is none."""
     return next((version for version in KueueVersion if version in versions), None)
 
 
 def queue_of(fleet: CollectorFleet) -> str:
-    """The LocalQueue that the fleet is to wait in; empty if it is to wait in none."""
+    """Return the LocalQueue from the fleet's labels; empty without a queue."""
     return fleet.metadata.labels.get(names.QUEUE_LABEL, "")
 
 
 def priority_class_of(fleet: CollectorFleet) -> str:
-    """The WorkloadPriorityClass by which it waits; empty if it has none."""
+    """Return the WorkloadPriorityClass from the fleet's labels; empty without one."""
     return fleet.metadata.labels.get(names.PRIORITY_LABEL, "")
 
 
 def workers_of(group: str) -> str:
-    """What Kueue calls the pods of a worker group."""
+    """Return the name of the pod set of a worker group."""
     return f"workers-{group}"
 
 
 def workload(fleet: CollectorFleet, version: KueueVersion) -> Object:
-    """Return the Workload without its priority, which is a number that only the cluster knows."""
+    """Return the manifest of the Workload, without the priority, which only the cluster knows."""
     pod_sets = _pod_sets(fleet)
     made = manifest(
         fleet,
@@ -83,17 +83,17 @@ def workload(fleet: CollectorFleet, version: KueueVersion) -> Object:
 
 
 def with_priority(made: Object, name: str, value: int, version: KueueVersion) -> Object:
-    """Return the Workload of a fleet with a WorkloadPriorityClass."""
+    """Return the Workload with the name and the value of its WorkloadPriorityClass."""
     return {**made, "spec": {**made["spec"], **_priority_class(name, version), "priority": value}}
 
 
 def counts_of(made: Object) -> dict[str, int]:
-    """How many pods there are of each kind."""
+    """Return the number of pods of a Workload by pod set."""
     return {one["name"]: int(one.get("count", 1)) for one in (made.get("spec") or {}).get("podSets") or []}
 
 
 def pods_hash_of(made: Object) -> str | None:
-    """The hash of the pods that quota is requested for, whatever their number."""
+    """Return the hash of the pod templates for which a Workload requests quota; it does not depend on pod counts."""
     return annotation(made, _PODS_HASH)
 
 
@@ -131,6 +131,6 @@ def _trimmed(template: Object) -> Object:
 
 
 def _hash(pod_sets: list[Object]) -> str:
-    """Of the pods, whatever their number."""
+    """Return the hash of the pod templates, without the pod counts."""
     text = json.dumps({one["name"]: one["template"] for one in pod_sets}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
