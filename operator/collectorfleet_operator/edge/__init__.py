@@ -1,1 +1,1 @@
-"""All I/O of the operator: kopf, the queue, the cache, the client, health. Carries out what `decide` decides."""
+"""All I/O of the operator: kopf, the queue, the cache, the client, health. It carries out the plans of `decide`."""

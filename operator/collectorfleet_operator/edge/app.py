@@ -1,4 +1,4 @@
-"""The operator as a process: one session after another, until the process is told to stop."""
+"""The operator as a process: it runs one session after another until it gets a signal to stop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 async def run(settings: Settings) -> None:
-    """Serve fleets until SIGTERM or SIGINT, while no other operator does."""
+    """Serve fleets until SIGTERM or SIGINT; with a Lease, only while this process holds the Lease."""
     stop = asyncio.Event()
     freshness, instruments = Freshness(time.monotonic), Instruments()
     health = Health(time.monotonic, freshness)
@@ -51,7 +51,7 @@ async def run(settings: Settings) -> None:
 
 
 async def serve(process: Process) -> None:
-    """One session after another, until the process is told to stop."""
+    """Run one session after another until ``process.stop`` is set. Log errors, and retry after them."""
     stop = process.stop
     while not stop.is_set():
         stop_on_signals(stop)
@@ -68,7 +68,7 @@ async def serve(process: Process) -> None:
 
 
 async def _until_first(*coroutines: Coroutine[Any, Any, None]) -> None:
-    """Run them beside each other until one returns, and end the others."""
+    """Run the coroutines concurrently until one returns or raises, and cancel the others."""
     tasks = [asyncio.create_task(one) for one in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

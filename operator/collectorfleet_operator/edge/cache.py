@@ -1,4 +1,4 @@
-"""What this process last saw in the API server: fed by watches, by lists, and by the answers to its own writes."""
+"""The cache of the API server's objects, updated by watches, by lists, and by the answers to the operator's writes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from collectorfleet_operator.edge.trimmed import trimmed
 from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of, uid_of
 
 _Facts = Pod | Workload | Lease | Job | RayCluster
-# The kinds whose facts are read once from each version.
+# The kinds whose facts are parsed once from each version.
 _READ: Final[Mapping[Kind, Callable[[Object], _Facts]]] = {
     POD: read_pod,
     JOB: read_job,
@@ -44,11 +44,11 @@ _F = TypeVar("_F", Workload, Lease, Job, RayCluster)
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """An object as text: a fraction of its size, and nothing that the garbage collector would have to go through.
+    """An object as text. The text takes a fraction of the memory, and the garbage collector does not traverse it.
 
-    ``matters`` changes if a part of a fleet changes that decisions depend on. ``facts`` are read once from each
-    version. Of a pod nothing else is kept, and ``text`` is a digest that tells its versions apart. A fleet may have
-    10,000 pods, and decoding all of them takes 250 ms.
+    ``matters`` changes if a part of a fleet changes that decisions depend on. ``facts`` are parsed once from each
+    version. For a pod only its facts are kept, and ``text`` is a digest that distinguishes its versions. A fleet may
+    have 10,000 pods, and decoding all of them takes 250 ms.
     """
 
     uid: str
@@ -60,10 +60,10 @@ class _Stored:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """An object that went with this version: a list that was under way meanwhile still has it.
+    """A removed object, with the version of its removal. A list that began before may still contain the object.
 
-    One that is newer than its end was only out of sight, for a label that it lost. Of an object that this process
-    deleted itself the end has no version yet (``by_us``), and a newer one may only be on its way out.
+    A newer version shows that the object still exists: it had only lost its label for a while. ``by_us``: this process
+    deleted the object, so the version of its end is unknown. The cache then ignores all its versions.
     """
 
     namespace: str
@@ -72,10 +72,10 @@ class _Gone:
 
 
 class Cache:
-    """Objects by kind and fleet. Older news never replaces newer: the three sources overtake each other.
+    """Objects by kind and fleet. An older version never replaces a newer one, because the three sources may overtake.
 
-    Every method that takes news returns the fleets that it concerns. ``trimmed`` has the parts of an object that are
-    read. News that change none of these parts concern no fleet, and neither do routine reports of a healthy driver.
+    Every method that takes an update returns the fleets to reconcile. :func:`trimmed` keeps the parts of an object that
+    the operator reads. An update of other parts, or a routine report of a healthy driver, concerns no fleet.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -91,11 +91,11 @@ class Cache:
         return list(self._summaries)
 
     def summaries(self) -> dict[Key, Summary]:
-        """Of all fleets."""
+        """Return the summary of each fleet."""
         return dict(self._summaries)
 
     def get(self, kind: Kind, key: Key) -> Object | None:
-        """Return the object, the caller's own. Of pods only facts are kept, see :meth:`pods_of`."""
+        """Return a copy of the object, or None. For pods use :meth:`pods_of`, because only their facts are kept."""
         stored = self._stored(kind, key)
         return None if stored is None else _read(stored)
 
@@ -104,7 +104,7 @@ class Cache:
         return None if stored is None else stored.uid
 
     def pods_of(self, fleet: Key) -> Sequence[Pod]:
-        """Return the pods that carry the fleet's label, in the order of their names."""
+        """Return the pods with the fleet's label, sorted by name."""
         found = self._pods.get(fleet)
         if found is None:
             there = self._objects.get(POD, {})
@@ -121,27 +121,27 @@ class Cache:
         return sorted(self._of_fleet.get((kind, fleet), set()))
 
     def unchanged_for(self, lease: Key) -> timedelta | None:
-        """How long the Lease was listed and had not changed; None if nobody ever held it."""
+        """Return for how long the Lease was listed without a change; None if it never had a holder."""
         return self._renewals.unchanged_for(lease)
 
     def driver_clock_ahead(self, lease: Key) -> timedelta:
-        """How far the clock of who holds the Lease is ahead of the API server's."""
+        """Return how far the clock of the Lease's holder is ahead of the API server's clock."""
         return self._renewals.clock_ahead(lease)
 
     def unheld_since(self, lease: Key) -> datetime | None:
-        """Since when nobody holds the Lease, by the API server's clock; None where somebody does."""
+        """Return since when the Lease has no holder, by the API server's clock; None while it has one."""
         return self._renewals.unheld_since(lease)
 
     def leases_unchanged(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
-        """Return fleet and Lease of each Lease that somebody held and that has not changed for that long."""
+        """Return fleet and Lease of each Lease that had a holder and whose unchanged time passes ``longer_than``."""
         found = self._renewals.unchanged(longer_than)
         return [(fleet, lease) for lease in found if (fleet := self._fleet_of.get((LEASE, lease)))]
 
     def put(self, kind: Kind, obj: Object) -> set[Key]:
-        """Take news of an object. One that cannot be read stands there as what can be kept of it, and says why."""
+        """Take an update of an object. Store a stand-in with the reason for an object that cannot be read."""
         try:
             return self._put(kind, obj)
-        except Exception as error:  # noqa: BLE001  (whatever a tenant stores: the objects of others are taken)
+        except Exception as error:  # noqa: BLE001  (one tenant's malformed object must not affect other tenants)
             return self._put(kind, stand_in(kind, obj, error))
 
     def _put(self, kind: Kind, obj: Object) -> set[Key]:
@@ -158,7 +158,7 @@ class Cache:
         if stored is not None and stored.text == text:
             self._objects[kind][key] = replace(stored, version=version)
             return set()
-        # All that can fail on an odd object, before anything is kept of it.
+        # Everything that can fail for a malformed object comes before the first change of the cache.
         matters = hash(_text(what_matters(kept))) if kind == FLEET else hash(text)
         new = _Stored(uid_of(obj), version, text, matters, _READ[kind](kept) if kind in _READ else None)
         new_summary = summary(obj) if kind == FLEET else None
@@ -171,24 +171,24 @@ class Cache:
         return self._index(kind, key, fleet)
 
     def remove(self, kind: Kind, obj: Object, *, by_us: bool = False) -> set[Key]:
-        """Take news that an object is gone; ``by_us``: by a request of this process, and ``obj`` is what it knew."""
+        """Take the removal of an object. ``by_us``: this process deleted it, and ``obj`` is its last known version."""
         key = Key(namespace_of(obj), name_of(obj))
         stored = self._stored(kind, key)
         if stored is not None and stored.uid == uid_of(obj) and stored.version > _version(obj):
-            return set()  # it was out of sight, and is back
+            return set()  # the object had only lost its label, and has it again
         self._gone.setdefault(kind, {})[uid_of(obj)] = _Gone(key.namespace, _version(obj), by_us)
         if stored is None or stored.uid != uid_of(obj):
             return set()
         return self._drop(kind, key)
 
     def relist(self, kind: Kind, namespace: str | None) -> Relist:
-        """A complete list of one namespace, or of all, is about to be asked for."""
+        """Begin to take a complete list of one namespace, or of all. Call this before the request."""
         if kind == LEASE:
             self._renewals.listing()
         return Relist(self, kind, namespace)
 
     def replace(self, kind: Kind, namespace: str | None, objects: Iterable[Object], resource_version: str) -> set[Key]:
-        """Take a complete list at once."""
+        """Take a complete list of one namespace, or of all, and return the fleets to reconcile."""
         taken = self.relist(kind, namespace)
         concerned = {key for obj in objects for key in taken.put(obj)}
         return concerned | taken.complete(resource_version)
@@ -203,7 +203,7 @@ class Cache:
             if key not in listed and namespace in (None, key.namespace) and stored.version <= version
         ]:
             concerned |= self._drop(kind, key)
-        # What went before this list was taken comes in no later one.
+        # Objects that were removed before this list are in no later list.
         gone = self._gone.get(kind, {})
         for uid in [uid for uid, one in gone.items() if namespace in (None, one.namespace) and one.version <= version]:
             del gone[uid]
@@ -247,7 +247,7 @@ class Cache:
 
 
 class Relist:
-    """A list that is being read, object by object, while other news arrive."""
+    """A complete list that the cache takes object by object, while other updates arrive."""
 
     def __init__(self, cache: Cache, kind: Kind, namespace: str | None) -> None:
         self._cache = cache
@@ -260,11 +260,11 @@ class Relist:
         return self._cache.put(self._kind, obj)
 
     def keep(self, key: Key) -> None:
-        """Note that an object is listed, unchanged since the list before."""
+        """Note that an object is in the list and unchanged since the previous list."""
         self._listed.add(key)
 
     def complete(self, resource_version: str) -> set[Key]:
-        """That was all of it, at this version: what was not listed, and was there by then, is gone."""
+        """End the list of this version: remove objects that are not newer and were not listed. Return their fleets."""
         return self._cache._complete(self._kind, self._namespace, self._listed, int(resource_version))
 
 
@@ -286,5 +286,5 @@ def _read(stored: _Stored) -> Object:
 
 
 def _version(obj: Object) -> int:
-    # Versions of one API server are numbers that grow over all objects; Kubernetes promises this since 1.35.
+    # Resource versions are numbers that grow over all objects of an API server. Kubernetes promises this since 1.35.
     return int(metadata(obj)["resourceVersion"])

@@ -1,7 +1,7 @@
 """The only module that talks to the API server, except for kopf's watches.
 
-Objects are written by server-side apply, so that each writer owns its fields and a second apply changes nothing.
-``DynamicClient`` is not awaited: that would discover every API and keep a cache file of a name others can guess.
+The operator writes objects by server-side apply, so that each writer owns its fields and a second apply changes
+nothing. ``DynamicClient`` is not awaited: it would discover every API and write a cache file with a guessable name.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of
 # The client's own default is five minutes.
 TIMEOUT_SECONDS: Final = 10
 LIST_SECONDS: Final = 60
-# Some items: a few milliseconds.
+# A piece has a few items, which take a few milliseconds to decode.
 _PIECE_BYTES: Final = 2**16
-# The version of the empty store: an apply about it meets an object of another version, or none, and makes it.
 _MERGED: Final = "application/merge-patch+json"
+# The version of an empty store. An apply with this version creates a missing object and conflicts with an existing one.
 _OF_NO_OBJECT: Final = "1"
 _NEWEST: Final[Mapping[str, str]] = {}
 _METADATA_ALONE: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -51,7 +51,7 @@ def in_cluster() -> bool:
 
 
 class _PlainJson(client.ApiClient):
-    """Sends bodies unchanged. They are plain JSON already, and the client would copy all of them to check this."""
+    """An API client that sends bodies unchanged. They are plain JSON, and the base class would copy them to check."""
 
     def sanitize_for_serialization(self, obj: Any) -> Any:
         return obj
@@ -62,8 +62,8 @@ class Kube:
 
     Every method raises KubeError, and UnavailableError after ten seconds without an answer.
 
-    A method writes only if ``may_write`` returns true at that moment. ``versions``, by group: API versions to request
-    in place of the newest versions that this operator knows.
+    A method writes only if ``may_write`` returns true at that moment. ``versions`` has, by group, the API versions to
+    use in place of the newest versions that this operator supports.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Kube:
     @classmethod
     @contextlib.asynccontextmanager
     async def connect(cls, *traces: aiohttp.TraceConfig) -> AsyncIterator[Kube]:
-        """Connect as the pod's service account, or outside of a cluster by KUBECONFIG.
+        """Connect with the pod's service account, or outside of a cluster with KUBECONFIG.
 
         ``traces`` are called with every request.
         """
@@ -91,18 +91,18 @@ class Kube:
         else:
             await config.load_kube_config(client_configuration=configuration)
         configuration.trace_configs = list(traces)
-        # Else the environment is asked for proxies, and netrc for passwords, by each request anew.
+        # Otherwise each request would look up proxies in the environment and passwords in netrc.
         configuration.client_session_kwargs = {"trust_env": False}
         configuration.proxy = configuration.proxy or _proxy(configuration.host)
         async with _PlainJson(configuration) as api:
             yield cls(api)
 
     def only_while(self, may_write: Callable[[], bool]) -> Kube:
-        """Return the same connection, which writes only while ``may_write`` returns true."""
+        """Return a client of the same connection that writes only while ``may_write`` returns true."""
         return Kube(self._api, may_write, self._versions)
 
     def in_versions(self, versions: Mapping[str, str]) -> Kube:
-        """Return the same connection for an API server with these versions of some groups."""
+        """Return a client of the same connection that uses these API versions of some groups."""
         return Kube(self._api, self._may_write, versions)
 
     def as_served(self, kind: Kind) -> Kind:
@@ -110,7 +110,7 @@ class Kube:
         return kind.at(self._versions[kind.group]) if kind.group in self._versions else kind
 
     async def versions(self, group: str) -> frozenset[str]:
-        """Return the versions in which the API server serves a group; none where it does not."""
+        """Return the versions of a group that the API server serves; empty if it does not serve the group."""
         what = f"get the versions of {group}"
         try:
             found = await self._ask(what, self._dynamic.request("get", f"/apis/{group}", **_OPTIONS))
@@ -128,9 +128,9 @@ class Kube:
         *,
         metadata_alone: bool = False,
     ) -> AsyncIterator[Object | Unchanged]:
-        """Return whole objects, or their metadata, of one namespace or of all. They come from the API server's cache.
+        """Yield objects, or their metadata, of one namespace or of all, from the API server's cache.
 
-        An object that has not changed since the previous list ``into`` the same listing is yielded as Unchanged.
+        Yield Unchanged for an object that has not changed since the previous list ``into`` the same listing.
         """
         # Compressing ten megabytes takes both sides longer than sending them within a cluster.
         headers = {"Accept-Encoding": "identity"}
@@ -140,7 +140,7 @@ class Kube:
             namespace=namespace,
             label_selector=label,
             field_selector=field,
-            # From the watch cache: a resync must not cost etcd anything.
+            # From the watch cache, so that a resync puts no load on etcd.
             resource_version="0",
             header_params=headers,
             **_LIST,
@@ -150,7 +150,7 @@ class Kube:
             async with await request as answer:
                 async for item in into.read(_pieces(answer)):
                     if not isinstance(item, Unchanged):
-                        # Items of a list do not say what they are, or that they are metadata, of which none is null.
+                        # Items of a list have no apiVersion and kind, or those of PartialObjectMetadata.
                         item |= {"apiVersion": served.api_version, "kind": kind.kind}
                     yield item
 
@@ -164,7 +164,7 @@ class Kube:
             return None
 
     async def apply(self, kind: Kind, manifest: Object) -> Object:
-        """Create the object or take over the fields of the manifest; returns it as stored."""
+        """Create the object, or take over the fields of the manifest in it. Return the stored object."""
         return await self._write(
             f"apply {kind} {namespace_of(manifest)}/{name_of(manifest)}",
             lambda: self._resource(kind).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
@@ -179,10 +179,9 @@ class Kube:
         return await self.apply(kind, body)
 
     async def apply_status(self, seen: Object, status: Object) -> Object:
-        """Write our part of the status of a fleet; returns the fleet.
+        """Write the operator's part of the status of a fleet. Return the stored fleet.
 
-        Raises ConflictError if the fleet is not the ``seen`` fleet any more: another fleet has its name, or it has
-        changed.
+        Raises ConflictError if the fleet has changed since it was ``seen``, or if another fleet has its name.
         """
         identity = {key: metadata(seen)[key] for key in ("name", "namespace", "uid", "resourceVersion")}
         body = {"apiVersion": FLEET.api_version, "kind": FLEET.kind, "metadata": identity, "status": status}
@@ -209,10 +208,11 @@ class Kube:
     async def delete(
         self, kind: Kind, key: Key, uid: str, *, at_once: bool = False, grace_seconds: int | None = None
     ) -> None:
-        """Delete exactly this object. An object that is gone already is no error.
+        """Delete the object with this uid. It is no error if the object is gone already.
 
-        It stays visible until the objects that it owns are gone. A pod stays visible until its kubelet has ended it,
-        for at most ``grace_seconds``. With ``at_once`` it is gone when this returns.
+        The object stays visible until the objects that it owns are gone. A pod stays visible until its kubelet has
+        ended it, for at most ``grace_seconds``. With ``at_once`` the object is gone when this method returns, unless it
+        has finalizers.
         """
         body: Object = {"preconditions": {"uid": uid}, "propagationPolicy": "Foreground"}
         if at_once:
@@ -272,19 +272,19 @@ def _errors_of(what: str, seconds: int = TIMEOUT_SECONDS) -> Iterator[None]:
 async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     async for piece in answer.content.iter_chunked(_PIECE_BYTES):
         yield piece
-        # What is there already is handed out without a pause, and everybody else would wait for the end of the list.
+        # Buffered pieces come without a pause, so other tasks would wait for the end of the list.
         await asyncio.sleep(0)
 
 
 def _proxy(host: str) -> str | None:
-    """As the environment says."""
+    """Return the proxy for this host from the environment; None without one."""
     url = urlsplit(host)
     return None if proxy_bypass(url.netloc) else getproxies().get(url.scheme)
 
 
 _OPTIONS: Final[Mapping[str, Any]] = {"serialize": False, "_request_timeout": TIMEOUT_SECONDS}
 _APPLY: Final[Mapping[str, Any]] = {**_OPTIONS, "field_manager": names.OPERATOR_MANAGER}
-# It may take longer as a whole, while it comes.
+# A list may take longer in total, as long as data arrives.
 _LIST: Final[Mapping[str, Any]] = {
     **_OPTIONS,
     "_request_timeout": aiohttp.ClientTimeout(

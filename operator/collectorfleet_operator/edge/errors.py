@@ -1,4 +1,4 @@
-"""Everything that can go wrong with the API server, by what can be done about it."""
+"""The errors of requests to the API server, by how a caller can handle them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _UNDECLARED = re.compile(r"(\.[\w.\[\]=\"\\-]+): field not declared in schema")
 
 
 class KubeError(Exception):
-    """A request failed; the message is the API server's."""
+    """A failed request. ``message`` is the API server's message."""
 
     def __init__(self, what: str, message: str) -> None:
         super().__init__(f"{what}: {message}")
@@ -17,31 +17,31 @@ class KubeError(Exception):
 
 
 class UnavailableError(KubeError):
-    """No answer, or one that says to come back later."""
+    """The API server did not answer, or failed in a way that a retry may solve."""
 
 
 class NotLeadingError(UnavailableError):
-    """Not asked at all: this operator lost the right to write."""
+    """The request was not sent, because this operator no longer holds its Lease."""
 
 
 class NotServedError(KubeError):
-    """The API server does not know the kind: its CRD is not installed."""
+    """The API server does not serve the kind: its CRD is not installed."""
 
 
 class NotFoundError(KubeError):
-    """No such object."""
+    """The object does not exist."""
 
 
 class ConflictError(KubeError):
-    """What was written about has changed or gone since it was seen."""
+    """The object has changed or was deleted since it was read, or an object of its name exists already."""
 
 
 class RefusedError(KubeError):
-    """The API server understood and said no; asking again changes nothing by itself."""
+    """The API server refused the request. A retry fails until a user changes something."""
 
 
 class UndeclaredFieldError(RefusedError):
-    """The installed CRD does not know a field of ours: it is of an older release."""
+    """The installed CRD is from an older release and does not have the field ``path``."""
 
     def __init__(self, what: str, message: str, path: str) -> None:
         super().__init__(what, message)
@@ -49,17 +49,17 @@ class UndeclaredFieldError(RefusedError):
 
 
 def from_answer(what: str, status: int, body: str) -> KubeError:
-    """The error for an answer that is none of 2xx."""
+    """Return the error for an answer with a status other than 2xx."""
     message, is_status = _message(body)
     undeclared = _UNDECLARED.search(message)
     if undeclared:
-        # Comes as a 500, although trying again never helps.
+        # Before the statuses, because this error has status 500 although a retry never helps.
         return UndeclaredFieldError(what, message, undeclared[1])
     match status:
         case 404 if is_status:
             return NotFoundError(what, message)
         case 404:
-            # A path that is not served is answered by the server itself, in plain text.
+            # For a path that is not served, the answer is plain text and not a Status object.
             return NotServedError(what, message)
         case 409:
             return ConflictError(what, message)

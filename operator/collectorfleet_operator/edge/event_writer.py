@@ -1,7 +1,7 @@
-"""Tells the changes of a fleet as Kubernetes Events, and in the log.
+"""Writes the changes of a fleet as Kubernetes Events and into the log.
 
-Telling keeps nothing waiting: where Events are not taken, what happened is told at a later look, and the status is
-written meanwhile.
+Events delay nothing: if the API server does not accept Events, a later reconcile writes them. The status is written
+meanwhile.
 """
 
 from __future__ import annotations
@@ -27,28 +27,31 @@ from collectorfleet_operator.objects import Key, Object, name_of
 
 log = logging.getLogger(__name__)
 
-# For all that one look has to tell: a status waits for it.
+# The limit for all Events of one reconcile, because the status is written after them.
 PATIENCE_SECONDS: Final = 5.0
-# If Events of a namespace are refused, one look in so many seconds tries again for the whole namespace. A limit or a
-# webhook may affect one namespace alone.
+# If the API server does not accept Events of a namespace, one reconcile per this time tries again for the whole
+# namespace. A limit or a webhook may affect only one namespace.
 PAUSE_SECONDS: Final = 30.0
-# Of one fleet; the oldest are given up first.
+# For one fleet. The oldest Events beyond this number are dropped.
 MOST_UNTOLD: Final = 50
 
 
 class EventWriter:
-    """Keeps what is untold for as long as the process lives: of what a status says already, nothing else would tell."""
+    """The unwritten Events of all fleets, kept for the life of the process.
+
+    A change that the stored status already contains would otherwise never get its Event.
+    """
 
     def __init__(self, kube: Kube, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic) -> None:
         self._kube = kube
         self._now = now
         self._clock = clock
-        self._untold: dict[Key, dict[str, Object]] = {}  # Events by their names, in the order in which it happened
-        self._next_try: dict[str, float] = {}  # of namespaces whose Events are not taken
+        self._untold: dict[Key, dict[str, Object]] = {}  # Events by name, oldest first
+        self._next_try: dict[str, float] = {}  # by namespace, if its Events are not accepted
         self._finds_out = False
 
     def add(self, key: Key, uid: str, changes: Iterable[Change]) -> None:
-        """What is to be told of the fleet with this uid; a change that waits already waits once."""
+        """Queue an Event for each change of the fleet with this uid. A change that is already queued stays once."""
         for change in changes:
             made = event(key, uid, change, self._now())
             untold = self._untold.setdefault(key, {})
@@ -57,20 +60,20 @@ class EventWriter:
                 del untold[next(iter(untold))]
 
     def is_behind(self, key: Key) -> bool:
-        """Whether there is something to tell of this fleet."""
+        """Return whether the fleet has unwritten Events."""
         return key in self._untold
 
     def forget(self, key: Key) -> None:
         self._untold.pop(key, None)
 
     def forget_others(self, fleets: Collection[Key]) -> None:
-        """Those that went while nobody looked."""
+        """Drop the Events of fleets that are not in ``fleets``, because they were deleted between two sessions."""
         self._untold = {key: untold for key, untold in self._untold.items() if key in fleets}
 
     async def tell(self, key: Key) -> None:
-        """Tell what there is to tell of a fleet, or leave it for a later look; blocks for five seconds at most.
+        """Write the queued Events of a fleet, or leave them for a later reconcile. Block for five seconds at most.
 
-        Raises NotLeadingError.
+        Raises NotLeadingError if this operator no longer holds its Lease.
         """
         untold = self._untold.get(key)
         if not untold or not self._is_to_try(key.namespace):
@@ -104,10 +107,10 @@ class EventWriter:
         try:
             await self._kube.create(EVENT, made)
         except ConflictError:
-            # Told before.
+            # The Event exists already.
             return
         except (RefusedError, NotFoundError) as error:
-            # In a namespace that is being deleted, for one.
+            # For example, the namespace is being deleted.
             log.warning("%s: event %s was not written: %s", key, reason, error)
         if reason not in (Reason.CREATED, Reason.DELETED):
             log.info("%s: %s: %s", key, reason, made["message"])
@@ -116,10 +119,10 @@ class EventWriter:
         after = self._next_try.get(namespace)
         if after is None:
             return True
-        # One at a time: where none is answered, all looks at fleets would wait for it.
+        # One reconcile at a time tries. Otherwise all reconciles would wait for an API server that does not answer.
         if self._finds_out or self._clock() < after:
             return False
-        # The others do not wait for the same answer.
+        # So that other reconciles of this namespace do not try meanwhile.
         self._next_try[namespace] = self._clock() + PAUSE_SECONDS
         return True
 

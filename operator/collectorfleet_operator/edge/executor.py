@@ -1,4 +1,4 @@
-"""Carries out the actions of a plan, in their order, up to the first that the API server refuses."""
+"""Carries out the actions of a plan in order, until one of them fails."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a plan; ``interrupted`` is what kept the rest of it from being done, for this time.
+    """The result of a plan. ``interrupted`` is the error that ended the plan early and that a retry may solve.
 
-    A write that failed for this time is also in ``refused``, so that the status says so while it is tried again.
-    ``news`` is whether an answer has a change by another client. The cache has the answer, so the watch's later message
-    about it is old, and triggers no reconcile.
+    A write that failed and is retried is also in ``refused``, so that the status reports it. ``news``: an answer has a
+    change by another client. The cache already has the answer, so the watch's later event of the change triggers no
+    reconcile.
     """
 
     changes: Sequence[Change] = ()
@@ -62,7 +62,7 @@ class Result:
 
 
 class Executor:
-    """Writes children, and puts what the API server answers into the cache."""
+    """Writes children, and puts the answers of the API server into the cache."""
 
     def __init__(self, kube: Kube, cache: Cache) -> None:
         self._kube = kube
@@ -110,8 +110,8 @@ class Executor:
         return None
 
     async def _update(self, key: Key, action: Update) -> bool:
-        """Whether the answer has news of what is not ours to write: the status, or that it is being deleted."""
-        # With its uid, one that was replaced meanwhile is not touched, and one that is gone not made again.
+        """Apply an update. Return whether the answer has changes by others: another status, or a deletion."""
+        # The uid prevents a change of an object that replaced the child, and the creation of a deleted child.
         body = {**action.manifest, "metadata": {**action.manifest["metadata"], "uid": action.uid}}
         answer = await self._kube.apply(action.kind, body)
         at = Key(key.namespace, name_of(answer))
@@ -121,7 +121,7 @@ class Executor:
         return _by_others(before) != _by_others(self._cache.get(action.kind, at))
 
     def _forget(self, kind: Kind, key: Key) -> None:
-        """No watch tells that it is gone, and nobody has to wait for its end."""
+        """Remove a deleted child of an unwatched kind from the cache. Nothing waits for the end of such a child."""
         stored = self._cache.get(kind, key)
         if stored is not None:
             self._cache.remove(kind, stored, by_us=True)
@@ -138,7 +138,7 @@ class Executor:
         except ConflictError:
             there = await self._kube.find(kind, namespace_of(manifest), name_of(manifest))
             if there is None:
-                raise  # it is gone again
+                raise  # the other object is deleted by now
             return self._in_the_way(key, kind, manifest, there)
         self._cache.put(kind, child)
         log.info("%s: created %s", key, why)
@@ -158,12 +158,12 @@ class Executor:
 
 
 def _failed(key: Key, action: Action, error: KubeError) -> Sequence[Refused]:
-    """What the status says about a write that is tried again; nothing if only what was seen is old."""
+    """Return the failed write for the status; empty if a conflict or another leader is the cause."""
     if not isinstance(error, UnavailableError) or isinstance(error, NotLeadingError):
         return ()
     text = str(error)
     if isinstance(error.__cause__, TimeoutError):
-        # The API server waits for a webhook as long as this client for the API server, so no answer names the webhook.
+        # This client and the API server have the same timeout, so no answer names a webhook that hangs.
         text = f"{text}; check the webhooks for {action.kind.full_name}"
     return [Refused(action.kind, Reason.WRITE_FAILED, text, _holds_collectors(key, action), is_retried=True)]
 

@@ -1,4 +1,4 @@
-"""A line in which no tenant waits for all keys of another."""
+"""A queue in which tenants take turns, so that one tenant's many keys do not delay the others."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ K = TypeVar("K", bound=Hashable)
 
 
 class FairQueue(Generic[K]):
-    """Hands out one key of each tenant in turn, and the keys of one tenant in the order in which they came.
+    """A queue that returns one key of each tenant in turn. The keys of one tenant come first in, first out.
 
-    At most ``most_alone`` keys of a tenant are handed out and not done at the same time, and ``most_beside_others``
-    while another tenant has keys. If all keys of a tenant hang, for example in a webhook, the others keep their
-    workers. The requests of another tenant's one key do not queue behind those of many keys.
+    A tenant has at most ``most_alone`` keys in work at a time, and ``most_beside_others`` while another tenant has
+    keys. If all keys of a tenant hang, for example in a webhook, the others keep their workers. The requests for the
+    one key of a tenant do not wait behind the requests for many keys of another tenant.
     """
 
     def __init__(self, tenant_of: Callable[[K], Hashable], most_alone: int, most_beside_others: int) -> None:
         self._tenant_of = tenant_of
         self._most_alone = most_alone
         self._most_beside_others = most_beside_others
-        # The tenant whose turn is next comes first.
+        # By tenant. The tenant whose turn is next comes first.
         self._lines: dict[Hashable, deque[K]] = {}
         self._handed_out: Counter[Hashable] = Counter()
         self._idle: deque[asyncio.Future[K]] = deque()
@@ -32,7 +32,7 @@ class FairQueue(Generic[K]):
         self._hand_out()
 
     async def get(self) -> K:
-        """Block until there is a key whose turn it is; :meth:`done` is to be called for it."""
+        """Block until a key is available, and return it. Call :meth:`done` after the work on the key."""
         waiting: asyncio.Future[K] = asyncio.get_running_loop().create_future()
         self._idle.append(waiting)
         self._hand_out()
@@ -48,7 +48,7 @@ class FairQueue(Generic[K]):
     def _hand_out(self) -> None:
         while self._idle and (tenant := self._next_tenant()) is not None:
             waiting = self._idle.popleft()
-            # One that was cancelled takes nothing.
+            # A cancelled get() takes no key.
             if not waiting.done():
                 waiting.set_result(self._next_of(tenant))
 
@@ -61,7 +61,7 @@ class FairQueue(Generic[K]):
         line = self._lines.pop(tenant)
         key = line.popleft()
         if line:
-            # Behind the others.
+            # At the end, behind the other tenants.
             self._lines[tenant] = line
         self._handed_out[tenant] += 1
         return key

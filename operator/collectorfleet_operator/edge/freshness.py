@@ -1,4 +1,4 @@
-"""When each kind was last listed as a whole, and when its watch last delivered an event."""
+"""The times of the last complete list and of the last watch event of each kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from collectorfleet_operator.objects import Kind
 
 
 class Freshness:
-    """``clock`` counts seconds. Outlives the cache: an operator that keeps starting over must not look fresh."""
+    """The times of lists and watch events, in seconds of ``clock``.
+
+    They stay when a new session clears the cache: an operator that restarts its session again and again must not look
+    up to date.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -22,7 +26,7 @@ class Freshness:
         self._listed_at.setdefault(kind, {})[namespace] = self._newest[kind] = self._clock()
 
     def record_refused_list(self, kind: Kind, namespace: str | None) -> None:
-        """Note that a list was refused. If there was none before, its age counts from the first refusal."""
+        """Note that a list was refused. If no list succeeded before, the age counts from the first refusal."""
         self._listed_at.setdefault(kind, {}).setdefault(namespace, self._clock())
 
     def record_event(self, kind: Kind) -> None:
@@ -30,20 +34,20 @@ class Freshness:
         self._last_event_at[kind] = self._clock()
 
     def forget(self, kind: Kind) -> None:
-        """Drop the times of a kind that the API server does not serve."""
+        """Remove the times of a kind that the API server does not serve."""
         self._listed_at.pop(kind, None)
         self._last_event_at.pop(kind, None)
 
     def list_ages(self) -> dict[Kind, float]:
-        """Seconds by kind, of the namespace that was listed longest ago."""
+        """Return by kind the seconds since the last list, of the namespace that was listed longest ago."""
         now = self._clock()
         return {kind: now - min(times.values()) for kind, times in self._listed_at.items()}
 
     def newest_list_age(self, kind: Kind) -> float:
-        """Return the seconds since any namespace was listed; infinity if none ever was."""
+        """Return the seconds since the last list of any namespace; infinity without a list."""
         return self._clock() - self._newest.get(kind, -math.inf)
 
     def watch_ages(self) -> dict[Kind, float]:
-        """Seconds by kind."""
+        """Return by kind the seconds since the last watch event."""
         now = self._clock()
         return {kind: now - time for kind, time in self._last_event_at.items()}

@@ -1,11 +1,12 @@
-"""Python's garbage collector, kept from what is there for good.
+"""Garbage collection without long-lived objects (``gc.freeze``).
 
-A complete collection goes through all objects in one step of the event loop. It takes 50 to 80 ms with a hundred
-fleets, and several times that with a thousand, longer than any step may take. So surviving objects are set aside, and
-the next collection goes through newer objects only. It runs earlier than Python would run it, since a fifth of the
-objects five times as often costs the same. An object that was set aside is freed as usual when its last reference ends.
-Only cycles of such objects stay. Once there are twice as many objects as before, one collection goes through
-everything.
+A complete collection visits all objects in one step of the event loop. It takes 50 to 80 ms with a hundred fleets, and
+several times as long with a thousand fleets. This is longer than any step may take. So each complete collection freezes
+the surviving objects, and the next collection visits only newer objects.
+
+Collections run more often than with Python's defaults: five collections of a fifth of the objects cost the same as one.
+Python still frees a frozen object when its last reference ends. Only cycles of frozen objects stay. After the number of
+frozen objects has doubled, one collection visits all objects.
 """
 
 from __future__ import annotations
@@ -15,24 +16,25 @@ from collections.abc import Mapping
 from typing import Final
 
 _GROWN_TOO_MUCH: Final = 2
-# Objects before a collection of the young generation, and collections of it before one of the middle generation. These
-# are the numbers of Python 3.11. Python 3.13 waits for 2,000 objects, so a complete collection would go through three
-# times as many.
+# The number of new objects before a collection of the young generation, and the number of young collections before one
+# of the middle generation. Both are the defaults of Python 3.11. With Python 3.13's default of 2,000 new objects, a
+# complete collection would visit three times as many.
 _YOUNG: Final = 700
 _MIDDLE_AFTER: Final = 10
-# Complete ones after so many of the middle generation (Python's own number is 10).
+# The number of middle collections before a complete collection. Python's default is 10.
 _COMPLETE_AFTER: Final = 2
-# Counting what is set aside goes through it, too, if faster.
+# Not more often, because counting the frozen objects also visits them, although faster.
 _COLLECTIONS_PER_COUNT: Final = 500
 
 
 class SetAside:
-    """Whatever complete collections leave; to be made once all modules are imported."""
+    """The freezing of all objects that survive complete collections. Create it after all modules are imported."""
 
     def __init__(self) -> None:
         gc.collect()
         gc.freeze()
-        # Python waits with the next for a quarter of what the last one left, which now is nothing.
+        # Python delays the next complete collection until new objects are a quarter of the last survivors. After this
+        # collection there are no survivors.
         gc.collect()
         self._counted = gc.get_freeze_count()
         self._collections = 0
@@ -59,6 +61,6 @@ class SetAside:
         elif (
             self._collections % _COLLECTIONS_PER_COUNT == 0 and gc.get_freeze_count() > _GROWN_TOO_MUCH * self._counted
         ):
-            # So that the next one is.
+            # So that the next collection visits all objects.
             gc.unfreeze()
             self._is_of_everything = True

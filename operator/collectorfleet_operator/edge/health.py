@@ -1,10 +1,12 @@
-"""What the operator answers over HTTP.
+"""The operator's HTTP endpoints.
 
-``/healthz``: whether a restart could help. It fails if the API server has left a list unanswered, or if one fleet has
-been worked on, for ``LIMIT_SECONDS``. A refused list is an answer. An error on one fleet is no reason to restart.
-``/readyz``: whether the operator does its work. A standby replica is ready. The leading replica is ready while it lists
-the fleets of at least one namespace: it is not ready from ``UNLISTED_SECONDS`` after the last such list.
-``/metrics``: what it counts and knows, for Prometheus.
+``/healthz`` fails if a restart may help: the API server has answered no list for ``LIMIT_SECONDS``, or one reconcile
+takes longer than this. A refused list is an answer. An error on one fleet is no reason to restart.
+
+``/readyz`` succeeds if the operator does its work. A standby replica is ready. The leading replica is ready if it has
+listed the fleets of at least one namespace within ``UNLISTED_SECONDS``.
+
+``/metrics`` has the metrics for Prometheus.
 """
 
 from __future__ import annotations
@@ -20,15 +22,15 @@ from prometheus_client.exposition import choose_encoder
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.freshness import Freshness
 
-# Longer than an API server takes to restart: restarting the operator would not help it. Longer, too, than all requests
-# of one look at a fleet, each of which has a deadline: what takes so long hangs.
+# Longer than a restart of the API server, which a restart of the operator would not speed up. Also longer than all
+# requests of one reconcile, which have deadlines, so a longer reconcile hangs.
 LIMIT_SECONDS: Final = 180.0
-# Three of the lists that come every 30 seconds: one list may be late.
+# Three intervals of the complete list (30 s), so that one list may be late.
 UNLISTED_SECONDS: Final = 90.0
 
 
 class Health:
-    """The age of the last successful list, in seconds of ``clock``, and for how long one fleet is worked on."""
+    """The health of this replica. ``clock`` counts seconds."""
 
     def __init__(self, clock: Callable[[], float], freshness: Freshness) -> None:
         self._clock = clock
@@ -36,7 +38,7 @@ class Health:
         self._last_answer_at = clock()
         self._serves = False
         self._leader = ""
-        # Lists go on where the work on fleets hangs.
+        # Lists continue while a reconcile hangs, so they do not show it.
         self._longest_work_seconds: Callable[[], float] = _no_work
 
     def record_answer(self) -> None:
@@ -53,7 +55,7 @@ class Health:
         self._serves, self._leader = False, leader
 
     def begin_work(self, longest_work_seconds: Callable[[], float]) -> None:
-        """Ask this function for how long one fleet has been worked on, until :meth:`end_work`."""
+        """Use this function, which returns the age of the longest reconcile in seconds, until :meth:`end_work`."""
         self._longest_work_seconds = longest_work_seconds
 
     def end_work(self) -> None:
@@ -88,7 +90,7 @@ def _no_work() -> float:
 
 @contextlib.asynccontextmanager
 async def served(health: Health, registry: CollectorRegistry, port: int) -> AsyncIterator[None]:
-    """Answer on that port of all addresses; port 0 answers nowhere."""
+    """Serve the endpoints on this port of all addresses. Port 0 serves nothing."""
     if not port:
         yield
         return

@@ -1,6 +1,6 @@
-"""What kopf would remember of objects between two events: nothing, since no handler of ours asks what has changed.
+"""kopf's storages, replaced by empty ones, because no handler of this operator needs the previous state of an object.
 
-It would copy each object several times to find out, which costs more than all the rest that it does with an event.
+To find changes, kopf would copy each object several times. This costs more than the rest of its work with an event.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Holds the Lease by which one of several operators serves fleets."""
+"""Takes and renews the Lease with which one of several operators serves fleets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from collectorfleet_operator.objects import Key, Object
 
 log = logging.getLogger(__name__)
 
-# Who waits for a Lease counts from where it saw the renewal: what lies between two looks is added to how long it takes.
+# A standby counts from the time when it saw the renewal. So this interval adds to the time that a takeover takes.
 LOOK_SECONDS: Final = 1.0
 RENEW_SECONDS: Final = 4.0
 
 
 class Leadership:
-    """Of this process, by the Lease ``key``, which is made where there is none."""
+    """The leadership of this process through the Lease ``key``. A missing Lease is created."""
 
     def __init__(self, kube: Kube, key: Key, health: Health) -> None:
         self._kube = kube
@@ -36,11 +36,14 @@ class Leadership:
         self._renewed_at = float("-inf")
 
     def holds(self) -> bool:
-        """Whether nobody else can hold it now. False in a process that was stopped, as soon as it goes on."""
+        """Return whether no other process can hold the Lease now.
+
+        A process that was paused for too long gets False as soon as it continues.
+        """
         return time.monotonic() < self._renewed_at + GIVE_UP_SECONDS
 
     async def take(self, stop: asyncio.Event) -> bool:
-        """Block until this process holds the Lease; False if it is told to stop before."""
+        """Block until this process holds the Lease, and return True. Return False if ``stop`` is set before."""
         last_logged = ""
         while not stop.is_set():
             pause = LOOK_SECONDS
@@ -48,10 +51,10 @@ class Leadership:
                 free_after, last_logged = await self._look(last_logged)
                 pause = min(pause, free_after)
             except ConflictError:
-                continue  # another was faster: who holds it is in the newer one
+                continue  # another operator was faster: read the newer Lease for its holder
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
-                    # It answers; starting anew would change nothing.
+                    # The API server answers, so a restart of this process would not help.
                     self._health.record_answer()
                 last_logged = _log_once(f"waiting for Lease {self._election.key}: {error}", last_logged)
             if self.holds():
@@ -62,7 +65,7 @@ class Leadership:
         return False
 
     async def keep(self) -> None:
-        """Renew; returns when the Lease is lost."""
+        """Renew the Lease again and again. Return when the Lease is lost."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             try:
@@ -81,7 +84,7 @@ class Leadership:
                 return
 
     async def release(self) -> None:
-        """Let the next one lead at once."""
+        """Give the Lease back, so that the next operator leads at once."""
         if self._lease is None or not self.holds():
             return
         self._renewed_at = float("-inf")
@@ -95,7 +98,7 @@ class Leadership:
             log.info("released Lease %s", self._election.key)
 
     async def _look(self, last_logged: str) -> tuple[float, str]:
-        """Take the Lease if that may be; returns seconds until it may, and the newest that was said about waiting."""
+        """Take the Lease if it is free. Return the seconds until it is free, and the last log line about waiting."""
         lease = await self._find()
         self._health.record_answer()
         free_after = self._election.free_after(lease, time.monotonic())
@@ -112,7 +115,7 @@ class Leadership:
         requested_at = time.monotonic()
         manifest = self._election.held(lease, datetime.now(UTC))
         write = self._kube.apply if lease is not None else self._kube.create
-        # Shorter than the client's own patience, so that there is time for another try.
+        # Shorter than the client's own timeout, so that there is time for a second try.
         try:
             async with asyncio.timeout(GIVE_UP_SECONDS / 2 - 1):
                 self._lease = await write(LEASE, manifest)
@@ -122,7 +125,7 @@ class Leadership:
 
 
 def _identity() -> str:
-    """The pod's name: in a container that was started again, nobody else has it. Outside of pods one for a process."""
+    """Return the pod's name, which is unique and stays after a container restart; outside of pods, host and process."""
     host = socket.gethostname()
     return host if in_cluster() else f"{host}_{os.getpid()}"
 

@@ -1,8 +1,7 @@
-"""A list of the API server, read one item at a time, so that no step is long and no list is held whole.
+"""A reader for lists of the API server, one item at a time. Each step is short, and no list is in memory as a whole.
 
-Thousands of objects are megabytes of text. Items are decoded one at a time. An item whose text is the same as in the
-list before is not decoded at all, and most texts are the same. Items come in the order of their names, so the next
-expected text is known beforehand.
+Thousands of objects are megabytes of text. Most items have the same text as in the previous list, and are not decoded.
+Items come in the order of their names, so the text that should come next is known beforehand.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ _decode: Final = json.JSONDecoder().raw_decode
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """An item that the list before had, to the letter."""
+    """An item with the same text as in the previous list."""
 
     key: Key
 
 
 class _Text(NamedTuple):
-    """An item as it was listed: how long, and what of it stands for the rest."""
+    """The length and the hash of an item's text."""
 
     key: Key
     length: int
@@ -36,18 +35,18 @@ class _Text(NamedTuple):
 
 
 class Incomplete(ValueError):
-    """The text ended before the list did."""
+    """The text ended before the end of the list."""
 
 
 @dataclass
 class Listing:
-    """Lists of one kind in one place, one after another. ``resource_version`` is that of the last complete one."""
+    """Successive lists of one kind in one namespace, or in all. The last complete list had ``resource_version``."""
 
     resource_version: str = ""
     _before: Sequence[_Text] = ()
 
     async def read(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[Object | Unchanged]:
-        """The items of the next list; raises :class:`Incomplete` or ValueError where it is none."""
+        """Yield the items of the next list. Raises :class:`Incomplete`, or ValueError for text that is not a list."""
         items = _Items(self._before)
         async for piece in pieces:
             for item in items.of(piece):
@@ -58,7 +57,7 @@ class Listing:
 
 @dataclass
 class _Items:
-    """Takes a list's text in pieces; gives the items that are complete."""
+    """A parser that takes a list's text in pieces and yields the complete items."""
 
     before: Sequence[_Text]
     seen: list[_Text] = field(default_factory=list)
@@ -70,7 +69,7 @@ class _Items:
     _in_items: bool = False
     _fields: dict[str, Any] = field(default_factory=dict)
     _is_complete: bool = False
-    # Of an item that is too deep for the decoder, while it comes.
+    # Finds the end of an item that is nested too deeply for the decoder, until the item is complete.
     _end: EndOfValue | None = None
 
     def of(self, piece: bytes) -> Iterator[Object | Unchanged]:
@@ -97,7 +96,7 @@ class _Items:
         return str(self._fields["metadata"]["resourceVersion"])
 
     def _read_field(self) -> bool:
-        """A field of the list itself; False if it is not there as a whole yet."""
+        """Read a field of the list itself. Return False if the field is not complete yet."""
         self._skip("{, \n")
         if self._text.startswith("}", self._at):
             self._is_complete = True
@@ -122,7 +121,7 @@ class _Items:
         text = self._text[self._at : self._at + expected.length]
         if hash(text) != expected.hash:
             return None
-        # The part of it that came first may have been too deep for the decoder.
+        # The first part of this item may have been too deep for the decoder.
         self._end = None
         self._at += expected.length
         self._next += 1
@@ -141,7 +140,7 @@ class _Items:
         return found
 
     def _next_item(self) -> tuple[Object, int] | None:
-        """The next item, and where it ends; None if the rest of it comes with the next piece."""
+        """Return the next item and the position of its end; None if the item is not complete yet."""
         if self._end is None:
             try:
                 item, end = _decode(self._text, self._at)
@@ -160,7 +159,10 @@ class _Items:
         return object_of(self._text[self._at : end]), end
 
     def _go_on_after(self, key: Key) -> None:
-        """One that is new stands before what is expected; one that is expected later says that what is between went."""
+        """Set the item that should come next after ``key``.
+
+        A new item does not change it. An item that was expected later shows that the items before it were deleted.
+        """
         if self._next < len(self.before) and self.before[self._next].key == key:
             self._next += 1
             return

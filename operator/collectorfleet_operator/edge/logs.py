@@ -1,4 +1,4 @@
-"""The operator's log. A line that is written while a fleet is looked at names the fleet, whoever writes it."""
+"""The operator's log. Every line that is written during a reconcile names the fleet, also lines of libraries."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TextIO
 from collectorfleet_api.log_lines import FLEET, NAMESPACE, LogFormat, formatter
 from collectorfleet_operator.objects import Key
 
-# Who looks at fleets is a task with a value of its own, and looks at one at a time.
+# Each worker is a task with its own value, and reconciles one fleet at a time.
 _fleet: ContextVar[Key | None] = ContextVar("fleet", default=None)
 
 
 def log_to(stream: TextIO, format_: LogFormat, *, verbose: bool) -> None:
-    """Write lines to ``stream``. ``verbose``: what kopf says, too."""
+    """Write log lines to ``stream``. ``verbose``: also kopf's lines."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter(format_))
     handler.addFilter(_name_fleet)
@@ -22,12 +22,12 @@ def log_to(stream: TextIO, format_: LogFormat, *, verbose: bool) -> None:
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     if not verbose:
-        # kopf logs each event, and each of its retries during an outage that we tell in one line.
+        # kopf logs each event and each of its retries. The operator logs an outage in one line.
         logging.getLogger("kopf").setLevel(logging.CRITICAL)
 
 
 def lines_are_about(fleet: Key) -> None:
-    """From here on, in this task."""
+    """Add the fleet's name to all later log lines of this task."""
     _fleet.set(fleet)
 
 

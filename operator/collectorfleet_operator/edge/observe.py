@@ -1,4 +1,4 @@
-"""From the cache to everything that is known about one fleet."""
+"""Builds the situation of one fleet from the cache."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from collectorfleet_operator.objects import (
 
 
 class UnreadableError(Exception):
-    """A child or a pod of a fleet cannot be read; the message names it and says why."""
+    """A child or a pod of a fleet cannot be read. The message has its name and the reason."""
 
 
 def observe(
@@ -59,9 +59,10 @@ def observe(
     code_changed_at: datetime | None = None,
     now: datetime,
 ) -> Situation:
-    """Return the situation of a fleet; ``fleet`` and what is ``wrong`` with it are ``readings`` of the ``stored`` one.
+    """Return the situation of a fleet.
 
-    Raises UnreadableError for a child or a pod that cannot be read: nothing is decided on a part of what there is.
+    ``fleet`` is the parsed ``stored`` object, and ``wrong`` has its problems in sentences, both from ``readings``.
+    Raises UnreadableError if a child or a pod cannot be read: decisions need complete observations.
     """
     children, labelled = children_of(cache, key), cache.pods_of(key)
     pods = [pod for pod in labelled if pod.controller is not None]
@@ -100,12 +101,12 @@ def observe(
     began = pod.began.get(CONTAINER)
     if began is None:
         return seen
-    # One that ends gives its Lease back a moment before its container has ended.
+    # The time may count from the release, because a driver releases its Lease a moment before its container has ended.
     return replace(seen, driver_without_lease_for=now - max(began, cache.unheld_since(of) or began))
 
 
 def children_of(cache: Cache, key: Key) -> dict[Child, Object]:
-    """What stands under the names of the fleet's children, whoever owns it."""
+    """Return the objects with the kinds and names of the fleet's children, even if another object owns them."""
     found = {child: cache.get(child.kind, child.key(key)) for child in CHILDREN}
     return {child: stored for child, stored in found.items() if stored is not None}
 

@@ -1,4 +1,4 @@
-"""What lives as long as the operator's process."""
+"""The settings and objects that live as long as the operator's process."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from collectorfleet_operator.edge.settings import Settings
 class Process:
     """The settings and objects that every session uses.
 
-    ``trace`` sees every request to the API server. ``now`` returns that server's time. ``stop`` is set when the process
-    is to end.
+    ``trace`` sees every request to the API server. ``now`` returns the API server's time. ``stop`` is set when the
+    process must end.
     """
 
     settings: Settings

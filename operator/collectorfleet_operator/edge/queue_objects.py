@@ -1,6 +1,6 @@
-"""What a fleet with a queue refers to and no namespace owns: asked for by name, and remembered for a while.
+"""Kueue's cluster-scoped objects that a fleet with a queue refers to, read by name and cached for a minute.
 
-They change seldom and are few: a watch of them would take a right to all of them.
+There are few of them, and they change seldom. A watch would need the right to list all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SECONDS: Final = 60.0
 
 
 class QueueObjects:
-    """Every method raises a KubeError."""
+    """Reads ResourceFlavors and WorkloadPriorityClasses. Every method may raise a KubeError."""
 
     def __init__(self, kube: Kube, clock: Callable[[], float]) -> None:
         self._kube = kube
@@ -26,13 +26,13 @@ class QueueObjects:
         self._found: dict[tuple[Kind, str], tuple[float, Object]] = {}
 
     async def flavors(self, workload: Workload | None) -> dict[str, Object]:
-        """Those that the Workload was admitted to, and that exist."""
+        """Return by name the existing ResourceFlavors that Kueue assigned to the Workload."""
         names = sorted(workload.flavors) if workload is not None else []
         found = {name: await self._find(FLAVOR, name) for name in names}
         return {name: flavor for name, flavor in found.items() if flavor is not None}
 
     async def priority_class(self, fleet: CollectorFleet) -> Object | None:
-        """None where it names none, or one that does not exist."""
+        """Return the fleet's WorkloadPriorityClass; None if the fleet names none or it does not exist."""
         name = priority_class_of(fleet)
         return await self._find(PRIORITY_CLASS, name) if name else None
 

@@ -1,7 +1,7 @@
-"""Objects of the API server that cannot be read: each becomes an object that says so, and no other is touched.
+"""Stand-ins for objects of the API server that this operator cannot read, so that they do not affect other objects.
 
-Whatever a tenant stores arrives here first. An object is unreadable if it is nested too deeply, or if a part that this
-operator relies on has another shape. An unreadable object keeps its identity, so that its fleet can report it.
+Tenants may store any content. An object is unreadable if it is nested too deeply, or if a part that this operator needs
+has a wrong type. Its stand-in keeps the object's identity and has the reason, so that its fleet can report it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def event_of(line: bytes) -> Any:
 
 
 def stand_in(kind: Kind, obj: Object, error: Exception) -> Object:
-    """Return a stand-in for an object that ``error`` kept from being read. It has identity, owners and labels.
+    """Return a stand-in, with identity, owners and labels, for an object whose parsing raised ``error``.
 
     Raises TypeError or KeyError for an object without an identity.
     """
@@ -46,6 +46,6 @@ def stand_in(kind: Kind, obj: Object, error: Exception) -> Object:
     if isinstance(owners, list):
         kept["ownerReferences"] = [owner for owner in owners if isinstance(owner, dict) and "uid" in owner]
     cause = f"this operator cannot read {kind} {kept['name']}: {type(error).__name__}: {error}"
-    # What was left out of it, because it is nested too deeply, may be what is missing.
+    # A value that was removed because of its depth may be the cause of the error, so that reason comes first.
     found = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": kept}
     return {**found, UNREADABLE: why_unreadable(obj) or cause}

@@ -1,4 +1,4 @@
-"""The lines of a watch, without what is nested too deeply in them, for a reader that would fail on it."""
+"""The lines of a watch without values that are nested too deeply for kopf's decoder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collectorfleet_operator.edge.readable import event_of
 
 
 class ReadableLines:
-    """Stands in for the content of an answer: :meth:`iter_chunked` gives whole lines, and all else is the content's."""
+    """A wrapper of an answer's content. :meth:`iter_chunked` yields whole lines. The rest is delegated."""
 
     def __init__(self, content: aiohttp.StreamReader) -> None:
         self._content = content

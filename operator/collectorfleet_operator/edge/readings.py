@@ -1,7 +1,7 @@
-"""Stored fleets as models: parsed once for each version of a fleet and of its driver's Job.
+"""A cache of parsed fleets. It parses each version of a fleet and of its driver's Job once.
 
-Most reconciles of a fleet find the version that the reconcile before has parsed. The memory is limited by a budget in
-bytes of text. A model and its manifests take up to 28 times the memory of their text.
+Most reconciles find the version that the previous reconcile has parsed. The budget for memory counts bytes of text. A
+model and its manifests take up to 28 times the memory of their text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Version = tuple[str, ...]
 
 @dataclass
 class _Reading:
-    """What was parsed of the last version of one fleet, and of its driver's Job."""
+    """The parsed last version of one fleet, and of its driver's Job."""
 
     version: _Version
     fleet: tuple[CollectorFleet, Sequence[str]] | None
@@ -52,14 +52,15 @@ class Readings:
     def __init__(self, budget_bytes: int = BUDGET_BYTES) -> None:
         self._budget_bytes = budget_bytes
         self._text_bytes = 0
-        self._readings: OrderedDict[Key, _Reading] = OrderedDict()  # the fleet that was reconciled last is the last
+        self._readings: OrderedDict[Key, _Reading] = OrderedDict()  # least recently used first
 
     def read(
         self, stored: Object, driver_job: Callable[[], Object | None]
     ) -> tuple[CollectorFleet, Sequence[str]] | None:
-        """Return the stored fleet and what is wrong with it in sentences.
+        """Return the stored fleet and its problems in sentences.
 
-        If the stored fleet cannot be parsed, return it as its driver runs it. None if it has no driver either.
+        If the stored fleet cannot be parsed, return the fleet with the spec of its driver. Return None if there is no
+        driver.
         """
         found = self._reading(stored).fleet
         if found is not None:
@@ -68,9 +69,9 @@ class Readings:
         return None if present is None else (present, problems_of(stored))
 
     def running(self, stored: Object, job: Object | None) -> CollectorFleet | None:
-        """Return the fleet as its driver's Job runs it; None without a Job of this fleet.
+        """Return the fleet with the spec that its driver's Job runs; None without a Job of this fleet.
 
-        If the Job runs the stored spec, and nothing is wrong with that, this is the model that ``read`` returns.
+        If the Job runs the stored spec and the spec has no problems, this is the same model as from ``read``.
         """
         reading, version = self._reading(stored), _version(job)
         if reading.job_version != version:
@@ -79,7 +80,7 @@ class Readings:
         return reading.running
 
     def forget(self, fleet: Key) -> None:
-        """Drop what was parsed of a fleet that was deleted."""
+        """Drop the parsed versions of a fleet."""
         reading = self._readings.pop(fleet, None)
         if reading is not None:
             self._text_bytes -= reading.text_bytes
@@ -100,7 +101,7 @@ class Readings:
 
 
 def problems_of(stored: Object) -> list[str]:
-    """Return what is wrong with a stored fleet, in sentences."""
+    """Return the problems of a stored fleet that cannot be read, in sentences; empty for a fleet that can be."""
     unreadable = why_unreadable(stored)
     if unreadable is not None:
         return [unreadable]

@@ -1,4 +1,4 @@
-"""One look at one fleet: observe, plan, carry out, write the status, tell what happened, say when to look again."""
+"""The reconcile of one fleet: observe, plan, carry out, write Events and status, return the time of the next one."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ from collectorfleet_operator.objects import Key, Object, is_terminating, metadat
 
 log = logging.getLogger(__name__)
 
-# What neither an event nor a deadline tells: the CRD was updated, and takes a field that was left out of the status.
+# The longest time between two reconciles. An updated CRD, which accepts a status field that was left out before, causes
+# neither an event nor a deadline.
 _AT_THE_LATEST: Final = timedelta(minutes=20)
-# Nor that Events are taken again.
+# The longest time while the fleet has unwritten Events: no event shows that the API server accepts Events again.
 _WHILE_EVENTS_WAIT: Final = timedelta(minutes=1)
-# Errors of the operator on one fleet, one after another, before the fleet's status says so.
+# The number of successive errors of the operator on one fleet before the fleet's status reports them.
 _REPORTED_AFTER_FAILURES: Final = 3
 _NONE: Final[Mapping[Key, Any]] = MappingProxyType({})
 
@@ -65,10 +66,10 @@ class Reconciler:
         warnings: Mapping[Key, Sequence[Warned]] = _NONE,
         code_changes: Mapping[Key, datetime] = _NONE,
     ) -> None:
-        """``why_no_queues``: why no fleet can wait in a queue; empty if it can.
+        """Create a reconciler. ``why_no_queues``: why no fleet can use a queue; empty if fleets can.
 
-        ``warnings`` are about children of fleets that are not ready, ``code_changes`` are of fleets that failed. The
-        resync keeps both up to date.
+        ``warnings`` has warnings about the children of unready fleets. ``code_changes`` has the times of the last
+        change of the code of failed fleets. The resync updates both.
         """
         self._cache = cache
         self._now = now
@@ -80,20 +81,20 @@ class Reconciler:
         self._readings = Readings()
         self._queue_objects = QueueObjects(kube, time.monotonic)
         self._logged_refusals: dict[Key, Sequence[Refused]] = {}
-        # Uids of pods whose Event was told.
+        # Uids of the ignored pods that have their Event.
         self._ignored: dict[Key, set[str]] = {}
-        # Errors that are not the API server's, in a row.
+        # The number of successive errors, without errors of the API server.
         self._failures: dict[Key, int] = {}
-        # As the lists found it: nothing of a fleet is made before there is a KubeRay.
+        # From the session's lists. The operator creates no child of a fleet with Ray before KubeRay is installed.
         self._kuberay_installed = kuberay_installed
         self._why_no_queues = why_no_queues
         self._warnings = warnings
         self._code_changes = code_changes
 
     async def reconcile(self, key: Key) -> timedelta | None:
-        """Bring one fleet a step on. Returns after which time to look again if nothing happens until then.
+        """Reconcile one fleet. Return the time to the next reconcile if nothing happens before; None if it is deleted.
 
-        Raises whatever keeps it from that. An error that is not the API server's, and comes back, is also told in the
+        Raises the error that prevents the reconcile. A repeated error of the operator itself is also written into the
         fleet's status.
         """
         lines_are_about(key)
@@ -177,17 +178,17 @@ class Reconciler:
         return self._cache.get(DRIVER_CHILD.kind, DRIVER_CHILD.key(key))
 
     async def _queued(self, key: Key, fleet: CollectorFleet) -> dict[str, Any]:
-        """What of Kueue's a fleet with a queue refers to."""
+        """Return the objects of Kueue that the fleet refers to, as arguments of :func:`observe`."""
         workload = self._cache.facts(Workload, WORKLOAD_CHILD.key(key))
         flavors = await self._queue_objects.flavors(workload)
         return {"flavors": flavors, "priority_class": await self._queue_objects.priority_class(fleet)}
 
     async def _write(self, key: Key, stored: Object, seen: Situation) -> bool:
-        """Whether the status says something now that is to be carried out."""
+        """Write Events and status. Return whether the new status may lead to another plan."""
         new = status(seen)
         before = seen.fleet.status.conditions if seen.fleet.status else []
-        # Told before it is written, if it can be: a status that is written twice is one, a change that nobody saw is
-        # never told.
+        # Events come before the status: a repeated status write does no harm, but a change that the stored status
+        # already has gets no Event later.
         self._events.add(key, uid_of(stored), condition_changes(before, new))
         await self._events.tell(key)
         try:
@@ -220,7 +221,7 @@ class Reconciler:
             await self._write_status(key, stored, new)
 
     async def _write_status(self, key: Key, stored: Object, new: OperatorStatus) -> Object | None:
-        """Return the fleet as stored then; None if the status says so already. A refusal is told as an Event."""
+        """Return the stored fleet; None if the status did not change. A refusal becomes an Event and is raised."""
         try:
             written = await self._status.write(stored, new)
         except RefusedError as error:
@@ -248,6 +249,9 @@ class Reconciler:
 
 
 def _at_the_latest(wanted: timedelta | None, limit: timedelta = _AT_THE_LATEST) -> timedelta:
-    """At random, so that a thousand fleets that were looked at together are not again."""
+    """Return ``wanted``, but at most a random 50 to 100 % of ``limit``.
+
+    The random part spreads a thousand fleets that were reconciled together.
+    """
     latest = limit * random.uniform(0.5, 1.0)  # noqa: S311
     return latest if wanted is None else min(wanted, latest)

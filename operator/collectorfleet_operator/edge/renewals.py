@@ -1,4 +1,4 @@
-"""For how long each Lease was seen not to change: by this process's clock, because those of machines differ."""
+"""The time for which each Lease is unchanged, by this process's clock, because the clocks of machines differ."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Final
 from collectorfleet_api.times import parse_time
 from collectorfleet_operator.objects import Key, Object, changed_at
 
-# Of the time between two lists counts so much: while nobody answers, a driver cannot renew either.
+# The most that counts of the time between two lists. While the API server does not answer, drivers cannot renew either.
 LONGEST_STEP_SECONDS: Final = 10.0
-# A renewal is that long on its way at most, and the API server notes when it came in whole seconds.
+# Smaller differences do not count as a clock's: a renewal takes some time, and the API server notes whole seconds.
 _IN_STEP: Final = timedelta(seconds=10)
 
 
 class Renewals:
-    """``clock`` counts seconds."""
+    """The last change of each Lease. ``clock`` counts seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._listed_at: float | None = None
         self._watched_seconds = 0.0
-        # What both will be once the list that is read now is complete. One that breaks off has watched nobody.
+        # The next values of both, which count once the present list is complete. A list that breaks off does not count.
         self._under_way: tuple[float, float] | None = None
-        # Holder and renewal as the Lease says them, and after how much watching it began to.
+        # Holder and renewal time of each Lease, and the watched seconds when they first appeared.
         self._seen: dict[Key, tuple[tuple[str | None, str | None], float]] = {}
         self._ahead: dict[Key, timedelta] = {}
         self._unheld_since: dict[Key, datetime | None] = {}
 
     def listing(self) -> None:
-        """Leases are about to be noted, as they are now; that it was all of them, :meth:`listed` says."""
+        """Begin a list of Leases. Then call :meth:`note` for each of them, and :meth:`listed` after the last one."""
         now = self._clock()
         step = 0.0 if self._listed_at is None else min(now - self._listed_at, LONGEST_STEP_SECONDS)
         self._under_way = (now, self._watched_seconds + step)
 
     def listed(self) -> None:
-        """All Leases were noted, as they were when that began."""
+        """End a complete list of Leases. The time until the list began now counts."""
         if self._under_way is not None:
             self._listed_at, self._watched_seconds = self._under_way
             self._under_way = None
 
     def note(self, key: Key, lease: Object) -> None:
-        """Take news of a Lease. A change of anything but holder and renewal is none; nor is a Lease nobody held."""
+        """Take an update of a Lease. Only changes of holder and renewal time count, and only after a first holder."""
         spec = lease.get("spec") or {}
         holder_and_renewal = (spec.get("holderIdentity"), spec.get("renewTime"))
         before = self._seen.get(key)
@@ -60,25 +60,25 @@ class Renewals:
         self._unheld_since.pop(key, None)
 
     def clock_ahead(self, key: Key) -> timedelta:
-        """How far the holder's clock is ahead of the API server's, by its last renewal; 0 where they are in step."""
+        """Return how far the holder's clock is ahead of the API server's, by its last renewal; 0 within 10 s."""
         return self._ahead.get(key, timedelta(0))
 
     def unheld_since(self, key: Key) -> datetime | None:
-        """When it was made or given back, by the API server's clock; None while somebody holds it."""
+        """Return when the Lease was created or released, by the API server's clock; None while it has a holder."""
         return self._unheld_since.get(key)
 
     def unchanged_for(self, key: Key) -> timedelta | None:
-        """How long it was listed and had not changed; None if nobody ever held it."""
+        """Return for how long the Lease was listed without a change; None if it never had a holder."""
         seen = self._seen.get(key)
         return timedelta(seconds=max(0.0, self._watched_seconds - seen[1])) if seen else None
 
     def unchanged(self, longer_than: Callable[[timedelta], bool]) -> set[Key]:
-        """Return the Leases that somebody held and that have not changed for that long."""
+        """Return the Leases that had a holder and whose unchanged time passes ``longer_than``."""
         return {key for key in self._seen if longer_than(self.unchanged_for(key) or timedelta(0))}
 
 
 def _ahead(lease: Object) -> timedelta:
-    # Its holder may write any time: one that is out of range says nothing about a clock.
+    # The holder may write any text. A time that cannot be parsed shows nothing about its clock.
     renewed, written = parse_time((lease.get("spec") or {}).get("renewTime")), changed_at(lease)
     if renewed is None or written is None:
         return timedelta(0)

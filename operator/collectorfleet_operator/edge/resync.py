@@ -1,4 +1,4 @@
-"""The periodic lists behind the watches: what they missed, what nobody watches, and the sign that the API answers."""
+"""The periodic lists beside the watches. They find missed changes and changes of unwatched kinds, and test the API."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.listing import Listing, Unchanged
 from collectorfleet_operator.objects import Key, Kind, Object, changed_at
 
-# Less than two milliseconds of work.
+# The work for this number of fleets takes less than two milliseconds.
 _FLEETS_AT_A_TIME: Final = 50
-# With pods, what conditions tell warnings about.
+# The children, besides pods, whose warnings conditions show.
 _WARNED_ABOUT: Final = (DRIVER_CHILD, RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 Concerns = Callable[[Iterable[Key]], None]
 
 
 class Resync:
-    """Lists into the cache, and tells ``concerns`` of the fleets to look at again. Every method raises a KubeError.
+    """Lists objects into the cache, and calls ``concerns`` with the fleets to reconcile.
 
-    A namespace whose objects the operator may not list keeps no other namespace from being listed.
+    Every method may raise a KubeError. A namespace that the operator may not list does not affect the lists of others.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class Resync:
         self._scopes = tuple(scopes)
         self._now = now
         self._concerns = concerns
-        # Of the kinds that somebody else brings, those that this operator is to serve.
+        # The kinds from add-ons, such as KubeRay's, that this operator serves.
         self._provided = tuple(provided)
         self._listings: defaultdict[tuple[Kind, str | None], Listing] = defaultdict(Listing)
-        # Namespaces with kinds that were refused and never listed: nothing is decided on a part of what there is.
+        # By namespace, the kinds that were refused and never listed. Decisions need complete lists of a namespace.
         self._unlisted: dict[str | None, set[Kind]] = {scope: set() for scope in self._scopes}
         self._listed: set[tuple[Kind, str | None]] = set()
         self._refusals: dict[tuple[Kind, str | None], RefusedError] = {}
@@ -84,10 +84,10 @@ class Resync:
         self.code_changes: dict[Key, datetime] = {}
 
     async def list_everything(self) -> set[Kind]:
-        """List all that is listed; return the kinds that somebody else brings and that are not served.
+        """List all kinds. Return the kinds from add-ons that the API server does not serve.
 
-        RefusedError if no namespace is listed as a whole. NotServedError if there are no CollectorFleets in this
-        Kubernetes.
+        Raises RefusedError if no namespace has complete lists, and NotServedError if the API server does not serve
+        CollectorFleets.
         """
         for step in (self.list_all, self.list_often):
             with contextlib.suppress(RefusedError):
@@ -98,30 +98,30 @@ class Resync:
         return missing
 
     def is_listed(self, namespace: str) -> bool:
-        """Whether all objects of the namespace were listed at least once."""
+        """Return whether all kinds of the namespace were listed at least once."""
         return not self._unlisted.get(namespace if namespace in self._unlisted else None)
 
     def refusal_of(self, kinds: Collection[Kind]) -> RefusedError | None:
-        """Return why the newest list of one of these kinds was refused in some namespace; None if none was."""
+        """Return why the newest list of one of these kinds was refused in some namespace; else None."""
         return next((error for (kind, _), error in self._refusals.items() if kind in kinds), None)
 
     async def list_all(self) -> None:
-        """All that is ours or Kubernetes' own and not listed often.
+        """List fleets and Kubernetes' own kinds, without the kinds of :meth:`list_often`.
 
-        Concerns the fleets of which something is other than what was known. NotServedError if there are no
-        CollectorFleets in this Kubernetes.
+        Reports the fleets with a changed object. Raises NotServedError if the API server does not serve
+        CollectorFleets.
         """
         await self._list_each(kind for kind in LISTED if kind not in (*PROVIDERS, *LISTED_OFTEN))
 
     async def missing_kinds(self) -> set[Kind]:
-        """List the kinds that somebody else brings; return those that are not served.
+        """List the kinds from add-ons. Return the kinds that the API server does not serve.
 
         A kind whose list is refused counts as served, and :meth:`refusal_of` says why it was refused.
         """
         return {kind for kind in self._provided if not await self._is_served(kind)}
 
     async def list_often(self) -> None:
-        """Concerns fleets whose driver counts as lost from now on, or no longer: of neither is there any other news."""
+        """List Leases. Report fleets whose driver now counts as lost, or no longer does: no event shows this."""
         try:
             await self._list_each(LISTED_OFTEN)
         finally:
@@ -129,14 +129,14 @@ class Resync:
             self._concerns(before ^ self._lost)
 
     async def list_warnings(self) -> None:
-        """Concerns fleets that are not ready and of whose children there are other warnings to tell than before."""
+        """List the warnings about children of unready fleets. Report fleets with changed warnings."""
         waiting = {key: fleet for key, fleet in self._cache.summaries().items() if not fleet.is_settled}
         found: dict[Key, list[Warned]] = {}
         refused: RefusedError | None = None
         for namespace in sorted({key.namespace for key in waiting}):
             uids = await self._uids(key for key in waiting if key.namespace == namespace)
             if not uids:
-                # Such as of fleets that wait in a queue.
+                # For example, all of these fleets wait in a queue and have no objects.
                 continue
             try:
                 warnings = await self._warnings_about(namespace, uids)
@@ -156,7 +156,10 @@ class Resync:
             raise refused
 
     async def look_at_code(self) -> None:
-        """When the ConfigMaps of fleets that failed last changed: by name, each once, and of no other fleet."""
+        """Read when the code's ConfigMaps of failed fleets last changed. Report fleets with changed code.
+
+        Each ConfigMap is read once, by name. ConfigMaps of other fleets are not read.
+        """
         code = {
             key: Key(key.namespace, fleet.code_of_failed)
             for key, fleet in self._cache.summaries().items()
@@ -170,7 +173,7 @@ class Resync:
         self._concerns(news)
 
     async def _uids(self, fleets: Iterable[Key]) -> dict[str, Key]:
-        """Whose the fleets' pods are, and what makes them, by uid."""
+        """Return the fleet of each pod, and of each child that makes pods, by the uid of pod or child."""
         found: dict[str, Key] = {}
         for number, fleet in enumerate(fleets):
             await _give_way(number)
@@ -180,7 +183,7 @@ class Resync:
         return found
 
     async def _warnings_about(self, namespace: str, uids: Mapping[str, Key]) -> Mapping[Key, list[Object]]:
-        """What there is to know of the warnings about these objects, by fleet: of others there may be thousands."""
+        """Return by fleet the warning Events about the objects with these uids, reduced to the needed fields."""
         found: defaultdict[Key, list[Object]] = defaultdict(list)
         async for event in self._kube.list(EVENT, namespace, Listing(), field="type=Warning"):
             if not isinstance(event, Unchanged) and (fleet := uids.get(uid_of_subject(event))):
@@ -191,12 +194,12 @@ class Resync:
         try:
             found = await self._kube.find(CONFIG_MAP, config_map.namespace, config_map.name)
         except RefusedError:
-            # Not told: whoever may not be read is no reason to try again, and there are other ways.
+            # Not an error: without the right to read the ConfigMap, the user can start another try in other ways.
             return None
         return changed_at(found) if found is not None else None
 
     async def _list_each(self, kinds: Iterable[Kind]) -> None:
-        """List all of them, and only then raise the first refusal: a right that is missing makes nothing else old."""
+        """List all kinds, and only then raise the first refusal, so that one missing right does not stop the others."""
         first: RefusedError | None = None
         for kind in kinds:
             try:
@@ -257,13 +260,13 @@ class Resync:
         return True
 
     def _fleets_with_lost_driver(self) -> set[Key]:
-        """Fleets whose driver does not renew its Lease any more."""
+        """Return the fleets whose driver has stopped renewing its Lease."""
         return {
             fleet for fleet, lease in self._cache.leases_unchanged(is_driver_lost) if LEASE_CHILD.key(fleet) == lease
         }
 
 
 async def _give_way(number: int) -> None:
-    """Between so many fleets: what else there is to do would wait for all of them."""
+    """Let other tasks run, once per 50 fleets: otherwise they would wait for the whole loop."""
     if number % _FLEETS_AT_A_TIME == 0:
         await asyncio.sleep(0)

@@ -1,11 +1,11 @@
-"""Which fleet is looked at next, and when: at once, but never twice at the same time, and not again too soon. Pure.
+"""The times at which keys are due for work: soon, but never twice at the same time or in quick succession. Pure.
 
-A key that was quiet is due at once; news that arrive while it is worked on, or right after, are taken together.
-A key whose work failed is due again after a delay that doubles. So an API server that returns does not get all keys at
-once. Work that met newer objects is no sign of an outage. It begins again at once, with the new objects.
+A key is due at once if it was idle. Several events during the work, or right after it, lead to one more run. A key
+whose work failed is due again after a delay that doubles. So an API server that recovers does not get all keys at once.
+A conflict with a newer object is no sign of an outage, so the work begins again soon with the new object.
 
-Each step costs what the keys cost that it concerns, however many others there are: due times stand in a heap. One that
-was overtaken by a sooner one stays there until its time, or until most of the heap is of that kind.
+Due times are in a heap, so the cost of a step does not grow with the number of other keys. An outdated due time stays
+in the heap until its time, or until outdated times make up most of the heap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final, Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 DEBOUNCE_SECONDS: Final = 0.1
-# Below it, tidying the heap up is not worth a thought.
+# A heap of this size is never cleaned up.
 _SMALL: Final = 64
 
 
@@ -29,7 +29,7 @@ class Backoff:
     """Delays that double from ``first_seconds`` to ``longest_seconds``, less up to a half at random."""
 
     first_seconds: float = 0.5
-    # An outage of minutes must not cost more than this after its end.
+    # After an outage of minutes, no key waits longer than this.
     longest_seconds: float = 5.0
 
     def delay(self, failures: int, chance: float) -> float:
@@ -43,7 +43,7 @@ class _Entry:
     due: float | None = None
     running: bool = False
     failures: int = 0
-    waits: bool = False  # for its time, whatever the news
+    waits: bool = False  # after a failure, until its due time, even if events arrive
     ended: float = float("-inf")
 
     @property
@@ -53,22 +53,22 @@ class _Entry:
 
 @dataclass
 class Schedule(Generic[K]):
-    """When each key is due. It has no clock: the caller passes the time, in seconds, to every method."""
+    """The due time of each key. It has no clock: the caller passes the time, in seconds, to every method."""
 
     debounce_seconds: float = DEBOUNCE_SECONDS
     backoff: Backoff = field(default_factory=Backoff)
     _entries: dict[K, _Entry] = field(default_factory=dict)
-    # Due times of keys that nobody works on; the number keeps equal ones in their order, and keys out of comparisons.
+    # Due times of keys that are not in work. The number keeps equal times in order, and keys out of comparisons.
     _heap: list[tuple[float, int, K]] = field(default_factory=list)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
-    # What was worked on, and is forgotten once news of it are new news.
+    # Keys after their work. They are dropped after the debounce time.
     _ended: deque[tuple[float, K]] = field(default_factory=deque)
 
     def add(self, key: K, now: float, after: float = 0.0) -> None:
         """Make the key due ``after`` seconds from now, or sooner if it is already due sooner."""
         entry = self._entries.setdefault(key, _Entry())
         due = max(now + after, entry.ended + self.debounce_seconds)
-        # Work that keeps failing is not hurried by news: most news are echoes of an outage.
+        # Events do not shorten the delay after a failure: most of them are effects of an outage.
         if entry.due is None or (due < entry.due and not entry.waits):
             self._set_due(key, entry, due)
 
@@ -115,7 +115,7 @@ class Schedule(Generic[K]):
 
     def _set_due(self, key: K, entry: _Entry, due: float) -> None:
         entry.due = due
-        # One that is worked on is put into the heap when that is done.
+        # A key in work is put into the heap after its work.
         if not entry.running:
             heapq.heappush(self._heap, (due, next(self._numbers), key))
             if len(self._heap) > max(_SMALL, 2 * len(self._entries)):

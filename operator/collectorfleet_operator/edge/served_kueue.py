@@ -1,7 +1,7 @@
-"""Which version of Kueue's API a session writes, and whether Kubernetes serves a better one by now.
+"""The version of Kueue's API that a session uses, and a test whether the API server serves a newer one.
 
-A session keeps its version: what it lists, watches and writes are objects of one shape. An upgrade of Kueue therefore
-ends the session, and the next one begins with the version that was found.
+A session keeps its version, so that it lists, watches and writes objects of one version. After an upgrade of Kueue the
+session ends, and the next session begins with the new version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class ServedKueue:
-    """``version`` is the one to use, and changes in :meth:`has_changed` alone.
+    """The version of Kueue's API to use. ``version`` changes only in :meth:`has_changed`.
 
     ``is_used``: whether the operator serves queues.
     """
@@ -30,7 +30,10 @@ class ServedKueue:
         self.version = NEWEST_KUEUE
 
     async def has_changed(self) -> bool:
-        """Ask which versions are served; raises a KubeError. Without Kueue the version stays."""
+        """Update ``version`` to the newest served version, and return whether it has changed.
+
+        Without Kueue the version stays. Raises a KubeError.
+        """
         if not self._is_used:
             return False
         found = newest_served(await self._kube.versions(KUEUE))
@@ -42,7 +45,7 @@ class ServedKueue:
 
 
 def why_no_queues(missing: Collection[Kind], unserved: Collection[Kind]) -> str:
-    """Return why no fleet can wait in a queue, in a sentence; empty if fleets can."""
+    """Return why no fleet can use a queue, in a sentence; empty if fleets can."""
     if WORKLOAD in unserved:
         return f"the operator serves no queues: set kueue.enabled of its chart, or remove label {names.QUEUE_LABEL}"
     if WORKLOAD in missing:

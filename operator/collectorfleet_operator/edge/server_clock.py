@@ -1,4 +1,4 @@
-"""What time it is for the API server: what it writes down is compared with that, and not with this machine's clock."""
+"""The API server's clock. Times that the API server writes are compared with it, not with this machine's clock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Final
 
 import aiohttp
 
-# An answer's date is in whole seconds and some time on its way; clocks that are kept in step differ by less.
+# Smaller differences do not count, because an answer's date has whole seconds and arrives late. The difference of
+# synchronized clocks is smaller.
 _IN_STEP: Final = timedelta(seconds=3)
 
 
@@ -19,7 +20,7 @@ def _here() -> datetime:
 
 
 class ServerClock:
-    """This machine's clock, put right by the dates of the API server's answers where the two differ by seconds."""
+    """This machine's clock, corrected by the dates of the API server's answers if they differ by more than 3 s."""
 
     def __init__(self, here: Callable[[], datetime] = _here) -> None:
         self._here = here
@@ -29,7 +30,7 @@ class ServerClock:
         return self._here() + self._ahead
 
     def observe(self, date: str | None) -> None:
-        """Take the ``Date`` of an answer that arrives now; None and what is no date say nothing."""
+        """Take the ``Date`` header of an answer that arrives now. Ignore None and a malformed date."""
         try:
             answered = parsedate_to_datetime(date or "")
         except ValueError:
@@ -38,7 +39,7 @@ class ServerClock:
         self._ahead = ahead if abs(ahead) > _IN_STEP else timedelta(0)
 
     def trace(self) -> aiohttp.TraceConfig:
-        """Hears every answer of an HTTP client."""
+        """Return a trace that passes the ``Date`` of every answer of an HTTP client to :meth:`observe`."""
 
         async def end(_: aiohttp.ClientSession, __: SimpleNamespace, answered: aiohttp.TraceRequestEndParams) -> None:
             self.observe(answered.response.headers.get("Date"))

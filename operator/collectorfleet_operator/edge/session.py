@@ -1,7 +1,7 @@
-"""One session: complete lists first, then watches, reconciles and the periodic lists beside each other.
+"""A session of the operator: complete lists first, then watches, reconciles and periodic lists concurrently.
 
-A session begins with complete lists, so that nothing is decided on a partial list. It ends when the kinds to watch
-change (KubeRay was installed) or when kopf cannot continue. All its tasks end with it.
+The complete lists come first, so that no decision depends on a partial list. A session ends when the kinds to watch
+change, for example after an installation of KubeRay, or when kopf cannot continue. All its tasks end with it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class Session:
-    """One life of cache, queue and watches."""
+    """The cache, the queue and the watches of one session."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -63,11 +63,11 @@ class Session:
             self._kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
         )
         self._over = asyncio.Event()
-        # A watch that begins delivers nothing of what happened before.
+        # Set when a watch begins, because it does not deliver earlier changes.
         self._watch_began = asyncio.Event()
 
     async def run(self) -> None:
-        """Run until the process is told to stop, or until the next session has to begin."""
+        """Run until the process must stop or the next session must begin."""
         missing = await self._first_lists()
         if missing is None:
             return
@@ -99,7 +99,7 @@ class Session:
             await asyncio.gather(*tasks, return_exceptions=True)
         for task in done:
             task.result()
-        # kopf handles signals by itself while it starts, and returns.
+        # While kopf starts, it handles signals itself, and returns after one.
         if watching in done:
             self._stop.set()
 
@@ -118,9 +118,9 @@ class Session:
         )
 
     async def _first_lists(self) -> set[Kind] | None:
-        """Fill the cache and queue every fleet; returns the kinds that are not served.
+        """Fill the cache and queue every fleet. Return the kinds that the API server does not serve.
 
-        None if the process is told to stop before there is anything, or if the next session is to begin instead.
+        Return None if the process must stop before the lists succeed, or if the next session must begin instead.
         """
         logged, refused = "", 0
         while not self._stop.is_set():
@@ -130,13 +130,14 @@ class Session:
                 missing = await self._resync.list_everything()
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
-                    # It answers; starting anew would change nothing.
+                    # The API server answers, so a restart of this process would not help.
                     self._health.record_answer()
                 text = f"no {FLEET.full_name}: apply the CRD" if isinstance(error, NotServedError) else str(error)
                 if text != logged:
                     log.warning("waiting: %s", text)
                     logged = text
-                # What comes before one that is refused is listed again each time; the rest fails at the first of them.
+                # The delay grows with refusals only, because a try with a refusal repeats all other lists. Other errors
+                # end the try at its first list.
                 refused = refused + 1 if isinstance(error, RefusedError) else 0
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), retry_seconds(max(1, refused)))
@@ -150,17 +151,17 @@ class Session:
             Step(self._resync.list_often),
             Step(self._resync.list_all, TICKS_PER_FULL_LIST),
             Step(self._process.kueue.has_changed, TICKS_PER_FULL_LIST),
-            # Where there is no KubeRay, fleets wait for it.
+            # At each tick if KubeRay is missing, because fleets wait for it.
             Step(partial(self._served_kinds_changed, missing), 1 if RAYCLUSTER in missing else TICKS_PER_FULL_LIST),
         ]
         return Ticks(steps, self._health.record_answer, self._watch_began)
 
     def _warnings(self) -> Ticks:
-        """Beside the others, which wait for nothing of it: no fleet's state hangs on warnings, nor does health."""
+        """Return the ticks that list warnings. They are separate: no other list and no health check waits for them."""
         return Ticks([Step(self._resync.list_warnings, 2)], lambda: None, asyncio.Event())
 
     async def _look_at_code(self) -> None:
-        """As often as everything is listed, and beside it: it is a request for each ConfigMap."""
+        """Read the code's ConfigMaps as often as the complete lists. It is separate: each ConfigMap takes a request."""
         while True:
             with contextlib.suppress(KubeError):
                 await self._resync.look_at_code()
@@ -176,7 +177,10 @@ class Session:
         return now_missing != missing
 
     async def _kueue_has_changed(self) -> bool:
-        """Of a refusal the ticks tell: it keeps fleets without a queue from nothing."""
+        """Return whether the version of Kueue has changed. Ignore a refusal, which the ticks log.
+
+        Fleets without a queue do not need Kueue.
+        """
         with contextlib.suppress(RefusedError):
             return await self._process.kueue.has_changed()
         return False
@@ -211,7 +215,7 @@ class Session:
 
     async def _reconcile(self, reconciler: Reconciler, key: Key) -> timedelta | None:
         if not self._resync.is_listed(key.namespace):
-            # The resync adds the fleets of the namespace again when it is listed as a whole.
+            # The resync queues the fleets of the namespace again after all its lists are complete.
             return None
         return await reconciler.reconcile(key)
 

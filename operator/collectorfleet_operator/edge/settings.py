@@ -1,4 +1,4 @@
-"""The operator's settings: one typed tree, read once from the command line and passed on."""
+"""The operator's settings, read once from the command line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from collectorfleet_operator.objects import Key
 
 @dataclass(frozen=True)
 class Settings:
-    """``namespaces``: those whose fleets are served; empty is all. ``health_port``: 0 is none.
+    """The operator's settings.
 
-    ``queues``: whether fleets may wait in queues of Kueue's. ``propagation``: what of a fleet's metadata its children
-    get too. ``lease``: what one of several operators has to hold to serve; None: there is no other.
+    ``namespaces``: the namespaces with fleets to serve; empty for all. ``queues``: whether fleets may use queues of
+    Kueue. ``lease``: the Lease that this process must hold to serve; None if it is the only operator. ``propagation``:
+    the labels and annotations of a fleet to copy to its children. ``health_port``: 0 for no port.
     """
 
     namespaces: tuple[str, ...]
@@ -29,7 +30,7 @@ class Settings:
 
     @property
     def scopes(self) -> tuple[str | None, ...]:
-        """What to list and watch: each namespace by itself, or everything at once."""
+        """Return the scopes of lists: each namespace, or None for all namespaces together."""
         return self.namespaces or (None,)
 
 

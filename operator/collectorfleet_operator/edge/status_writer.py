@@ -1,4 +1,4 @@
-"""Writes the operator's part of the status: only what changed, and only what the installed CRD knows."""
+"""Writes the operator's part of the status if it has changed, without fields that the installed CRD does not have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from collectorfleet_operator.objects import Object
 
 log = logging.getLogger(__name__)
 
-# A CRD may be updated while the operator runs.
+# After this time a left-out field is tried again, because the CRD may have been updated.
 TRY_AGAIN_SECONDS: Final = 600.0
 
 _OURS = tuple(to_camel(field) for field in OperatorStatus.model_fields)
@@ -27,10 +27,10 @@ class StatusWriter:
     def __init__(self, kube: Kube, clock: Callable[[], float] = time.monotonic) -> None:
         self._kube = kube
         self._clock = clock
-        self._undeclared: dict[str, float] = {}  # and when each was found to be
+        self._undeclared: dict[str, float] = {}  # by path, with the time when the CRD last refused the field
 
     async def write(self, stored: Object, new: OperatorStatus) -> Object | None:
-        """Write ``new`` if it differs from what ``stored`` says; returns the fleet as stored then, or None."""
+        """Write ``new`` if it differs from the status of ``stored``. Return the stored fleet; None without a write."""
         wire = new.to_wire()
         for path, since in list(self._undeclared.items()):
             if self._clock() - since < TRY_AGAIN_SECONDS:
@@ -42,7 +42,7 @@ class StatusWriter:
             try:
                 return await self._kube.apply_status(stored, wire)
             except UndeclaredFieldError as error:
-                # An older CRD fails the whole apply for one field, and would leave the fleet without any status.
+                # With an older CRD, one unknown field fails the whole apply, and the fleet would have no status.
                 if not drop(wire, error.path):
                     raise
                 if error.path not in self._undeclared:
@@ -54,14 +54,17 @@ class StatusWriter:
 
 
 def drop(status: Object, path: str) -> bool:
-    """Remove ``.status.a.b`` (or ``.status.list[key="x"].b``, of every item); whether there was anything to remove."""
+    """Remove the field at a path such as ``.status.a.b``. Return whether the field was present.
+
+    ``.status.list[key="x"].b`` removes the field from every item of the list.
+    """
     steps = re.sub(r"\[[^\]]*\]", "", path).removeprefix(".status").strip(".").split(".")
     return _drop(status, steps)
 
 
 def _drop(value: Any, steps: list[str]) -> bool:
     if isinstance(value, list):
-        return bool(sum(_drop(item, steps) for item in value))  # of every item, not of the first that has it
+        return bool(sum(_drop(item, steps) for item in value))  # not any(), which stops at the first item
     if not isinstance(value, dict) or steps[0] not in value:
         return False
     if len(steps) == 1:

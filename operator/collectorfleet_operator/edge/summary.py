@@ -1,4 +1,4 @@
-"""What is asked of all fleets at once, kept beside each: reading a thousand fleets for it would take a while."""
+"""A summary of each fleet for questions about all fleets, because decoding a thousand stored fleets takes long."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _FAILED: Final = (Reason.FAILED, Reason.DEADLINE_EXCEEDED)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """By a fleet's status. ``is_ready``: None while it has no such condition, as a suspended fleet.
+    """A summary of a fleet's status. ``is_ready``: None without the condition Ready, as for a suspended fleet.
 
-    ``is_settled``: ready, suspended or over, so that there is nothing that a warning could explain.
-    ``warnings_count_from``: for each condition that shows warnings, from when on they count. None: it is true.
-    ``code_of_failed``: the ConfigMap with the code of a fleet that failed; None if it did not, or has none.
+    ``is_settled``: the fleet is suspended, over, or ready with all its children, so warnings have nothing to explain.
+    ``warnings_count_from``: for each condition that shows warnings, the time from which they count; None if it is true.
+    ``code_of_failed``: the ConfigMap with the code of a failed fleet; None for other fleets or without a ConfigMap.
     """
 
     phase: Phase
@@ -35,11 +35,11 @@ def summary(fleet: Object) -> Summary:
     ready = conditions.get(ConditionType.READY, {}).get("status")
     ended = conditions.get(ConditionType.COMPLETED, {}).get("reason")
     code = (fleet.get("spec") or {}).get("code") or {}
-    # A fleet is Ready without its evaluators, whose warnings are of interest all the same.
+    # A fleet may be Ready without its evaluators. Warnings about evaluators still matter.
     has_trouble = any(conditions.get(one, {}).get("status") == "False" for one in CONDITIONS_WITH_WARNINGS)
     phase = status.get("phase")
     return Summary(
-        # One without a status is pending, and one of a newer release may say more than is known here.
+        # A fleet without a status is pending. A newer release may have written a phase that this release does not have.
         phase=Phase(phase) if phase in set(Phase) else Phase.PENDING,
         is_ready=None if ready is None else ready == "True",
         is_settled=(ready == "True" and not has_trouble) or ended not in (None, Reason.RUNNING),

@@ -1,8 +1,8 @@
-"""The lists behind the watches, again and again, and what is said of those that fail.
+"""The periodic run of lists beside the watches, and the log of lists that fail.
 
 A refused list stays refused until a user changes a right, and delays no other list. While the API server does not
-answer, requests become less frequent, for the sake of a server that throttles. A watch that begins shows at once that
-the server is back. At its first answer, everything is listed.
+answer, requests become less frequent, because the server may throttle. A new watch shows at once that the server
+answers again. All lists then run at the next tick.
 """
 
 from __future__ import annotations
@@ -18,35 +18,38 @@ from collectorfleet_operator.edge.errors import RefusedError, UnavailableError
 
 log = logging.getLogger(__name__)
 
-# Leases and health, and how soon an API server that is back is noticed.
+# The interval of lists of Leases, which also feed the health check.
 TICK_SECONDS: Final = 5.0
-# All of it.
+# The interval of the complete lists, in ticks.
 TICKS_PER_FULL_LIST: Final = 6
-# After a failure; each further one doubles it.
+# The delay after the first failure. Each further failure doubles it.
 RETRY_SECONDS: Final = 2.0
 LONGEST_RETRY_SECONDS: Final = 30.0
-# Watches that begin together.
+# Watches that begin within this time share one run of the lists.
 TOGETHER_SECONDS: Final = 0.5
 
 
 def retry_seconds(failures: int) -> float:
-    """Until it is asked again what failed so many times in a row, at least once."""
-    # A bound for the power, which would be too large for a float within a day.
+    """Return the delay before the next try after this number of successive failures, at least one."""
+    # The exponent has a bound, because the power would exceed a float within a day.
     return min(RETRY_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_RETRY_SECONDS)
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Some of the lists, ``every`` so many ticks. ``take`` raises a KubeError; True: the ticks are to end."""
+    """A group of lists that runs at every ``every``-th tick.
+
+    ``take`` runs the lists. It returns True if the ticks must end, and may raise a KubeError.
+    """
 
     take: Callable[[], Awaitable[bool | None]]
     every: int = 1
 
 
 class Ticks:
-    """Takes ``steps`` in their order; calls ``record_answer`` whenever the API server answered every request.
+    """Runs ``steps`` in order at each tick. Calls ``record_answer`` after a tick in which all requests had an answer.
 
-    ``watch_began`` is set when a watch begins, which delivers nothing of what happened before.
+    ``watch_began`` is set when a watch begins. All steps then run, because the watch does not deliver earlier changes.
     """
 
     def __init__(self, steps: Sequence[Step], record_answer: Callable[[], None], watch_began: asyncio.Event) -> None:
@@ -59,16 +62,16 @@ class Ticks:
 
     @property
     def pause_seconds(self) -> float:
-        """Until the next tick, if no watch begins."""
+        """Return the seconds until the next tick if no watch begins."""
         return retry_seconds(self._unanswered) if self._unanswered else TICK_SECONDS
 
     async def run(self) -> None:
-        """Until a step says that they are to end."""
+        """Run ticks until a step ends them."""
         while not await self.tick(everything=await self._pause()):
             pass
 
     async def tick(self, *, everything: bool) -> bool:
-        """What is due now, or all of it; whether a step says that the ticks are to end."""
+        """Run the steps that are due, or all steps. Return whether a step ends the ticks."""
         self._ticks += 1
         everything = everything or bool(self._unanswered)
         for step in self._steps:
@@ -102,7 +105,7 @@ class Ticks:
                 log.info("the API server answers again and accepts lists")
 
     async def _pause(self) -> bool:
-        """Wait until the next tick; True if it is to say what watches that began did not."""
+        """Wait until the next tick. Return True if a watch began, so that all steps must run."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._watch_began.wait(), self.pause_seconds)
             await asyncio.sleep(TOGETHER_SECONDS)

@@ -1,8 +1,8 @@
-"""What of an object the operator ever reads: a thousand fleets are ten thousand objects, most of which nobody asks for.
+"""The parts of objects that the operator reads. The cache keeps only these, because a thousand fleets have ten thousand
+objects.
 
-Pods are the most of them, and of a pod little is read: whose it is, whether it runs, what it asks for. The other kinds
-are compared with what they should be, so they stay whole but for who wrote which field. News of an object that is the
-same when trimmed are none.
+Most objects are pods. The operator reads only a pod's owner, state and requests. Objects of other kinds are compared
+with their manifests, so only their managed fields are removed. An update that changes no kept part is ignored.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _CONTAINER_STATUSES: Final = ("initContainerStatuses", "containerStatuses")
 
 
 def trimmed(kind: Kind, obj: Object) -> Object:
-    """The object without what nobody here reads, and without its version; it says what it is."""
+    """Return the object without the parts that the operator never reads and without its version, with its kind."""
     kept = {key: value for key, value in metadata(obj).items() if key not in ("managedFields", "resourceVersion")}
     if kind == FLEET:
-        # Who wrote when: the age of the driver's report.
+        # The operator reads from the managed fields when the driver last reported.
         writers = metadata(obj).get("managedFields") or []
         kept["managedFields"] = [{k: v for k, v in writer.items() if k != "fieldsV1"} for writer in writers]
     whole = {"apiVersion": kind.api_version, "kind": kind.kind, **obj, "metadata": kept}
@@ -46,13 +46,13 @@ def _pod(pod: Object) -> Object:
 
 
 def _lease(lease: Object) -> Object:
-    # It changes every few seconds; when it last did, the cache knows by its own clock.
+    # The renewal time changes every few seconds. The class Renewals notes the changes by its own clock.
     spec = {key: value for key, value in (lease.get("spec") or {}).items() if key != "renewTime"}
     return {**lease, "spec": spec}
 
 
 def _cluster(cluster: Object) -> Object:
-    # KubeRay's words about it; what is true the pods say.
+    # The operator reads the state from the pods, not from the status that KubeRay writes.
     return {key: value for key, value in cluster.items() if key != "status"}
 
 

@@ -1,8 +1,8 @@
-"""kopf as a source of events and nothing else: no handler of ours changes an object, so kopf adds nothing to any.
+"""Watches by kopf. kopf only delivers events: the operator's handlers change no object, so kopf writes nothing.
 
-It is no source of lists either. At the start of a watch, kopf lists all objects, holds them at once, and gives each a
-task. Our own lists replace these lists. So kopf's lists return no object, only the version to watch from. The caller
-learns that a watch began, and lists what came before.
+At the start of a watch, kopf lists all objects, keeps all of them in memory, and starts a task for each. The operator's
+own lists replace these lists. So kopf's lists return only the version to watch from, and no objects. After a watch
+began, the caller lists the objects itself.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from collectorfleet_operator.edge.readable_lines import ReadableLines
 from collectorfleet_operator.edge.settings import Settings
 from collectorfleet_operator.objects import Kind, Object
 
-# kopf takes up its retries from the start each time they are used up. Its own go up to 21 s, which a fleet's status
-# would be wrong for after the API server is back.
+# kopf repeats this sequence of delays. Its default delays reach 21 s. For that time, a fleet's status would be wrong
+# after the API server has recovered.
 _ERROR_BACKOFFS_SECONDS: Final = (0.5, 1, 1, 2, 2, 2, 2, 2)
 
 OnNews = Callable[[Kind, str | None, Object], None]
 OnBegin = Callable[[str], None]
 
-# The field selector of a list: no object has the name.
+# A field selector that matches no object.
 _NOTHING: Final = "metadata.name=-"
 
 
@@ -51,8 +51,9 @@ async def watch(
     from its last version. ``news`` is not called for earlier changes.
 
     Raises when kopf cannot continue. Cancels every task that was started meanwhile. ``trace`` sees every request.
-    ``take_signals`` is called once kopf has put its own handlers of signals in place. After a signal, kopf waits five
-    seconds for other tasks than its own. Returns on an earlier signal.
+
+    ``take_signals`` is called after kopf has installed its signal handlers, to replace them: kopf's handlers wait five
+    seconds for other tasks. If a signal comes before, this function returns.
     """
     registry = kopf.OperatorRegistry()
     kopf.on.login(registry=registry)(_login(trace, began))
@@ -75,7 +76,10 @@ async def watch(
 
 
 def _login(trace: aiohttp.TraceConfig, began: OnBegin) -> Callable[..., Awaitable[kopf.AiohttpSession | None]]:
-    """Credentials as kopf finds them, in an HTTP client of ours, which kopf closes: its own cannot be traced."""
+    """Return a login handler with kopf's credentials and an HTTP client of ours, because kopf's client has no trace.
+
+    kopf closes the client.
+    """
     find = kopf.login_with_service_account if in_cluster() else kopf.login_via_client
 
     async def login(**kwargs: Any) -> kopf.AiohttpSession | None:
@@ -111,7 +115,7 @@ def _without_lists(began: OnBegin) -> aiohttp.ClientMiddlewareType:
             request.url = request.url.update_query(fieldSelector=_NOTHING)
         answer = await send(request)
         if described.verb == "watch":
-            # kopf decodes each line for itself, and ends with all of its watches if it cannot.
+            # kopf decodes each line itself, and a line that it cannot decode would end all watches.
             answer.content = ReadableLines(answer.content)  # type: ignore[assignment]
         if described.verb == "watch" and answer.ok and request.url.path in listed:
             listed.remove(request.url.path)
@@ -129,7 +133,7 @@ def _subscribe(registry: kopf.OperatorRegistry, kind: Kind, served: Kind, news: 
 
 def _settings(kinds: Iterable[Kind]) -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
-    # Without it kopf lists CRDs and namespaces, which the operator has no business with.
+    # Otherwise kopf lists CRDs and namespaces, which the operator does not need.
     settings.scanning.disabled = True
     settings.peering.standalone = True
     settings.posting.enabled = False

@@ -1,6 +1,6 @@
-"""Works on the fleets that are due, a few at a time and each of them once.
+"""Runs the work for the fleets that are due, a few at a time and never twice at once for one fleet.
 
-``schedule`` says which are due, ``fair_queue`` which is next.
+``schedule`` decides which fleets are due, and ``fair_queue`` which of them is next.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collectorfleet_operator.edge.schedule import Schedule
 
 K = TypeVar("K", bound=Hashable)
 
-# Of the keys that are worked on at the same time, those of one tenant.
+# The largest share of the workers for one tenant: without and with other tenants that have keys.
 _MOST_ALONE: Final = 0.8
 _MOST_BESIDE_OTHERS: Final = 0.1
 
@@ -24,9 +24,9 @@ _MOST_BESIDE_OTHERS: Final = 0.1
 class WorkQueue(Generic[K]):
     """Runs work for each key that is due, at most ``limit`` at a time and never twice at once for one key.
 
-    Whatever the work raises is given to ``on_failure`` with the delay before the next try, in seconds. An ``outdated``
-    says that what the work was about has changed since it was seen. Tenants take turns, and ``tenant_of`` says whose a
-    key is.
+    ``on_failure`` gets each exception of the work with the delay before the next try, in seconds. The exception type
+    ``outdated`` means that an object had changed since it was read. Tenants take turns; ``tenant_of`` returns the
+    tenant of a key.
     """
 
     def __init__(
@@ -43,24 +43,24 @@ class WorkQueue(Generic[K]):
         self._news = asyncio.Event()
         most = [max(1, int(share * limit)) for share in (_MOST_ALONE, _MOST_BESIDE_OTHERS)]
         self._ready = FairQueue(tenant_of, *most)
-        # Since when each key is due that nobody works on yet, the one that waits longest first.
+        # The time since which each key waits for a worker, the longest wait first.
         self._waiting: dict[K, float] = {}
-        # Since when each key is worked on, in the same order.
+        # The time since which each key is in work, the longest work first.
         self._working: dict[K, float] = {}
 
     @property
     def depth(self) -> int:
-        """How many keys are due and nobody works on yet."""
+        """Return the number of keys that wait for a worker."""
         return len(self._waiting)
 
     @property
     def longest_wait_seconds(self) -> float:
-        """For how long the first of them has been due; 0 where none is."""
+        """Return for how long the first of these keys has waited; 0 without such a key."""
         return _since_first(self._waiting)
 
     @property
     def longest_work_seconds(self) -> float:
-        """For how long the first of those that are worked on has been; 0 where none is."""
+        """Return the duration of the longest work that is running; 0 without any."""
         return _since_first(self._working)
 
     def add(self, key: K, after: float = 0.0) -> None:
@@ -70,7 +70,7 @@ class WorkQueue(Generic[K]):
     async def run(self, work: Callable[[K], Awaitable[timedelta | None]]) -> None:
         """Run ``work`` for each key that is due, until cancelled.
 
-        ``work`` returns the time after which it wants to be called again if nothing happens, or None.
+        ``work`` returns the time after which its key is due again if no event comes before, or None.
         """
         async with asyncio.TaskGroup() as workers:
             for number in range(self._limit):
@@ -110,7 +110,7 @@ class WorkQueue(Generic[K]):
             del self._working[key]
             self._ready.done(key)
             self._news.set()
-            # Work that waits for nothing, as most is at a restart, would keep watches and lists out until all is done.
+            # Most work after a restart never waits. Without this pause, watches and lists would wait for all of it.
             await asyncio.sleep(0)
 
 

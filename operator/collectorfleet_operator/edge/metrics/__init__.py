@@ -1,1 +1,1 @@
-"""What Prometheus is told about the operator. Its fleets' own numbers come from their drivers."""
+"""The operator's metrics for Prometheus. The drivers export the metrics of their fleets."""

@@ -1,7 +1,7 @@
-"""What is counted while the operator works, and kept for as long as its process lives.
+"""The counters and histograms of the operator's process.
 
-An observation costs the same however many fleets there are: no label names a fleet. Each label has a fixed set of
-values, or one value for each kind of object. ``state`` has the numbers of the moment of a scrape.
+No label names a fleet, so their cost does not grow with the number of fleets. Each label has a fixed set of values, or
+one value for each kind of object. The module ``state`` has the gauges, which are computed at each scrape.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collectorfleet_operator.edge.metrics.requests import Request
 from collectorfleet_operator.edge.metrics.state import PREFIX, State, families
 from collectorfleet_operator.objects import Key
 
-# Most of what a reconciliation takes is a few answers of the API server; ten seconds is the limit for one.
+# A reconciliation mostly waits for a few answers of the API server. The limit for one answer is ten seconds.
 _RECONCILE_SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _REQUEST_SECONDS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10)
 
@@ -36,7 +36,7 @@ Reconcile = Callable[[Key], Awaitable[timedelta | None]]
 
 
 class Outcome(StrEnum):
-    """How a reconciliation ended: done, or why it is tried again."""
+    """The result of a reconciliation: done, or the reason for a retry."""
 
     DONE = "Done"
     UNAVAILABLE = "Unavailable"
@@ -44,7 +44,7 @@ class Outcome(StrEnum):
     REFUSED = "Refused"
     NOT_FOUND = "NotFound"
     NOT_SERVED = "NotServed"
-    CRASHED = "Crashed"  # an error of the operator's own
+    CRASHED = "Crashed"  # an error of the operator itself
 
 
 _OUTCOMES: Final = {
@@ -62,10 +62,10 @@ def outcome_of(error: Exception) -> Outcome:
 
 
 class Instruments(Collector):
-    """The registry of one process."""
+    """The registry with the metrics of one process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        # A series for the birth of every series would double them, and nothing asks for it.
+        # Otherwise a creation time for each series would double the number of series.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._state: Callable[[], State] | None = None
@@ -98,11 +98,11 @@ class Instruments(Collector):
         ProcessCollector(registry=self.registry)
         self.registry.register(self)
         for outcome in Outcome:
-            # A rate needs a first value, or the first error of all is not seen.
+            # Start each series at 0: a rate does not show the first error without a value before it.
             self._reconciles.labels(outcome.value)
 
     def describe(self) -> list[Metric]:
-        return []  # nothing is asked before there is something to scrape
+        return []  # so that the registration does not collect
 
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
@@ -114,20 +114,20 @@ class Instruments(Collector):
             yield from families(self._state())
 
     def begin_serving(self, state: Callable[[], State]) -> None:
-        """Ask for the state of the fleets at each scrape, until :meth:`end_serving`."""
+        """Export the state of the fleets at each scrape, until :meth:`end_serving`."""
         self._state = state
 
     def end_serving(self) -> None:
         self._state = None
 
     def requested(self, request: Request, code: str, seconds: float) -> None:
-        """The API server answered, or did not."""
+        """Count a request. ``code`` is its HTTP status or NoAnswer."""
         self._requests.labels(request.verb, request.resource, code).inc()
         if request.verb != "watch":
             self._request_seconds.labels(request.verb, request.resource).observe(seconds)
 
     def timed(self, reconcile: Reconcile) -> Reconcile:
-        """``reconcile``, counted and timed."""
+        """Return ``reconcile`` with a count and a timer around it."""
 
         async def run(key: Key) -> timedelta | None:
             began = self._clock()

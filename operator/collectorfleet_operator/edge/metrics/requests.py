@@ -1,4 +1,4 @@
-"""Requests to the API server as both clients send them: ours, and kopf's for its watches."""
+"""Tracing of requests to the API server, by the operator's client and by kopf's client for watches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import aiohttp
 from yarl import URL
 
 NO_ANSWER: Final = "NoAnswer"
-# What the server offers, and in which versions: asked for by path, and about no kind of object.
+# Requests for the served API groups and versions, which concern no kind of object.
 DISCOVERY: Final = "discovery"
 
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -21,7 +21,7 @@ _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 
 @dataclass(frozen=True)
 class Request:
-    """``verb`` and ``resource`` as RBAC names them: ``patch``, ``collectorfleets.collectorfleet.dev/status``."""
+    """A request with ``verb`` and ``resource`` as in RBAC: ``patch``, ``collectorfleets.collectorfleet.dev/status``."""
 
     verb: str
     resource: str
@@ -31,7 +31,7 @@ OnRequest = Callable[[Request, str, float], None]
 
 
 def request_of(method: str, url: URL) -> Request:
-    """What a request asks for. Names of objects and namespaces are left out: there are too many of them."""
+    """Return verb and resource of a request, without names of objects and namespaces, which would be too many."""
     group, rest = _group_and_rest(url.path.strip("/").split("/"))
     if rest[:1] == ["namespaces"] and len(rest) > 2:
         rest = rest[2:]
@@ -61,7 +61,7 @@ def _verb(method: str, url: URL, *, is_named: bool) -> str:
 
 
 def tracing(on_request: OnRequest, clock: Callable[[], float] = time.monotonic) -> aiohttp.TraceConfig:
-    """Call ``on_request`` for every request of an HTTP client: the request, its HTTP status, seconds to the answer."""
+    """Return a trace that calls ``on_request`` with each request, its HTTP status, and the seconds to its answer."""
 
     async def start(_: aiohttp.ClientSession, request: SimpleNamespace, __: aiohttp.TraceRequestStartParams) -> None:
         request.began = clock()
@@ -72,7 +72,7 @@ def tracing(on_request: OnRequest, clock: Callable[[], float] = time.monotonic) 
     async def fail(
         _: aiohttp.ClientSession, request: SimpleNamespace, answered: aiohttp.TraceRequestExceptionParams
     ) -> None:
-        # Cancelled is what the operator does itself, when it ends.
+        # The operator cancels requests when it ends.
         if not isinstance(answered.exception, asyncio.CancelledError):
             on_request(request_of(answered.method, answered.url), NO_ANSWER, clock() - request.began)
 

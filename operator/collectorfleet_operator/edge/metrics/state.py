@@ -1,4 +1,4 @@
-"""What is true at the moment of a scrape: the queue, the ages of what is known, and the fleets. Pure."""
+"""The gauges that are computed at each scrape: the queue, the ages of lists and watches, and the fleets. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.edge.summary import Summary
 from collectorfleet_operator.objects import Key, Kind
 
-# Of the names of all metrics of the operator; those of drivers begin with the project's name alone.
+# The names of the operator's metrics begin with this prefix. Metrics of drivers begin with the project's name only.
 PREFIX: Final = "collectorfleet_operator_"
 
 
 @dataclass(frozen=True)
 class State:
-    """Ages are in seconds. ``fleets`` are as they say; ``waiting`` is how many are due and not reconciled yet."""
+    """The state at a scrape. Ages are in seconds. ``waiting`` is the number of fleets that are due."""
 
     waiting: int
     longest_wait_seconds: float
