@@ -1,4 +1,4 @@
-"""``python -m collectorfleet_operator``"""
+"""Runs the operator: ``python -m collectorfleet_operator``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from collectorfleet_api.extras import Needs
 
 NEEDS: Final = Needs("operator", ("aiohttp", "kopf", "kubernetes", "prometheus_client"))
-# As of the command line, if a package is not installed.
+# The exit code if a package is not installed, as in the command line tool.
 _UNAVAILABLE: Final = 69
 
 

@@ -1,4 +1,4 @@
-"""Kubernetes objects as plain dicts: what a kind is, and the few things that are asked of any object."""
+"""Kubernetes objects as plain dicts: the class of a kind, and functions that read fields of any object."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collectorfleet_api.times import parse_time
 
 Object = dict[str, Any]
 
-# The key that this operator adds to an object which it cannot read: why, in a sentence. The API server stores no object
-# with such a key beside ``spec``.
+# The key under which the operator adds the reason, in a sentence, to an object that it cannot read. The API server
+# stores no object with this key beside ``spec``.
 UNREADABLE: Final = "unreadable"
 
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -19,9 +19,10 @@ _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Kind:
-    """A resource of the API server: what a manifest says, and how its URL is spelled.
+    """A resource of the API server: its ``apiVersion`` and ``kind`` in manifests, and its name in URLs.
 
-    ``api_version`` names the newest version that this operator knows. ``Kube.as_served`` names the one that is served.
+    ``api_version`` has the newest version that this operator supports. ``Kube.as_served`` returns the kind in the
+    served version.
     """
 
     api_version: str
@@ -31,7 +32,7 @@ class Kind:
 
     @property
     def group(self) -> str:
-        """Empty for the core group."""
+        """Return the API group; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
     @property
@@ -44,7 +45,7 @@ class Kind:
 
     @property
     def full_name(self) -> str:
-        """As ``kubectl api-resources`` spells it: ``rayclusters.ray.io``."""
+        """Return the name as in ``kubectl api-resources``: ``rayclusters.ray.io``."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def __str__(self) -> str:
@@ -53,7 +54,7 @@ class Kind:
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """Which fleet: everything that concerns one fleet is done under its key."""
+    """The namespace and name of an object. The key of a fleet also identifies the work on that fleet."""
 
     namespace: str
     name: str
@@ -68,7 +69,7 @@ def metadata(obj: Object) -> Object:
 
 
 def why_unreadable(obj: Object) -> str | None:
-    """Why this operator cannot read the object, in a sentence; None if it can."""
+    """Return why this operator cannot read the object, in a sentence; None if it can."""
     found: str | None = obj.get(UNREADABLE)
     return found
 
@@ -86,18 +87,18 @@ def uid_of(obj: Object) -> str:
 
 
 def created_at(obj: Object) -> datetime:
-    """When the object was created. Only the API server writes this time; 1970 where it cannot be read."""
+    """Return when the object was created, by the API server's clock; 1970 if the time cannot be parsed."""
     return parse_time(metadata(obj).get("creationTimestamp")) or _LONG_AGO
 
 
 def changed_at(obj: Object) -> datetime | None:
-    """When somebody last wrote something else into it, to the second; None if nobody said so."""
+    """Return when a client last changed the object, to the second; None if its managed fields have no time."""
     times = [parse_time(one.get("time")) for one in metadata(obj).get("managedFields") or []]
     return max((time for time in times if time is not None), default=None)
 
 
 def started_at(job: Object) -> datetime | None:
-    """When a Job began, by the Job controller; None until it has looked at it."""
+    """Return when a Job began, by the Job controller; None until the controller has set the time."""
     return parse_time((job.get("status") or {}).get("startTime"))
 
 
@@ -112,7 +113,7 @@ def annotation(obj: Object, name: str) -> str | None:
 
 
 def deleted_at(obj: Object) -> datetime:
-    """When the grace period of a deletion ends. Only the API server writes this time."""
+    """Return when the grace period of a deletion ends, by the API server's clock; without a deletion, the creation."""
     return parse_time(metadata(obj).get("deletionTimestamp")) or created_at(obj)
 
 
@@ -121,19 +122,19 @@ def is_terminating(obj: Object) -> bool:
 
 
 def controller_uid(obj: Object) -> str | None:
-    """The uid of the object that controls this one, by its owner reference."""
+    """Return the uid of the object that controls this one, from its owner reference; None without one."""
     owners: list[Object] = metadata(obj).get("ownerReferences") or []
     return next((str(owner["uid"]) for owner in owners if owner.get("controller")), None)
 
 
 def has_condition(obj: Object, type_: str) -> bool:
-    """Whether the object's status says ``type_`` is True."""
+    """Return whether the object's condition ``type_`` is True."""
     conditions: list[Object] = (obj.get("status") or {}).get("conditions") or []
     return any(c.get("type") == type_ and c.get("status") == "True" for c in conditions)
 
 
 def turned_at(obj: Object, type_: str) -> datetime | None:
-    """When a condition last changed; None if it is not there or does not say."""
+    """Return when a condition last changed; None if the condition or its time is missing."""
     conditions = (obj.get("status") or {}).get("conditions") or []
     times = (parse_time(one.get("lastTransitionTime")) for one in conditions if one.get("type") == type_)
     return next((time for time in times if time is not None), None)
