@@ -24,7 +24,6 @@ class Checkpoint(Model):
     every_seconds: Positive = Field(
         default=60,
         description=(
-            "Least time between two checkpoints. They are written when the training function requests a batch, and at"
-            " the end."
+            "Minimum seconds between checkpoints. The driver saves when training requests a batch, and at the end."
         ),
     )

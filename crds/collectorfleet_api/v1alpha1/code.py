@@ -42,15 +42,15 @@ class Git(Model):
     commit: str = Field(
         max_length=64,
         description=(
-            "The commit, in all its hexadecimal digits. A branch or a tag is refused: it moves, and pods that start "
-            "later must not run other code."
+            "Full hash of the commit, in hexadecimal digits. A branch or a tag is refused, because pods could run "
+            "different code."
         ),
     )
     credentials_secret: LocalObjectReference | None = Field(
         default=None,
         description=(
-            "Secret with `username` and `password`, as those of type `kubernetes.io/basic-auth` have. Only the "
-            "container that fetches the tree sees it."
+            "Secret with `username` and `password`, as in type `kubernetes.io/basic-auth`. Only the container that "
+            "fetches the tree gets it."
         ),
     )
 
@@ -61,14 +61,14 @@ class Artifact(Model):
     reference: str = Field(
         max_length=512,
         description=(
-            "Registry, repository and digest, such as `ghcr.io/me/lab@sha256:...`. A tag is refused: it moves, and "
-            "pods that start later must not run other code."
+            "Registry, repository and digest, such as `ghcr.io/me/lab@sha256:...`. A tag is refused, because pods "
+            "could run different code."
         ),
     )
     credentials_secret: LocalObjectReference | None = Field(
         default=None,
         description=(
-            "Secret of type `kubernetes.io/dockerconfigjson`. Only the container that fetches the tree sees it."
+            "Secret of type `kubernetes.io/dockerconfigjson`. Only the container that fetches the tree gets it."
         ),
     )
 
@@ -108,14 +108,14 @@ class Code(Model):
         min_length=1,
         max_length=253,
         description=(
-            "ConfigMap in the fleet's namespace whose keys are Python files; it is mounted into head, workers and "
-            "driver and put first on the import path."
+            "ConfigMap in the fleet's namespace whose keys are Python files. Head, workers and driver mount it and "
+            "put it first on the import path."
         ),
     )
     archive: Archive | None = Field(
         default=None,
         description=(
-            "Package tree that is unpacked in head, workers and driver before they start, and put first on the import "
+            "Package tree. Head, workers and driver unpack it before they start and put it first on the import "
             "path. In place of `configMap`."
         ),
     )

@@ -40,8 +40,8 @@ class Stragglers(Model):
     first_shares: Positive | None = Field(
         default=None,
         description=(
-            "Number of shares in a batch: the first to arrive. Less than `collectors.replicas`. Late shares join "
-            "the next batch. Needs `maxStaleness` of 1 or more."
+            "Hand out a batch after this many shares. Late shares join the next batch. Less than "
+            "`collectors.replicas`. Needs `maxStaleness` of 1 or more."
         ),
     )
     preemptive_threshold: float | None = Field(
@@ -49,7 +49,7 @@ class Stragglers(Model):
         ge=0,
         le=1,
         description=(
-            "Part of the shares, between 0 and 1. Once this part has arrived, the other collectors return the frames "
+            "Fraction of the shares, between 0 and 1. Once it has arrived, the other collectors return the frames "
             "that they have. Missing frames have `traj_ids` -1 and False in `collector/mask`."
         ),
     )
@@ -59,15 +59,15 @@ class Collection(Model):
     mode: Mode = Field(
         default=Mode.SYNC,
         description=(
-            "Sync: a batch is made of shares of all collectors. Async: each collector's batch is handed out when it"
-            " arrives."
+            "Sync: all collectors make shares of a batch. Async: the driver hands out each collector's batch on "
+            "arrival."
         ),
     )
     frames_per_batch: Positive | None = Field(
         default=None,
         description=(
-            "Frames per batch handed out. Sync: split into equal `shares`. Async: frames of one collector's batch. "
-            "Required without `driver.script`."
+            "Frames in one batch. Sync: split into equal `shares`. Async: all from one collector. Required without "
+            "`driver.script`."
         ),
     )
     total_frames: Positive | None = Field(
@@ -77,16 +77,16 @@ class Collection(Model):
     max_staleness: Count | None = Field(
         default=None,
         description=(
-            "How many weight versions behind the current one the oldest frame of a batch may be when it is handed "
-            "out. Sync: default 0, strictly on-policy; 1 collects exactly one batch ahead. Async: absent means "
-            "unbounded with two requests in flight per collector; 0 is refused. With `trajsPerBatch` or class Async"
-            " it bounds only how far collectors look ahead: trajectories that span updates have older frames."
+            "Largest staleness of a batch when the driver hands it out, in versions. Sync: default 0, strictly "
+            "on-policy; 1 collects exactly one batch ahead. Async: absent means no bound, with two requests in "
+            "flight per collector; 0 is refused. With `trajsPerBatch` or class Async it bounds only how far "
+            "collectors look ahead. Trajectories that span updates have older frames."
         ),
     )
     exact_staleness: bool = Field(
         default=False,
         description=(
-            "Sync: each batch is made with exactly the version that was the newest when the batch was requested. "
+            "Sync: collectors make each batch with exactly the newest version at the time of its request. "
             "`maxStaleness: 1` is then a lag of exactly one step."
         ),
     )
@@ -94,7 +94,7 @@ class Collection(Model):
         default=None,
         le=10_000,
         description=(
-            "Sync: equal shares of a batch, each one request that any collector may answer. Absent: one for each "
+            "Sync: number of equal shares of a batch. Any collector may make a share. Absent: one for each "
             "collector, also after scaling."
         ),
     )
@@ -102,7 +102,7 @@ class Collection(Model):
         default=None, description="Sync: do not wait for the slowest shares. Absent: a batch waits for all of them."
     )
     max_frames_per_traj: Positive | None = Field(
-        default=None, description="Trajectories are cut off and reset after this many frames. Absent: never."
+        default=None, description="Truncate trajectories and reset after this many frames. Absent: never."
     )
     reset_at_each_iter: bool = Field(
         default=False, description="Reset the environments at the start of each batch, or of each share."
@@ -110,8 +110,8 @@ class Collection(Model):
     init_random_frames: Positive | None = Field(
         default=None,
         description=(
-            "The first frames, this many over all collectors, come from random actions. Absent: none. Not with "
-            "collectors.class Async."
+            "Frames with random actions at the start, over all collectors. Absent: none. Not with "
+            "`collectors.class: Async`."
         ),
     )
     exploration_type: ExplorationType = Field(
@@ -121,51 +121,51 @@ class Collection(Model):
     rollout: Rollout = Field(
         default=Rollout.AUTO,
         description=(
-            "Which loop steps the environments. Auto: the fast loop if its frames equal the frames of TorchRL's "
-            "collector in every entry, else TorchRL's loop. `status.collectors` has the loop and the reason. The "
-            "fast loop is several times as fast with Gymnasium's environments. Other environments step themselves "
-            "in the fast loop. Fast: an error if the fast loop cannot be used. TorchRL: TorchRL's loop."
+            "Loop that steps the environments. Auto: the fast loop if its frames equal those of TorchRL's collector "
+            "in every entry, else TorchRL's loop. `status.collectors` has the loop and the reason. The fast loop is "
+            "several times as fast with Gymnasium's environments. Other environments use their own step in it. "
+            "Fast: the fast loop, or an error. TorchRL: TorchRL's loop."
         ),
     )
     compact_observations: bool = Field(
         default=False,
         description=(
-            "Send an observation once if it equals the `next` of the previous step. Batches are the same. Large "
-            "observations take about half of the network and of the object store, and some time to compare."
+            "Send an observation once if it equals the `next` of the previous step. Batches do not change. Large "
+            "observations need about half of the network and object store. Comparing takes some time."
         ),
     )
     split_trajs: bool = Field(
         default=False,
-        description="Hand out `[trajectories, longest]`, padded, with True in `collector/mask` for real frames.",
+        description="Pad batches to `[trajectories, longest]`. `collector/mask` is True for real frames.",
     )
     trajs_per_batch: Positive | None = Field(
         default=None,
         description=(
-            "A collector answers each request with this many whole trajectories, `[trajectories, longest]`, and True "
-            "in `collector/mask` for real frames. Absent: with frames."
+            "Whole trajectories in each answer of a collector, `[trajectories, longest]`. `collector/mask` is True "
+            "for real frames. Absent: answers have frames."
         ),
     )
     postproc: Factory | None = Field(
         default=None,
         description=(
-            "Builds a function from a collected batch to the batch that is handed out. The driver calls the factory"
-            " once. An example is `torchrl.data.postprocs:MultiStep`."
+            "Builds a function that changes each batch before it is handed out. The driver calls the factory once. "
+            "An example is `torchrl.data.postprocs:MultiStep`."
         ),
     )
     copied: bool = Field(
         default=True,
         alias="copy",
         description=(
-            "True: batches are the driver's own memory. False: read-only views of Ray's object store, which saves a "
-            "copy and keeps the store filled for as long as the batch is referred to."
+            "True: batches are in the driver's memory. False: batches are read-only views of Ray's object store. "
+            "This saves a copy, and keeps the store filled while you refer to a batch."
         ),
     )
 
     transport: Transport = Field(
         default=Transport.OBJECT_STORE,
         description=(
-            "What carries frames and weights. ObjectStore: Ray's object store, one copy of a version for all of a "
-            "node. TorchDistributed: a process group of torch.distributed (gloo), without Ray; needs `launcher: Job`."
+            "How frames and weights travel. ObjectStore: Ray's object store, with one copy of a version on a node. "
+            "TorchDistributed: a torch.distributed process group (gloo), without Ray. Needs `launcher: Job`."
         ),
     )
 

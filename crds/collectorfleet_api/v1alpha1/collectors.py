@@ -50,21 +50,21 @@ class Resources(Requests):
     custom: CustomAmounts | None = Field(
         default=None,
         description=(
-            "Custom resources of Ray by name, such as `simulator_license: 1`; numbers down to 0.0001. A pod has what "
-            "`workers.customPerPod` says. Absent: none."
+            "Ray custom resources by name, such as `simulator_license: 1`, from 0.0001. `workers.customPerPod` sets "
+            "the resources of a pod. Absent: none."
         ),
     )
 
 
 class Collectors(Model):
     replicas: Positive = Field(
-        default=1, le=10_000, description="Collectors (not pods), of all groups together; the scale subresource."
+        default=1, le=10_000, description="Collectors (not pods) of all groups. The scale subresource sets it."
     )
     min_available: NumberOrPercentage = Field(
         default=1,
         description=(
-            "Fewest collectors on acknowledged weights for Ready=True: a number, or a percentage of `replicas` such as "
-            "75%, rounded up. More than `replicas` counts as `replicas`."
+            "Minimum collectors with acknowledged weights for Ready=True: a number, or a percentage of `replicas` "
+            "such as 75%, rounded up. `replicas` caps it."
         ),
     )
     resources: Resources = Field(
@@ -79,8 +79,8 @@ class Collectors(Model):
         default=CollectorClass.SINGLE,
         alias="class",
         description=(
-            "TorchRL's collector inside a collector. Single: one process. Sync, Async: `numWorkersPerCollector` "
-            "processes of its own, gathered in step or as they come."
+            "TorchRL class of a collector. Single: one process. Sync, Async: `numWorkersPerCollector` processes, "
+            "gathered in step or on arrival."
         ),
     )
     num_workers_per_collector: Positive = Field(
@@ -95,7 +95,7 @@ class Collectors(Model):
         ),
     )
     no_cuda_sync: bool | None = Field(
-        default=None, description="Do not wait for CUDA between steps. Absent: as TorchRL decides from the devices."
+        default=None, description="Do not wait for CUDA between steps. Absent: TorchRL decides by the devices."
     )
     pre_collect_hook: ImportPath | None = Field(
         default=None, description="Import path of a function that a collector calls, without arguments, before a batch."
@@ -106,47 +106,46 @@ class Collectors(Model):
     kwargs: Preserved = Field(
         default_factory=dict,
         description=(
-            "Further keyword arguments of TorchRL's collector. An argument that a field of this spec sets is refused."
+            "Extra keyword arguments of TorchRL's collector. Arguments that have a field in this spec are refused."
         ),
     )
     request_timeout_seconds: Seconds = Field(
         default=60,
         description=(
-            "How long one request may take before its collector counts as hung and is replaced. The time is longer "
-            "if past requests took long."
+            "Seconds for one request. A collector that takes longer is hung and is restarted. The limit grows if "
+            "past requests took long."
         ),
     )
     first_request_timeout_seconds: Seconds = Field(
         default=300,
         description=(
-            "How long the first request of a collector may take. This request may compile. The time also covers "
-            "building environment and policy, and loading the first weights."
+            "Seconds for the first request of a collector. They cover building environment and policy, loading the "
+            "first weights, and compiling."
         ),
     )
     available_timeout_seconds: Seconds = Field(
         default=600,
-        description="For how long there may be fewer collectors than `minAvailable` before the driver gives up.",
+        description="Seconds with fewer than `minAvailable` collectors before the driver gives up.",
     )
     on_environment_error: OnEnvironmentError = Field(
         default=OnEnvironmentError.FAIL,
         description=(
-            "What an exception of the environment does. Fail: ends the run, with that exception. Restart: costs that "
-            "collector one of its restarts; the run fails once too few collectors have some left."
+            "Effect of an exception in an environment. Fail: the run ends with it. Restart: it costs the collector "
+            "a restart. The run fails once too few collectors have restarts left."
         ),
     )
     failure_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds the object whose `decide(loss)` says what happens to a lost collector, or to a collector whose "
-            "environment raised. The driver calls the factory once. Absent: the collector is restarted with "
-            "exponential backoff, up to 10 times until it has worked for ten minutes. After the loss of its node it"
-            " is restarted at once."
+            "Builds an object whose `decide(loss)` decides about a lost collector, or a collector whose environment "
+            "raised. The driver calls the factory once. Absent: a collector restarts with exponential backoff, up "
+            "to 10 times. Ten minutes of work reset the count. After the loss of its node it restarts at once."
         ),
     )
     scaling_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds the object whose `leaving(collectors, count)` names the collectors that end when the fleet "
+            "Builds an object whose `leaving(collectors, count)` chooses the collectors to end when the fleet "
             "shrinks. The driver calls the factory once. Absent: collectors end so that whole pods become empty. "
             "With launcher Job the collectors of the highest indexes end, and no policy is allowed."
         ),
@@ -155,8 +154,8 @@ class Collectors(Model):
         default_factory=list,
         max_length=MOST_GROUPS,
         description=(
-            "Collectors that differ in environment, resources, devices or pods, by name; `replicas` is their total. "
-            "Absent: all collectors are alike."
+            "Named groups of collectors with their own environment, resources, devices or pods. `replicas` is the "
+            "total. Absent: all are alike."
         ),
         json_schema_extra=BY_NAME,
     )

@@ -18,7 +18,7 @@ class ConditionStatus(StrEnum):
 class Condition(Model):
     """A standard Kubernetes condition."""
 
-    type: str = Field(min_length=1, max_length=316, description="Which condition.")
+    type: str = Field(min_length=1, max_length=316, description="Condition type.")
     status: ConditionStatus = Field(description="True, False or Unknown.")
     reason: str = Field(min_length=1, max_length=1024, description="One PascalCase word for machines.")
     message: str = Field(default="", max_length=32768, description="One sentence for people, with the numbers.")

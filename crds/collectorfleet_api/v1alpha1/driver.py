@@ -38,14 +38,14 @@ class DriverResources(Requests):
 class Driver(Model):
     train: Train | None = Field(
         default=None,
-        description="The training function. Absent, and no `script`: the driver only collects, into `spec.output`.",
+        description="The training function. Without it and `script`, the driver only collects, into `spec.output`.",
     )
     script: ScriptPath | None = Field(
         default=None,
         description=(
-            "Python program that is run in the driver instead of a training function, found in the code and then in"
-            " the image. The FleetCollector of the program uses this fleet's collectors. The program sets "
-            "environment, policy and collection, and the spec leaves them out."
+            "Python program that the driver runs instead of a training function. The driver looks in the code, then "
+            "in the image. The program's FleetCollector uses this fleet's collectors. The program sets environment, "
+            "policy and collection: omit them in the spec."
         ),
     )
     args: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(
@@ -71,9 +71,8 @@ class Driver(Model):
     liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
         default=None,
         description=(
-            "Seconds without a renewal of its Lease after which a hung driver is replaced. The operator deletes its"
-            " pod. A driver that then has to be killed counts towards `backoffLimit`. Absent: a hung driver is "
-            "kept."
+            "Seconds without a renewal of the driver's Lease. After them the operator replaces the hung driver: it "
+            "deletes the pod. A driver that has to be killed counts towards `backoffLimit`. Absent: no replacement."
         ),
     )
     log: Log | None = Field(
@@ -81,5 +80,5 @@ class Driver(Model):
     )
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template merged over the driver pod's: lists merge by name, anything set here wins.",
+        description="Partial pod template, merged over the driver pod's. Lists merge by name. Values here win.",
     )

@@ -28,16 +28,16 @@ class EnvironmentParameters(Model):
     apply: ParametersApply = Field(
         default=ParametersApply.NEXT_RESET,
         description=(
-            "NextReset: each environment takes new parameters when it is reset next, so that an episode has one "
-            "version. NextStep: before the first step of the collector's next rollout, in the middle of episodes."
+            "NextReset: an environment takes new parameters at its next reset, so that an episode has one version. "
+            "NextStep: it takes them before the next rollout's first step, in the middle of episodes."
         ),
     )
     through: ParametersThrough = Field(
         default=ParametersThrough.AUTO,
         description=(
-            "SetParameters: the method `set_parameters(**parameters)` of the environment. Attributes: its "
-            "attributes of these names. ResetOptions: Gymnasium's `reset(options=...)`. Auto: the method if the "
-            "environment has one, else the attributes."
+            "SetParameters: call the environment's `set_parameters(**parameters)`. Attributes: set its attributes "
+            "of these names. ResetOptions: use Gymnasium's `reset(options=...)`. Auto: the method if there is one, "
+            "else the attributes."
         ),
     )
 
@@ -52,8 +52,8 @@ class Environment(Factory):
     per_collector: Positive = Field(
         default=1,
         description=(
-            "Environments that one collector steps together in its process. Above 1 the factory is called that "
-            "often and the environments form one batch."
+            "Environments that one collector steps together in its process. The factory builds each of them, and "
+            "they form one batch."
         ),
     )
     process: Process | None = Field(
@@ -66,7 +66,7 @@ class Environment(Factory):
     parameters: EnvironmentParameters | None = Field(
         default=None,
         description=(
-            "The environments take parameters while the fleet runs, from `driver.curriculum` or the training function. "
-            "Frames carry the version of the parameters. Absent: they take none, unless there is a `driver.curriculum`."
+            "Lets `driver.curriculum` or the training function set parameters of the environments during the run. "
+            "Frames carry the version of the parameters. Absent: off, unless you set `driver.curriculum`."
         ),
     )

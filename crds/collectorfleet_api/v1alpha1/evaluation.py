@@ -37,9 +37,9 @@ class EvaluationResources(Model):
         ge=0,
         le=64,
         description=(
-            "GPUs of one evaluator: a share of one GPU, or whole GPUs, as with `collectors.resources.gpu`. Environment "
-            "and policy are on the GPU then. Evaluators that fit on the GPUs of one pod share it. `workers.gpu` says "
-            "how the pod gets its GPUs. Needs `launcher: RayCluster`."
+            "GPUs of one evaluator: a share of one GPU, or whole GPUs, as with `collectors.resources.gpu`. "
+            "Environment and policy are then on the GPU. Evaluators share a pod if they fit on its GPUs. "
+            "`workers.gpu` sets how the pod gets its GPUs. Needs `launcher: RayCluster`."
         ),
     )
 
@@ -55,13 +55,13 @@ class EvaluationVideo(Model):
 
     episodes: Annotated[int, Field(ge=1, le=MOST_RECORDED)] = Field(
         default=1,
-        description="How many episodes of a recorded evaluation become videos, at most 5. The first episodes do.",
+        description="Videos per recorded evaluation, at most 5. They show its first episodes.",
     )
     every_evaluations: Positive = Field(
         default=5,
         description=(
-            "The first evaluation is recorded, and then one in this many. An evaluation that begins once the run "
-            "has ended is recorded as well."
+            "Record the first evaluation, and then one in this many. An evaluation that begins after the end of the "
+            "run is recorded, too."
         ),
     )
     pixel_key: str | None = Field(
@@ -69,8 +69,8 @@ class EvaluationVideo(Model):
         min_length=1,
         max_length=253,
         description=(
-            "The entry of the observations that is recorded, such as `pixels`. Absent: the frames of the environment's "
-            "`render()`; Gymnasium's environments need `render_mode: rgb_array` in `evaluation.environment.kwargs`."
+            "Entry of the observations to record, such as `pixels`. Absent: the frames of the environment's "
+            "`render()`. For Gymnasium, set `render_mode: rgb_array` in `evaluation.environment.kwargs`."
         ),
     )
 
@@ -79,7 +79,7 @@ class Evaluation(Model):
     replicas: Positive = Field(
         default=1,
         le=MOST_EVALUATORS,
-        description="Evaluators. They play the episodes of one evaluation together; their number changes no result.",
+        description="Number of evaluators. They share the episodes of an evaluation. The number changes no result.",
     )
     resources: EvaluationResources = Field(
         default_factory=EvaluationResources,
@@ -121,8 +121,8 @@ class Evaluation(Model):
         max_length=1000,
         json_schema_extra={"x-kubernetes-list-type": "set"},
         description=(
-            "Seeds of the episodes, in turn. The first episode of each seed begins with the seed itself, later ones "
-            "with numbers derived from it."
+            "Seeds of the episodes, in turn. The first episode of a seed uses the seed itself. Later episodes use "
+            "numbers derived from it."
         ),
     )
     timeout_seconds: Seconds = Field(
@@ -143,8 +143,8 @@ class Evaluation(Model):
     template: PodTemplate = Field(
         default_factory=dict,
         description=(
-            "Partial pod template merged over the evaluators' pods, after that of `workers`: lists merge by name, "
-            "anything set here wins."
+            "Partial pod template, merged over the evaluator pods after `workers.template`. Lists merge by name. "
+            "Values here win."
         ),
     )
 

@@ -25,12 +25,12 @@ class WorkersGpu(Model):
     mode: GpuMode = Field(
         default=GpuMode.LOGICAL,
         description=(
-            "What a GPU of a worker pod is. Logical: a whole one. MIG: a slice of the `resource`. TimeSlicing, MPS: a "
-            "replica that the device plugin offers. DRA: a device of the `claimTemplate`. None: what `template` gives "
-            "the pod. In all of them collectors share the GPUs of their pod by `collectors.resources.gpu`."
+            "Kind of GPU in worker pods. Logical: a whole GPU. MIG: a slice, by `resource`. TimeSlicing, MPS: a "
+            "replica that the device plugin offers. DRA: a device of `claimTemplate`. None: GPUs that `template` "
+            "gives the pod. In each mode collectors share the GPUs of their pod by `collectors.resources.gpu`."
         ),
     )
-    per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod that holds GPU collectors.")
+    per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod that has GPU collectors.")
     resource: ExtendedResource | None = Field(
         default=None,
         description=(
@@ -41,7 +41,7 @@ class WorkersGpu(Model):
     claim_template: ObjectName | None = Field(
         default=None,
         description=(
-            "A ResourceClaimTemplate of the namespace whose claims have `perPod` devices. Required with DRA, which "
-            "Kubernetes has by default from 1.34 on."
+            "ResourceClaimTemplate in the fleet's namespace with `perPod` devices. Required with DRA, which "
+            "Kubernetes enables by default from 1.34."
         ),
     )

@@ -62,7 +62,7 @@ class GroupResources(Model):
         default=None, description="GPUs of one collector, as in `collectors.resources.gpu`."
     )
     custom: CustomAmounts | None = Field(
-        default=None, description="Custom resources of Ray that one collector requests, all of them; {} is none."
+        default=None, description="Ray custom resources of one collector, in place of the fleet's. {}: none."
     )
 
 
@@ -72,28 +72,27 @@ class GroupWorkers(Model):
     gpu: WorkersGpu | None = Field(
         default=None,
         description=(
-            "How pods of the group get GPUs, in place of the whole of `spec.workers.gpu`. Absent: as in "
-            "`spec.workers.gpu`."
+            "How pods of the group get GPUs. Replaces all of `spec.workers.gpu`. Absent: as in `spec.workers.gpu`."
         ),
     )
     collectors_per_pod: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="Collectors in one pod of the group. Absent: as `spec.workers` says."
+        default=None, description="Collectors in one pod of the group. Absent: as in `spec.workers`."
     )
     custom_per_pod: CustomPerPod | None = Field(
         default=None,
-        description="Custom resources of Ray that one pod of the group has, all. Absent: as `spec.workers` says.",
+        description="Ray custom resources of one pod of the group, all of them. Absent: as in `spec.workers`.",
     )
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template merged over `spec.workers.template`, and with that over ours.",
+        description="Partial pod template. It is merged over `spec.workers.template`.",
     )
 
 
 class Group(Model):
     name: GroupName = Field(
         description=(
-            "Name of the group, of its worker group in the RayCluster, and in `status`: lower-case letters, digits "
-            "and '-'; not `head`."
+            "Name of the group, its RayCluster worker group, and in `status`. Use lower-case letters, digits and "
+            "'-'; not `head`."
         )
     )
     replicas: Positive = Field(
@@ -113,11 +112,9 @@ class Group(Model):
         ),
     )
     resources: GroupResources = Field(
-        default_factory=GroupResources, description="What a collector of the group needs, field by field."
+        default_factory=GroupResources, description="Overrides `collectors.resources`, field by field."
     )
-    devices: Devices = Field(
-        default_factory=Devices, description="Where tensors of the group's collectors are, field by field."
-    )
+    devices: Devices = Field(default_factory=Devices, description="Overrides `collectors.devices`, field by field.")
     workers: GroupWorkers = Field(default_factory=GroupWorkers, description="The pods of the group.")
 
 

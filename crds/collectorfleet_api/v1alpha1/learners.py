@@ -48,23 +48,23 @@ class LearnerReplay(Model):
     )
     resources: LearnerResources = Field(
         default_factory=LearnerResources,
-        description="What the replay actor of a shard needs: the frames of all of its policies.",
+        description="Resources of a shard's replay actor. It has the frames of its policies.",
     )
 
 
 class LearnerPolicy(Model):
     id: PolicyId = Field(
-        description="Name of the policy in `split`, in `status.learners`, and of its checkpoint; it never changes."
+        description="Name of the policy in `split`, in `status.learners`, and of its checkpoint. Do not change it."
     )
     module: AttributePath | None = Field(
         default=None,
         description=(
-            "Path of attributes from the fleet's policy to the module that acts for this policy, such as "
-            "`module.red`. Absent: the attribute of the policy's id."
+            "Attribute path from the fleet's policy to the module of this policy, such as `module.red`. Absent: the "
+            "policy's id."
         ),
     )
     factory: ImportPath | None = Field(
-        default=None, description="Import path of the class of its learner. Absent: that of `spec.learners`."
+        default=None, description="Import path of its learner class. Absent: `spec.learners.factory`."
     )
     kwargs: Preserved = Field(
         default_factory=dict,
@@ -85,15 +85,15 @@ class Learners(Factory):
 
     factory: ImportPath = Field(
         description=(
-            "Import path of the class of a learner: `learn(frames)` and `weights()`, which are those of its module in "
-            "the fleet's policy; with `driver.checkpoint` also `state_dict()` and `load_state_dict()`."
+            "Import path of the learner class. It has `learn(frames)` and `weights()`, the weights of its module in "
+            "the fleet's policy. With `driver.checkpoint` add `state_dict()` and `load_state_dict()`."
         )
     )
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of every learner.")
     split: ImportPath = Field(
         description=(
-            "Import path of a function that collectors call with the frames of a rollout, `[frames]`; it returns those "
-            "of each policy, by id. What it leaves out is dropped."
+            "Import path of a function that collectors call with a rollout's frames, `[frames]`. It returns the "
+            "frames of each policy, by id. Other frames are dropped."
         )
     )
     policies: list[LearnerPolicy] = Field(
@@ -114,8 +114,8 @@ class Learners(Factory):
         ge=0,
         le=1024,
         description=(
-            "GPUs of all policies together, whole ones or a share below 1. Each policy gets the share that a policy"
-            " in the fullest shard can have."
+            "GPUs of all policies: a whole number, or a share below 1. All policies get equal shares, as large as "
+            "the fullest shard allows."
         ),
     )
     shards: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
@@ -150,7 +150,7 @@ class Learners(Factory):
     )
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template merged over the learner pods': lists merge by name, anything set here wins.",
+        description="Partial pod template, merged over the learner pods'. Lists merge by name. Values here win.",
     )
 
     @property

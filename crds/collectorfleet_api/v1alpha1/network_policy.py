@@ -13,8 +13,8 @@ class NetworkPolicy(Model):
         default_factory=list,
         max_length=32,
         description=(
-            "Who else reaches the port of the metrics: peers, as in `from` of a NetworkPolicy, such as the "
-            "`namespaceSelector` of a Prometheus."
+            "Further peers that reach the metrics port, as in `from` of a NetworkPolicy, such as the "
+            "`namespaceSelector` of Prometheus."
         ),
     )
     ingress: list[Preserved] = Field(

@@ -21,10 +21,10 @@ class ReplayBuffer(Factory):
     checkpoint: bool = Field(
         default=False,
         description=(
-            "True: each checkpoint of `driver.checkpoint` contains the buffer's content, and the state of its sampler"
-            " and writer. The buffer's actor has to run in the driver's pod, where it writes them. Sampling waits "
-            "meanwhile, about 1 s for 1 GB, and the claim needs room for three copies. False: a restarted driver "
-            "begins with an empty buffer, and `status.progress.replayBufferFramesLost` has the missing frames."
+            "True: each checkpoint of `driver.checkpoint` contains the buffer's content, and the state of its "
+            "sampler and writer. Run the buffer's actor in the driver's pod, where it writes them. Sampling pauses "
+            "for about 1 s per GB. The claim needs room for three copies. False: a restarted driver begins with an "
+            "empty buffer, and `status.progress.replayBufferFramesLost` has the missing frames."
         ),
     )
 

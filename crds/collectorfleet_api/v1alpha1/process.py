@@ -24,7 +24,7 @@ class Process(Model):
         min_length=1,
         max_length=100,
         description=(
-            "Program and arguments; it stays in the foreground. `{NAME}` becomes the number of the port NAME, and "
+            "Program and arguments; keep it in the foreground. `{NAME}` becomes the number of the port NAME, and "
             "`{python}` the collector's Python. The environment variable `PORT_NAME` has the number as well."
         ),
     )

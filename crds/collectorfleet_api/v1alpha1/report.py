@@ -38,7 +38,7 @@ class Staleness(Model):
     mean: Measured | None = Field(default=None, description="Mean staleness.")
     max: int | None = Field(default=None, description="Largest staleness.")
     throttled_seconds: Measured = Field(
-        default=0.0, ge=0, description="Time for which the bound held back finished data or idle collectors."
+        default=0.0, ge=0, description="Seconds that the bound held back finished data or idle collectors."
     )
 
 
@@ -65,7 +65,7 @@ class WeightsStatus(Model):
     transport: str | None = Field(default=None, description="How weights travel.")
     publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
     publish_lag: PublishLag | None = Field(default=None, description="How far collectors are behind.")
-    staleness: Staleness = Field(default_factory=Staleness, description="Age of the data handed out.")
+    staleness: Staleness = Field(default_factory=Staleness, description="Staleness of batches.")
     last_failure: WeightsFailure | None = Field(default=None, description="The newest failure to apply weights.")
 
 
@@ -110,7 +110,7 @@ class EpisodesStatus(Model):
         description=("How many of the newest episodes the means, `returnMin` and `returnMax` cover, at most 100."),
     )
     return_mean: Measured | None = Field(
-        default=None, description='Mean of their returns: the sums of `("next", "reward")`, as the collectors see it.'
+        default=None, description='Their mean return. A return sums `("next", "reward")` as collectors see it.'
     )
     return_min: Measured | None = Field(default=None, description="The smallest of their returns.")
     return_max: Measured | None = Field(default=None, description="The largest of their returns.")
@@ -140,14 +140,14 @@ class Progress(Model):
             "the buffer of this driver began empty."
         ),
     )
-    total_frames: int | None = Field(default=None, description="Frames requested. Absent: the run has no such end.")
+    total_frames: int | None = Field(default=None, description="Frames to hand out. Absent: no limit.")
     summary: str | None = Field(
         default=None,
         description=("Percent of `totalFrames`, and the time left at this rate, for a column of `kubectl get`."),
     )
     batches: Count = Field(default=0, description="Batches handed out.")
     entries_pickled: Count = Field(
-        default=0, description="Entries of batches that travelled pickled, because no array can carry them."
+        default=0, description="Entries of batches that were pickled, because no array can carry them."
     )
     spilled_bytes: Count | None = Field(
         default=None,
@@ -169,12 +169,12 @@ class Progress(Model):
     episodes: EpisodesStatus | None = Field(
         default=None,
         description=(
-            "Episodes that ended. Absent: none yet, or the frames have no reward, done or trajectory of their own, as "
-            "those of several agents."
+            "Ended episodes. Absent: none yet, or frames have no reward, done or trajectory of their own, as with "
+            "several agents."
         ),
     )
-    metrics: Metrics = Field(default_factory=dict, description="What the training function reported, newest values.")
-    collectors: CollectorCounts | None = Field(default=None, description="Collectors by number.")
+    metrics: Metrics = Field(default_factory=dict, description="Newest values from the training function.")
+    collectors: CollectorCounts | None = Field(default=None, description="Counts of collectors.")
 
 
 class PolicyStaleness(Model):
@@ -187,7 +187,7 @@ class PolicyStaleness(Model):
 
 class LearnerPolicyStatus(Model):
     id: str = Field(description="Id of the policy, from `spec.learners.policies`.")
-    shard: Count = Field(description="The shard that it learns in, from 0.")
+    shard: Count = Field(description="Index of its shard, from 0.")
     published: int | None = Field(
         default=None,
         description=("Its newest version. The number begins at 1 and increases only if the policy changed."),
@@ -241,7 +241,7 @@ class EvaluationStatus(Model):
     """The newest finished evaluation, and counts of all of them."""
 
     version: int | None = Field(
-        default=None, description="Version of the weights that the newest evaluation played in all of its steps."
+        default=None, description="Version of the weights that the newest evaluation used in all of its steps."
     )
     frames: int | None = Field(default=None, description="Frames handed out when that version was published.")
     time: Time | None = Field(default=None, description="When the newest evaluation ended.")
@@ -267,7 +267,7 @@ class EvaluationStatus(Model):
     failed: Count = Field(default=0, description="Evaluations that ran out of time, or whose returns are not finite.")
     skipped: Count = Field(
         default=0,
-        description="Versions that were due and not evaluated, because a newer one was due first.",
+        description="Due versions that were not evaluated because a newer version was due.",
     )
     replicas: Count = Field(default=0, description="Evaluators of `spec.evaluation`.")
     available: Count = Field(default=0, description="Evaluators that have built their environment.")
@@ -349,7 +349,7 @@ class DriverReport(Model):
     fleet_uid: str | None = Field(
         default=None,
         alias="fleetUID",
-        description="The fleet that this report is about; the operator ignores another's.",
+        description="UID of the fleet. The operator ignores reports of other UIDs.",
     )
     driver_incarnation: int | None = Field(default=None, description="Which start of the driver reports.")
     driver_ended: bool | None = Field(

@@ -63,7 +63,7 @@ class Policy(Factory):
 class Head(Model):
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template merged over the head pod's: lists merge by name, anything set here wins.",
+        description="Partial pod template, merged over the head pod's. Lists merge by name. Values here win.",
     )
 
 
@@ -87,24 +87,22 @@ class CollectorFleetSpec(Model):
     )
     priority_class_name: ObjectName | None = Field(
         default=None,
-        description="PriorityClass of all pods. A template's own wins. Absent: the cluster's default.",
+        description="PriorityClass of all pods. A value in a template wins. Absent: the default.",
     )
     tolerations: list[Toleration] = Field(
         default_factory=list,
         max_length=32,
-        description="Taints of nodes that all pods tolerate. A template's own list replaces this one.",
+        description="Taints of nodes that all pods tolerate. A list in a template replaces this one.",
     )
-    code: Code | None = Field(
-        default=None, description="Python files from a ConfigMap. Absent: all code is in the image."
-    )
+    code: Code | None = Field(default=None, description="Your Python code. Absent: all code is in the image.")
     environment: Environment | None = Field(
         default=None, description="The environment that every collector steps. Required without `driver.script`."
     )
     policy: Policy | None = Field(
         default=None,
         description=(
-            "The policy; the factory is called once, in the driver, and its module is `collector.policy`. Absent: "
-            "collectors act at random, or as `driver.script` says."
+            "The policy. The driver calls the factory once. The module is `collector.policy`. Absent: actions are "
+            "random, or `driver.script` has a policy."
         ),
     )
     driver: Driver = Field(default_factory=Driver, description="The pod that gathers and trains.")
@@ -123,18 +121,18 @@ class CollectorFleetSpec(Model):
     replay_buffer: ReplayBuffer | None = Field(
         default=None,
         description=(
-            'Builds, once in the driver, a `ReplayBuffer(service_backend="ray")` that the collectors write into; it '
-            "is `collector.replay_buffer`, and iterating yields None. It ends with its driver, see `checkpoint`. "
-            "Absent: batches go to the training function."
+            'Builds a `ReplayBuffer(service_backend="ray")`, once in the driver. Collectors write into it. It is '
+            "`collector.replay_buffer`, and iterating yields None. It ends with its driver, see `checkpoint`. "
+            "Absent: the training function gets batches."
         ),
     )
     learners: Learners | None = Field(
         default=None,
         description=(
-            "Policies that learn in actors of their own. Collectors write each policy's frames to the replay actor of"
-            " its shard, and iterating yields None. The learned weights are published as a version. `run.learners` "
-            "has the learners in `driver.train`; without it each policy learns once after each batch. Absent: the "
-            "driver trains."
+            "Policies that learn in their own actors. Collectors write each policy's frames to its shard's replay "
+            "actor, and iterating yields None. The driver publishes the learned weights as a version. "
+            "`driver.train` gets the learners as `run.learners`. Without it each policy learns once after each "
+            "batch. Absent: the driver trains."
         ),
     )
     evaluation: Evaluation | None = Field(
@@ -156,31 +154,31 @@ class CollectorFleetSpec(Model):
         ),
     )
     update_strategy: UpdateStrategy = Field(
-        default_factory=UpdateStrategy, description="What a changed spec does to a fleet that has delivered a batch."
+        default_factory=UpdateStrategy, description="How a spec change applies once the fleet has delivered a batch."
     )
     progress_deadline_seconds: Positive = Field(
         default=600,
         description=(
-            "If the driver delivers no first batch for this time, the fleet is Stalled, and the operator keeps trying. "
-            "A driver that is asked to end also has this time."
+            "Seconds for the first batch. After this time the fleet is Stalled, and the operator keeps trying. A "
+            "driver that has to end gets the same time."
         ),
     )
     suspend: bool = Field(
         default=False,
         description=(
-            "True: the driver stops at the end of its batch, with a checkpoint if there is `driver.checkpoint`, and "
-            "every pod is deleted. False again: the run resumes."
+            "True: the driver stops after its batch, with a checkpoint if there is `driver.checkpoint`. The "
+            "operator deletes all pods. False again: the run resumes."
         ),
     )
     when_finished: WhenFinished = Field(
         default=WhenFinished.DELETE,
-        description="Whether the RayCluster of a fleet that completed or failed is deleted, or kept for inspection.",
+        description="Delete the RayCluster of a completed or failed fleet, or Keep it for inspection.",
     )
     ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description=(
-            "Seconds after the end of the run until the operator deletes the driver's Job, with its pods and logs, "
-            "and what `whenFinished` kept. The CollectorFleet and its status stay. Absent: all of these stay as "
+            "Seconds after the end of the run until the operator deletes the driver's Job with its pods and logs, "
+            "and objects that `whenFinished` kept. The CollectorFleet and its status stay. Absent: they stay as "
             "long as the CollectorFleet."
         ),
     )
@@ -201,16 +199,13 @@ class CollectorFleetSpec(Model):
     idle_timeout_seconds: Positive | None = Field(
         default=None,
         description=(
-            "Seconds. A fleet whose driver takes no batch for this time is suspended, as by `suspend`. Any change "
-            "of the spec resumes it."
+            "If the driver takes no batch for so many seconds, the fleet is suspended as by `suspend`. Any spec "
+            "change resumes it."
         ),
     )
     backoff_limit: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=6,
-        description=(
-            "How often a driver that was lost is started again before the fleet fails. Pods that are evicted or "
-            "preempted do not count."
-        ),
+        description="Restarts of a lost driver before the fleet fails. Evicted or preempted pods do not count.",
     )
 
     @property

@@ -41,8 +41,7 @@ class RayClusterStatus(Model):
     groups: list[WorkerGroupStatus] = Field(
         default_factory=list,
         description=(
-            "The same for each of `spec.collectors.groups`, and for the pods of learners and of evaluators, where "
-            "there are any."
+            "The same for each of `spec.collectors.groups`, and for learner pods and evaluator pods if there are any."
         ),
         json_schema_extra=BY_NAME,
     )
@@ -63,8 +62,7 @@ class DriverPodStatus(Model):
     spec_hash: str | None = Field(
         default=None,
         description=(
-            "Hash of the fields of the spec that the newest run executes. A run that failed is tried again once it "
-            "differs."
+            "Hash of the spec fields that the newest run uses. A failed run is retried once the hash changes."
         ),
     )
     expires: Time | None = Field(
@@ -75,8 +73,8 @@ class DriverPodStatus(Model):
 class CodeStatus(Model):
     digest: str = Field(
         description=(
-            "Digest of the tree that the newest driver pod, or the head, put in place. It is `sha256:...` of an "
-            "archive or an artifact's manifest, or `git:...` with the commit."
+            "Digest of the tree that the newest driver pod or the head unpacked. It is `sha256:...` of an archive "
+            "or an artifact's manifest, or `git:...` with the commit."
         )
     )
 

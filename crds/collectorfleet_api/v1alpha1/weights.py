@@ -45,8 +45,8 @@ class Weights(Model):
     dtype: WeightsDtype | None = Field(
         default=None,
         description=(
-            "Type of floating-point weights while they travel; the collectors' own type does not change. BFloat16 "
-            "halves the bytes. Absent: no conversion."
+            "Dtype of floating-point weights in transit. The collectors' own dtype does not change. BFloat16 halves "
+            "the bytes. Absent: no conversion."
         ),
     )
     include: list[NamePrefix] | None = Field(
@@ -54,8 +54,8 @@ class Weights(Model):
         min_length=1,
         max_length=100,
         description=(
-            "Only weights whose name starts with one of these travel, such as `actor.`; those of `models` begin with "
-            "their path and a colon. Absent: all."
+            "Prefixes of the names of weights to send, such as `actor.`. Names in `models` begin with the path and "
+            "a colon. Absent: send all."
         ),
     )
     models: list[TravellingModule] = Field(

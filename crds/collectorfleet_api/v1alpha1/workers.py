@@ -17,17 +17,17 @@ class Workers(Model):
         default=None,
         le=1000,
         description=(
-            "Collectors in one worker pod. Default: as many as share its GPUs and custom resources; 1 without either."
+            "Collectors in one worker pod. Default: as many as fit its GPUs and custom resources; 1 without either."
         ),
     )
     custom_per_pod: CustomPerPod | None = Field(
         default=None,
         description=(
-            "Custom resources of Ray that one worker pod has, in whole numbers by name, such as `simulator_license: 4`."
-            " Collectors ask for theirs with `collectors.resources.custom`."
+            "Ray custom resources of one worker pod, in whole numbers by name, such as `simulator_license: 4`. "
+            "Collectors request them by `collectors.resources.custom`."
         ),
     )
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template merged over the worker pods': lists merge by name, anything set here wins.",
+        description="Partial pod template, merged over the worker pods'. Lists merge by name. Values here win.",
     )
