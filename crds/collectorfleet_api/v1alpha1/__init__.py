@@ -1,4 +1,4 @@
-"""Version v1alpha1 of the resource: every model that other packages may use."""
+"""The models of version v1alpha1 of the resource that other packages may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all models of the resource share: camelCase on the wire, unknown fields refused, values frozen."""
+"""The base class and the common types of all models of the resource."""
 
 from __future__ import annotations
 
@@ -22,26 +22,29 @@ from collectorfleet_api.times import EARLIEST_YEAR, LATEST_YEAR, is_plausible
 
 
 class Model(BaseModel):
-    """A part of the resource. Attributes are snake_case in Python and camelCase in manifests."""
+    """A part of the resource. Attributes are snake_case in Python and camelCase in manifests.
+
+    Models are immutable and refuse unknown fields.
+    """
 
     model_config = ConfigDict(
         alias_generator=to_camel,
         populate_by_name=True,
         extra="forbid",
         frozen=True,
-        # A Kubernetes manifest says 0.25, never "0.25", where a number is meant.
+        # Kubernetes refuses text such as "0.25" where a number is expected.
         strict=True,
         allow_inf_nan=False,
     )
 
     @classmethod
     def from_wire(cls, obj: dict[str, Any], *, ignore_unknown: bool = False) -> Self:
-        """Read a JSON object as manifests and the API server write it.
+        """Return the model of a JSON object from a manifest or from the API server.
 
-        ``ignore_unknown`` drops fields that this version does not know, as a reader of stored objects must: the
-        installed CRD may be newer. Raises pydantic.ValidationError.
+        Set ``ignore_unknown`` for stored objects to drop unknown fields, because the installed CRD may be newer.
+        Raises pydantic.ValidationError.
         """
-        # Strict reading takes enums and times from strings only when it knows that they come from JSON.
+        # In strict mode, pydantic converts strings to enums and times only if the input is JSON.
         return cls.model_validate_json(
             json.dumps(one_kind_of_number(cls._without_nulls(obj))),
             by_alias=True,
@@ -51,7 +54,7 @@ class Model(BaseModel):
 
     @classmethod
     def _without_nulls(cls, obj: Any) -> Any:
-        # The API server takes a field that is null for absent, such as `kwargs:` with every line below commented out.
+        # The API server treats a null field as absent, for example `kwargs:` whose lines are all commented out.
         if not isinstance(obj, dict):
             return obj
         inner = _inner_models(cls)
@@ -62,11 +65,11 @@ class Model(BaseModel):
         }
 
     def to_wire(self) -> dict[str, Any]:
-        """The JSON object as the API server stores it; absent fields stay absent."""
+        """Return the JSON object as the API server stores it, without absent fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def at(self, path: str) -> Any:
-        """What stands at a path of manifests, such as ``stragglers.firstShares``; None below a part that is absent.
+        """Return the value at a path such as ``stragglers.firstShares``; None if a part of the path is absent.
 
         Raises KeyError for a path that this model does not have.
         """
@@ -81,7 +84,7 @@ class LocalObjectReference(Model):
 
 
 def inner_model(annotation: Any) -> type[Model] | None:
-    """The model in a field's annotation, such as ``Train | None`` or ``list[CollectorStatus]``, if there is one."""
+    """Return the model in a field's annotation, such as ``Train | None`` or ``list[CollectorStatus]``, or None."""
     if isinstance(annotation, type) and issubclass(annotation, Model):
         return annotation
     return next((found for part in get_args(annotation) if (found := inner_model(part))), None)
@@ -89,7 +92,10 @@ def inner_model(annotation: Any) -> type[Model] | None:
 
 @functools.cache
 def _inner_models(model: type[Model]) -> Mapping[str | None, type[Model] | None]:
-    """By the names of manifests. Looking through annotations was half of what reading a fleet cost."""
+    """Return the models of a model's fields, by the names in manifests.
+
+    The cache halves the time to read a fleet, because the search through annotations is slow.
+    """
     return {field.alias: inner_model(field.annotation) for field in model.model_fields.values()}
 
 
@@ -98,9 +104,10 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def one_kind_of_number(value: Any) -> Any:
-    """``value`` with whole floats as integers, everywhere in it: JSON, and so Kubernetes, does not tell them apart.
+    """Return ``value`` with all whole floats converted to integers, also in mappings and lists.
 
-    ``totalFrames: 1e6`` is an integer, and the keyword argument ``gamma: 1.0`` arrives as 1 from the API server too.
+    JSON, and so Kubernetes, does not distinguish them: ``totalFrames: 1e6`` is an integer. The API server also returns
+    the keyword argument ``gamma: 1.0`` as 1.
     """
     match value:
         case float() if value.is_integer() and abs(value) < 2**63:
@@ -114,14 +121,14 @@ def one_kind_of_number(value: Any) -> Any:
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
-# At most a week: what waits longer was mistyped.
+# At most a week, because a longer time is probably a typing error.
 Seconds = Annotated[int, Field(ge=1, le=604_800)]
 
-# Measured numbers go out with three decimals: the rest is noise, and each change of it would be a write.
+# Three decimals are enough: further decimals are noise, and each change causes a write to the API server.
 Measured = Annotated[float, PlainSerializer(lambda value: round(value, 3), return_type=float, when_used="json")]
 
 
-# Kubernetes writes times to the second, in UTC with a Z.
+# Kubernetes writes times in UTC with a Z, to the second.
 def _rfc3339(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

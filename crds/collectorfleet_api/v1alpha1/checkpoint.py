@@ -1,4 +1,4 @@
-"""``spec.driver.checkpoint``: where a driver keeps what a restarted one goes on from."""
+"""``spec.driver.checkpoint``: the volume for the checkpoints from which a restarted driver resumes."""
 
 from __future__ import annotations
 

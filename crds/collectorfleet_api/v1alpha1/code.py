@@ -1,4 +1,4 @@
-"""``spec.code``: the user's Python code, where it is not in the image."""
+"""``spec.code``: the source of the user's Python code, if it is not in the image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collectorfleet_api.v1alpha1.types import GitUrl, HttpUrl, Sha256, SubPath
 
 
 class Archive(Model):
-    """A package tree in one file: a tar, compressed or not, or a zip."""
+    """A package tree in one file: a zip, or a tar with or without compression."""
 
     config_map: str | None = Field(
         default=None,
@@ -34,7 +34,7 @@ class Archive(Model):
 
 
 class Git(Model):
-    """A package tree in a git repository, as it is at one commit."""
+    """A package tree in a git repository, at one commit."""
 
     repository: GitUrl = Field(
         description="URL from which the pods fetch the repository, such as `https://git.example.com/me/lab.git`."
@@ -56,7 +56,7 @@ class Git(Model):
 
 
 class Artifact(Model):
-    """A package tree in a registry: the layers of an OCI artifact, or of an image, one over the other."""
+    """A package tree in a registry: the layers of an OCI artifact or an image, unpacked in order."""
 
     reference: str = Field(
         max_length=512,
@@ -74,7 +74,7 @@ class Artifact(Model):
 
 
 class CertificateAuthority(Model):
-    """Certificates in PEM that servers of code are trusted by, besides those of the system."""
+    """PEM certificates that pods trust when they fetch code, in addition to the system's certificates."""
 
     config_map: str | None = Field(
         default=None,
@@ -98,7 +98,7 @@ class CertificateAuthority(Model):
 
     @property
     def source(self) -> str:
-        """Kind and name of the object that has the certificates."""
+        """Return kind and name of the object that has the certificates."""
         return f"ConfigMap {self.config_map}" if self.config_map is not None else f"Secret {self.secret}"
 
 
@@ -148,17 +148,17 @@ class Code(Model):
 
     @property
     def tree(self) -> Archive | Git | Artifact | None:
-        """The package tree; None where the code is the files of a ConfigMap."""
+        """Return the package tree; None if the code comes from a ConfigMap's keys."""
         return self.archive or self.git or self.artifact
 
     @property
     def is_fetched(self) -> bool:
-        """Whether the tree comes from a server."""
+        """Return whether pods fetch the tree from a server."""
         archived = self.archive is not None and self.archive.url is not None
         return archived or self.git is not None or self.artifact is not None
 
     @property
     def credentials_secret(self) -> str | None:
-        """Name of the Secret that fetching the tree takes."""
+        """Return the name of the Secret for fetching the tree, or None."""
         source = self.git or self.artifact
         return source.credentials_secret.name if source and source.credentials_secret else None

@@ -1,4 +1,4 @@
-"""``spec.collection``: how batches are gathered."""
+"""``spec.collection``: how the driver gathers batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Transport(StrEnum):
 
 
 class Stragglers(Model):
-    """Exactly one of them: what a Sync batch does about its slowest shares."""
+    """How a Sync batch handles its slowest shares. Exactly one of the fields is set."""
 
     first_shares: Positive | None = Field(
         default=None,
@@ -171,7 +171,7 @@ class Collection(Model):
 
     @property
     def staleness_bound(self) -> int | None:
-        """The bound in force, in versions; None is unbounded (Async only)."""
+        """Return the staleness bound in versions, with its default. None, in mode Async only, is no bound."""
         if self.max_staleness is None and self.mode is Mode.SYNC:
             return 0
         return self.max_staleness

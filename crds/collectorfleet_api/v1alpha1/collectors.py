@@ -1,4 +1,4 @@
-"""``spec.collectors``: the remote collectors, each of them."""
+"""``spec.collectors``: the remote collectors, their resources and their groups."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OnEnvironmentError(StrEnum):
 
 
 class Requests(Model):
-    """Of the driver or one collector; CPU and memory are Kubernetes quantities."""
+    """CPU and memory of the driver or of one collector, as Kubernetes quantities."""
 
     cpu: Cpu = Field(default=1, description="CPU, a Kubernetes quantity such as 2, 0.5 or 500m.")
     memory: Memory = Field(default="2Gi", description="Memory, a Kubernetes quantity such as 2Gi.")
@@ -162,12 +162,15 @@ class Collectors(Model):
 
     @property
     def group_sizes(self) -> dict[str, int]:
-        """How many collectors each group has; empty without groups."""
+        """Return the number of collectors of each group; empty without groups."""
         return split(self.replicas, self._parts)
 
     @property
     def group_turns(self) -> tuple[str, ...]:
-        """The group of each collector ``c0``, ``c1``, ...; those beyond begin it anew. Empty without groups."""
+        """Return the groups of the collectors ``c0``, ``c1``, ...; empty without groups.
+
+        The sequence repeats if there are more collectors.
+        """
         return turns(self._parts)
 
     @property
@@ -176,7 +179,7 @@ class Collectors(Model):
 
     @property
     def fewest_available(self) -> int:
-        """``min_available`` of ``replicas``, as a number of collectors."""
+        """Return ``min_available`` as a number of collectors, at most ``replicas``. A percentage is rounded up."""
         asked = self.min_available
         if isinstance(asked, str):
             asked = -(-self.replicas * int(asked.removesuffix("%")) // 100)

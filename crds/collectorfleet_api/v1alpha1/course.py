@@ -1,38 +1,38 @@
-"""How far a run is and how long it will take, in numbers and in the words of a column. Pure."""
+"""Compute the progress and the remaining time of a run, and format them for a column. No side effects."""
 
 from __future__ import annotations
 
 from typing import Final
 
 _DAY: Final = 86_400
-_FEW: Final = 10  # of the larger unit: then the smaller one still says something
+_FEW: Final = 10  # below this number of the larger unit, the smaller unit is shown, too
 
 
 def percent(delivered: int, total: int | None) -> float | None:
-    """Of the frames that were asked for; None where that is no number."""
+    """Return the delivered percentage of the requested frames, at most 100; None without a total."""
     return min(100 * delivered / total, 100.0) if total else None
 
 
 def seconds_left(delivered: int, total: int | None, frames_per_second: float | None) -> float | None:
-    """At the rate of now; None where there is none, or no end."""
+    """Return the seconds until the end at the current rate; None without a rate or a total."""
     if total is None or not frames_per_second:
         return None
     return max(total - delivered, 0) / frames_per_second
 
 
 def summary(delivered: int, total: int | None, frames_per_second: float | None) -> str | None:
-    """``20%, 2m37s left``; None where there is no end."""
+    """Return text such as ``20%, 2m37s left``; None without a total."""
     share = percent(delivered, total)
     if share is None:
         return None
     left = seconds_left(delivered, total, frames_per_second)
-    # Not 100 before it is.
+    # Round down, so that an unfinished run never shows 100%.
     done = f"{int(share)}%"
     return f"{done}, {duration(left)} left" if left else done
 
 
 def duration(seconds: float) -> str:
-    """As kubectl shows ages, in at most two units: ``45s``, ``2m37s``, ``12m``, ``3h20m``, ``5d``."""
+    """Format a duration as kubectl does, in at most two units: ``45s``, ``2m37s``, ``12m``, ``3h20m``, ``5d``."""
     whole = round(seconds)
     days, hours, minutes = whole // _DAY, whole // 3600 % 24, whole // 60 % 60
     if days:

@@ -1,4 +1,4 @@
-"""Where a collector's tensors are."""
+"""The devices of a collector's tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collectorfleet_api.v1alpha1.types import Device
 
 
 class Devices(Model):
-    """Devices as TorchRL's collectors take them; absent is None there."""
+    """The device arguments of TorchRL's collectors. An absent field is None in TorchRL."""
 
     device: Device | None = Field(
         default=None,
@@ -21,5 +21,5 @@ class Devices(Model):
 
     @property
     def named(self) -> dict[str, str]:
-        """Those that are given, by their name in manifests."""
+        """Return the devices that are set, by their names in manifests."""
         return {name: value for name, value in self.to_wire().items() if isinstance(value, str)}

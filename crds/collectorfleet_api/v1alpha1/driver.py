@@ -1,4 +1,4 @@
-"""``spec.driver``: what trains, and the pod that it does it in."""
+"""``spec.driver``: the training function or program, and the driver pod that runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``spec.environment``: what every collector steps."""
+"""``spec.environment``: the environment that every collector steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``spec.evaluation``: actors that play whole episodes with one version of the weights while the fleet trains."""
+"""``spec.evaluation``: actors that play whole episodes with one weights version while the fleet trains."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from collectorfleet_api.v1alpha1.types import Cpu, Memory, PodTemplate
 MOST_EVALUATORS: Final = 100
 MOST_EPISODES: Final = 100_000
 MOST_RECORDED: Final = 5
-# Every simulator takes these.
+# Every simulator accepts seeds up to this number.
 LARGEST_SEED: Final = 2**31 - 1
-# Between two evaluations, where the spec names no interval.
+# The interval between evaluations, in versions, if the spec sets no interval.
 DEFAULT_EVERY_VERSIONS: Final = 10
 
 
@@ -28,7 +28,7 @@ def _each_once(seeds: list[int]) -> list[int]:
 
 
 class EvaluationResources(Model):
-    """Of one evaluator; CPU and memory are Kubernetes quantities."""
+    """Resources of one evaluator. CPU and memory are Kubernetes quantities."""
 
     cpu: Cpu = Field(default=1, description="CPU of one evaluator; Ray counts it rounded up.")
     memory: Memory = Field(default="2Gi", description="Memory of one evaluator.")
@@ -150,7 +150,7 @@ class Evaluation(Model):
 
     @property
     def versions_between(self) -> int | None:
-        """Versions between two evaluations; None: time or frames decide."""
+        """Return the versions between two evaluations; None if the interval is in seconds or frames."""
         if self.every_versions is None and self.every_seconds is None and self.every_frames is None:
             return DEFAULT_EVERY_VERSIONS
         return self.every_versions

@@ -1,4 +1,4 @@
-"""The user's code by import path, wherever the resource names it."""
+"""An import path to the user's code, with keyword arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collectorfleet_api.v1alpha1.types import ImportPath, Preserved
 
 
 class Factory(Model):
-    """Code of the user that builds something: an import path and its keyword arguments."""
+    """A callable of the user that builds an object: its import path and keyword arguments."""
 
     factory: ImportPath = Field(
         description=("Import path `package.module:function` of the callable that builds the object.")

@@ -1,4 +1,4 @@
-"""The whole ``CollectorFleet`` object, as it stands in a manifest and in the API server."""
+"""The whole ``CollectorFleet`` object, as in a manifest or in the API server."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from collectorfleet_api.v1alpha1.understood import understood
 
 
 class Metadata(Model):
-    """The part of Kubernetes' object metadata that we read; the rest is dropped."""
+    """The fields of Kubernetes' object metadata that this project reads. Other fields are dropped."""
 
     model_config = ConfigDict(extra="ignore")
 
     name: str = Field(description="Name of the fleet and of its children.")
-    # What kubectl would fill in, and all that a run without Kubernetes needs.
+    # kubectl uses the same default. A run without Kubernetes needs no other namespace.
     namespace: str = Field(default="default", description="Namespace of the fleet.")
     uid: str | None = Field(default=None, description="Identity given by the API server; absent in a manifest.")
     resource_version: str | None = Field(default=None, description="Version of the stored object.")
@@ -40,19 +40,20 @@ class CollectorFleet(Model):
 
     @classmethod
     def parse(cls, obj: dict[str, Any]) -> Self:
-        """Read a manifest. Unknown fields are refused.
+        """Return the fleet in a manifest, and refuse unknown fields.
 
-        Raises pydantic.ValidationError; ``collectorfleet_api.rules.validation`` says the same in sentences.
+        Raises pydantic.ValidationError. ``collectorfleet_api.rules.validation`` explains the errors in sentences.
         """
         return cls.from_wire(obj)
 
     @classmethod
     def parse_stored(cls, obj: dict[str, Any]) -> Self:
-        """Read an object of the API server. Unknown fields are dropped: the installed CRD may be newer than this code.
-        Its defaults then put unknown fields into every stored fleet. Unknown values of the status are dropped too: only
-        this system writes the status, and a newer release has more words.
+        """Return the fleet in an object of the API server, without unknown fields and unknown values of the status.
 
-        Raises pydantic.ValidationError for what is not the status.
+        The installed CRD may be newer than this code. Its defaults then add unknown fields to every stored fleet.
+        A newer release of the operator or driver may have written values to the status that this code does not have.
+
+        Raises pydantic.ValidationError for errors outside the status.
         """
         fleet = cls.from_wire({key: value for key, value in obj.items() if key != "status"}, ignore_unknown=True)
         if not obj.get("status"):

@@ -1,4 +1,4 @@
-"""``spec.workers.gpu``: what a GPU of a worker pod is, and how the pod gets it."""
+"""``spec.workers.gpu``: the kind of GPU in worker pods, and how pods get GPUs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collectorfleet_api.v1alpha1.types import ExtendedResource, ObjectName
 
 
 class GpuMode(StrEnum):
-    """Who divides GPUs among worker pods."""
+    """How GPUs are divided among worker pods."""
 
     LOGICAL = "Logical"
     MIG = "MIG"

@@ -1,6 +1,6 @@
-"""``spec.collectors.groups[]``: collectors that differ, each kind on worker pods of its own.
+"""``spec.collectors.groups[]``: groups of collectors with different settings, each on its own worker pods.
 
-What a group does not say is the fleet's.
+A field that a group leaves out has the fleet's value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from collectorfleet_api.v1alpha1.types import (
     Preserved,
 )
 
-# What anybody is known to need: each is rendered, watched and reported by itself. Kueue takes fewer (docs/queues.md).
+# No known fleet needs more. Each group costs objects, watches and rows of the status. Kueue allows fewer groups
+# (docs/queues.md).
 MOST_GROUPS: Final = 17
 
 _Part = TypeVar("_Part", bound=Model)
@@ -54,7 +55,7 @@ class GroupEnvironment(Model):
 
 
 class GroupResources(Model):
-    """What one collector needs, where that is not what the fleet says."""
+    """Resources of one collector that differ from the fleet's."""
 
     cpu: Cpu | None = Field(default=None, description="CPU of one collector.")
     memory: Memory | None = Field(default=None, description="Memory of one collector.")
@@ -119,6 +120,6 @@ class Group(Model):
 
 
 def over(fleets: _Part, own: Model) -> _Part:
-    """The part ``fleets`` of a fleet with what ``own`` says in its place, field by field."""
+    """Return the part ``fleets`` of a fleet. Fields that are set in ``own`` replace the fleet's fields."""
     said = {name: getattr(own, name) for name in type(own).model_fields}
     return fleets.model_copy(update={name: value for name, value in said.items() if value is not None})

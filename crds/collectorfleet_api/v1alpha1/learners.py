@@ -1,4 +1,4 @@
-"""``spec.learners``: policies that learn in actors of their own, in shards beside their replay buffers."""
+"""``spec.learners``: policies that learn in their own actors. A shard has policies and their replay actor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from collectorfleet_api.v1alpha1.base import Model, Positive
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.types import AttributePath, Cpu, ImportPath, Memory, PodTemplate, PolicyId, Preserved
 
-# Each is a row of the status.
+# Each policy has a row in the status.
 MOST_POLICIES: Final = 100
 
 
@@ -26,7 +26,7 @@ class ShardPlacement(StrEnum):
 
 
 class LearnerResources(Model):
-    """Of one actor; CPU and memory are Kubernetes quantities."""
+    """Resources of one actor. CPU and memory are Kubernetes quantities."""
 
     cpu: Cpu = Field(
         default=1, description=("CPU of one actor. Ray counts it rounded up, and torch uses as many threads.")
@@ -76,12 +76,12 @@ class LearnerPolicy(Model):
 
     @property
     def path(self) -> str:
-        """Of its module, in the fleet's policy."""
+        """Return the attribute path of its module in the fleet's policy."""
         return self.module or self.id
 
 
 class Learners(Factory):
-    """``spec.learners``."""
+    """The policies that learn in their own actors, and the shards that they share."""
 
     factory: ImportPath = Field(
         description=(
@@ -155,12 +155,12 @@ class Learners(Factory):
 
     @property
     def places(self) -> int:
-        """For how many policies there is room."""
+        """Return the number of places for policies."""
         return len(self.policies) if self.max_policies is None else self.max_policies
 
     @property
     def group(self) -> LearnerGroup:
-        """What is asked of Ray; an actor has whole CPUs there, as many as it has threads."""
+        """Return the request to Ray. Ray gives an actor whole CPUs, one for each torch thread."""
         return LearnerGroup(
             self.places,
             self.gpus,
@@ -171,7 +171,7 @@ class Learners(Factory):
 
     @property
     def pods(self) -> LearnerPods | Refusal:
-        """The pods that hold the shards, sized for them."""
+        """Return the number and size of the pods that have the shards, or why they do not fit."""
         memory = ShardMemory(parse_quantity(self.resources.memory), parse_quantity(self.replay.resources.memory))
         cpus = parse_quantity(self.resources.cpu), parse_quantity(self.replay.resources.cpu)
         return learner_pods(self.group, memory, *cpus)

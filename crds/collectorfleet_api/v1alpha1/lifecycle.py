@@ -1,4 +1,4 @@
-"""``spec.whenFinished``: what is left of a run that is over."""
+"""``spec.whenFinished``: what happens to the RayCluster after the end of the run."""
 
 from __future__ import annotations
 

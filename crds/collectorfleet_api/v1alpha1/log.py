@@ -1,4 +1,4 @@
-"""``spec.driver.log``: where the numbers of a run go besides the status."""
+"""``spec.driver.log``: the loggers that get the numbers of a run, in addition to the status."""
 
 from __future__ import annotations
 

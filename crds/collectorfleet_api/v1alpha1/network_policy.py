@@ -1,4 +1,4 @@
-"""``spec.networkPolicy``: who reaches the pods of a fleet, and whom they reach."""
+"""``spec.networkPolicy``: which clients may reach the pods of a fleet, and which servers the pods may reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where frames go instead of to the training function: ``spec.replayBuffer``, or ``spec.output`` without one."""
+"""Destinations of frames: ``spec.replayBuffer``, or ``spec.output`` without a training function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OutputFormat(StrEnum):
 
 
 class ReplayBuffer(Factory):
-    """``spec.replayBuffer``: the buffer that collectors write to and that the training function samples from."""
+    """The buffer that collectors write to and that the training function samples from."""
 
     checkpoint: bool = Field(
         default=False,

@@ -1,6 +1,6 @@
-"""The words of a fleet's status: which conditions there are, why each is as it is, and the phase that sums them up.
+"""The types and reasons of a fleet's conditions, and the phases that summarize them.
 
-A reason that is not here is Kubernetes' own (ImagePullBackOff, OOMKilled, Unschedulable) and passes through as it came.
+Other reasons are Kubernetes' own, such as ImagePullBackOff, OOMKilled and Unschedulable. They are copied unchanged.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from enum import StrEnum
 
 
 class ConditionType(StrEnum):
-    """The first three add up the others, for tools that know nothing of fleets."""
+    """The types of conditions. The first three summarize the others for tools that do not support fleets."""
 
     READY = "Ready"
     RECONCILING = "Reconciling"
     STALLED = "Stalled"
     RAY_CLUSTER_READY = "RayClusterReady"
-    COLLECTORS_JOB_READY = "CollectorsJobReady"  # in its place, of a fleet with launcher Job
+    COLLECTORS_JOB_READY = "CollectorsJobReady"  # replaces RayClusterReady with launcher Job
     DRIVER_RUNNING = "DriverRunning"
     COLLECTORS_AVAILABLE = "CollectorsAvailable"
     WEIGHTS_FRESH = "WeightsFresh"
@@ -26,13 +26,16 @@ class ConditionType(StrEnum):
 
 
 class Reason(StrEnum):
-    """Our own, each under the condition that gives it; the first three conditions repeat what the others give."""
+    """The project's own reasons, ordered by the condition that uses them.
+
+    Ready, Reconciling and Stalled also repeat reasons of other conditions.
+    """
 
     # Ready, Reconciling, Stalled
     COLLECTING = "Collecting"
     PROGRESSING = "Progressing"
     FIRST_BATCH_PENDING = "FirstBatchPending"
-    INVALID_SPEC = "InvalidSpec"  # UpToDate gives it too
+    INVALID_SPEC = "InvalidSpec"  # UpToDate uses it too
     PROGRESS_DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
     INTERNAL_ERROR = "InternalError"
 
@@ -41,7 +44,7 @@ class Reason(StrEnum):
     WAITING_FOR_DELETION = "WaitingForDeletion"
     NAME_TAKEN = "NameTaken"
     REFUSED = "Refused"
-    WRITE_FAILED = "WriteFailed"  # Reconciling gives it too, and Admitted, as it does NameTaken and Refused
+    WRITE_FAILED = "WriteFailed"  # Reconciling uses it too; Admitted uses it, NameTaken and Refused
     CONTAINER_FAILED = "ContainerFailed"
     NODE_LOST = "NodeLost"
     CHILD_SUSPENDED = "ChildSuspended"
@@ -60,7 +63,7 @@ class Reason(StrEnum):
 
     # DriverRunning
     STARTING = "Starting"
-    RUNNING = "Running"  # Completed gives it too
+    RUNNING = "Running"  # Completed uses it too
     RESTARTING = "Restarting"
     DRIVER_LOST = "DriverLost"
     DRIVER_UNSCHEDULABLE = "DriverUnschedulable"
@@ -89,7 +92,7 @@ class Reason(StrEnum):
     CHECKPOINT_NEEDED = "CheckpointNeeded"
     UPDATING = "Updating"
 
-    # Suspended, and every other condition of a fleet that is
+    # Suspended, and every other condition of a suspended fleet
     SUSPENDED = "Suspended"
     SUSPENDING = "Suspending"
     NOT_SUSPENDED = "NotSuspended"
@@ -99,26 +102,26 @@ class Reason(StrEnum):
     ADMITTED = "Admitted"
     ADMITTED_FOR_FEWER = "AdmittedForFewer"
     WAITING_FOR_QUOTA = "WaitingForQuota"
-    QUOTA_TAKEN_BACK = "QuotaTakenBack"  # Suspended gives it too, while the driver ends
+    QUOTA_TAKEN_BACK = "QuotaTakenBack"  # Suspended uses it too, while the driver ends
     WORKLOAD_DEACTIVATED = "WorkloadDeactivated"
     PRIORITY_CLASS_MISSING = "PriorityClassMissing"
     KUEUE_MISSING = "KueueMissing"
     NOT_QUEUED = "NotQueued"
 
-    # Every condition, at the end; the last one only of a run on one machine
+    # Every condition at the end of the run; Interrupted only for a run on one machine
     COMPLETED = "Completed"
     FAILED = "Failed"
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     INTERRUPTED = "Interrupted"
 
-    # No condition: an Event about a child that was made or deleted, or about a pod that is not the fleet's
+    # No condition, only Events: the operator created or deleted a child, or ignores a pod of another owner
     CREATED = "Created"
     DELETED = "Deleted"
     POD_IGNORED = "PodIgnored"
 
 
 class Phase(StrEnum):
-    """Derived from the conditions, for people only."""
+    """A summary of the conditions, for people only."""
 
     PENDING = "Pending"
     STARTING = "Starting"

@@ -1,4 +1,4 @@
-"""The part of ``status`` that the driver writes: :class:`DriverReport`. Unknown is absent, never an invented number."""
+"""The part of ``status`` that the driver writes: :class:`DriverReport`. Unknown values are absent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Publishes(Model):
 
 
 class PublishLag(Model):
-    """How far collectors are behind the published version, in versions."""
+    """The number of versions by which collectors are behind the published version."""
 
     max: Count = Field(description="Largest lag of an available collector.")
     mean: Measured = Field(ge=0, description="Mean lag of the available collectors.")
@@ -76,7 +76,7 @@ class GroupCounts(Model):
 
 
 def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
-    """``fast 8/8, big 3/4``, for the column; None without groups."""
+    """Return text for the column, such as ``fast 8/8, big 3/4``; None without groups."""
     return ", ".join(f"{one.name} {one.available}/{one.desired}" for one in groups) or None
 
 
@@ -96,7 +96,7 @@ class CollectorCounts(Model):
     )
 
 
-# JSON has no NaN: a metric that is not finite is absent on the wire, and the driver's log has it.
+# JSON has no NaN, so metrics that are not finite are omitted. The driver's log has them.
 Metrics = Annotated[
     dict[str, Annotated[float, Field(allow_inf_nan=True)]],
     PlainSerializer(lambda metrics: {k: v for k, v in metrics.items() if isfinite(v)}, when_used="json"),
@@ -178,7 +178,7 @@ class Progress(Model):
 
 
 class PolicyStaleness(Model):
-    """Of the frames that a policy learns from: how many of its versions they are behind."""
+    """Staleness of the frames that a policy learns from, in versions of the policy."""
 
     min: Count = Field(description="Least staleness.")
     mean: Measured = Field(ge=0, description="Mean staleness.")
@@ -290,7 +290,7 @@ class ParametersOf(Model):
 
 
 class EnvironmentParametersStatus(Model):
-    """What the environments of collectors are set to."""
+    """The current parameters of the collectors' environments."""
 
     version: Count = Field(default=0, description="How often parameters were set; 0 while environments are as built.")
     values: Preserved = Field(default_factory=dict, description="The parameters of all collectors.")
@@ -344,7 +344,7 @@ class CollectorStatus(Model):
 
 
 class DriverReport(Model):
-    """What the driver writes, by server-side apply as `collectorfleet-driver`."""
+    """The fields that the driver writes, by server-side apply as `collectorfleet-driver`."""
 
     fleet_uid: str | None = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""What all pods of a fleet have in common for the scheduler."""
+"""Scheduling fields that all pods of a fleet share."""
 
 from __future__ import annotations
 

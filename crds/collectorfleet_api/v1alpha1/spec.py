@@ -1,6 +1,6 @@
-"""``spec`` of a CollectorFleet: what the user asks for.
+"""``spec`` of a CollectorFleet: the state that the user requests.
 
-A field's description is the user's documentation: it feeds the CRD, ``kubectl explain`` and the docs table.
+Users read the description of a field in the CRD, in ``kubectl explain`` and in ``docs/reference.md``.
 """
 
 from __future__ import annotations
@@ -210,39 +210,42 @@ class CollectorFleetSpec(Model):
 
     @property
     def has_ray(self) -> bool:
-        """Whether its collectors are in Ray."""
+        """Return whether the collectors run in Ray."""
         return self.launcher is Launcher.RAY_CLUSTER
 
     @property
     def takes_environment_parameters(self) -> bool:
-        """Whether environments take parameters while the fleet runs."""
+        """Return whether environments take parameters while the fleet runs."""
         return self.driver.curriculum is not None or (
             self.environment is not None and self.environment.parameters is not None
         )
 
     @property
     def frames_per_step(self) -> int:
-        """Environments of one collector that step together: the frames of a share are a multiple of it."""
+        """Return the number of environments of one collector that step together.
+
+        The frames of a share are a multiple of this number.
+        """
         in_step = self.collectors.collector_class is CollectorClass.SYNC
         environments = self.environment.per_collector if self.environment else 1
         return environments * (self.collectors.num_workers_per_collector if in_step else 1)
 
     @property
     def fixed_shares(self) -> int | None:
-        """Shares of a Sync batch where the spec names a number; None: one for each collector."""
+        """Return the number of shares of a Sync batch if the spec sets it; None means one for each collector."""
         stragglers = self.collection.stragglers
         return (stragglers.first_shares if stragglers else None) or self.collection.shares
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """Of the groups of worker pods, in order; a fleet without groups has one."""
+        """Return the names of the groups of worker pods, in order. A fleet without groups has one group."""
         return tuple(group.name for group in self.collectors.groups) or (WORKER_GROUP,)
 
     def of_group(self, name: str) -> CollectorFleetSpec:
-        """The spec as the collectors of one group have it: what the group says, and else what the fleet says.
+        """Return the spec of one group's collectors: the fleet's spec with the fields that the group sets.
 
-        ``workers.template`` stays the fleet's: that of the group is merged over it where pods are built. A fleet
-        without groups is its own only one.
+        ``workers.template`` is the fleet's template. The operator merges the group's template when it builds pods.
+        Without groups, return the spec unchanged.
         """
         collectors, environment = self.collectors, self.environment
         if not collectors.groups:
@@ -278,19 +281,19 @@ class CollectorFleetSpec(Model):
 
     @property
     def worker_groups(self) -> dict[str, WorkerGroup]:
-        """What is asked of each group of worker pods, by its name."""
+        """Return the requested collectors and resources of each group of worker pods, by name."""
         return {name: self.of_group(name).worker_group for name in self.group_names}
 
     @property
     def evaluator_pods(self) -> Packing | Refusal | None:
-        """How evaluators are packed into pods of their own; None: the fleet has no such pods."""
+        """Return how evaluators are packed into their own pods; None if the fleet has no evaluator pods."""
         if self.evaluation is None or not self.has_ray:
             return None
         return pack_evaluators(self.evaluation.replicas, self.evaluation.resources.gpu, self.workers.gpu.per_pod)
 
     @property
     def worker_group(self) -> WorkerGroup:
-        """What is asked of the worker pods by what the fleet says, and none of its groups."""
+        """Return the requested collectors and resources of the worker pods, without the groups' fields."""
         return WorkerGroup(
             replicas=self.collectors.replicas,
             gpu=self.collectors.resources.gpu,

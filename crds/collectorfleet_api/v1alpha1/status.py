@@ -1,8 +1,7 @@
-"""``status`` of a CollectorFleet: what is true now.
+"""``status`` of a CollectorFleet: the observed state.
 
-Two writers, two field managers: the operator owns :class:`OperatorStatus`, the driver
-:class:`~collectorfleet_api.v1alpha1.report.DriverReport`.
-Unknown is absent, never an invented number.
+Operator and driver are separate field managers. The operator writes :class:`OperatorStatus`. The driver writes
+:class:`~collectorfleet_api.v1alpha1.report.DriverReport`. Unknown values are absent.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ class CodeStatus(Model):
 
 
 class Orders(Model):
-    """What the operator asks of a driver, which reads it in the answers to its own status writes."""
+    """Orders of the operator to a driver. The driver reads them in the answers to its own status writes."""
 
     driver: str = Field(description="The driver pod that these orders are for. Other driver pods ignore them.")
     stop_at_batch: bool = Field(
@@ -95,7 +94,7 @@ class Orders(Model):
 
 
 class OperatorStatus(Model):
-    """What the operator writes, by server-side apply as `collectorfleet-operator`."""
+    """The fields that the operator writes, by server-side apply as `collectorfleet-operator`."""
 
     observed_generation: int | None = Field(
         default=None,
@@ -131,9 +130,9 @@ class OperatorStatus(Model):
     )
 
     def condition(self, type_: ConditionType) -> Condition | None:
-        """The condition of that type, if there is one."""
+        """Return the condition of a type, or None."""
         return next((found for found in self.conditions if found.type == type_), None)
 
 
 class CollectorFleetStatus(DriverReport, OperatorStatus):
-    """What both write."""
+    """The whole status: the fields of the driver and of the operator."""

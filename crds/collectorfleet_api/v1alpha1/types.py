@@ -1,4 +1,4 @@
-"""Values that manifests carry as text or as free-form objects, with the schema that the API server checks them by."""
+"""Types of fields that are text or free-form objects, with the schemas by which the API server checks them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLDER: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
 
 def _matching(pattern: str, max_length: int, otherwise: str) -> tuple[AfterValidator, WithJsonSchema]:
-    """Text of ``pattern``; other text is refused with the sentence ``otherwise``."""
+    """Return validator and schema for text that matches ``pattern``. ``otherwise`` is the message for other text."""
 
     def check(value: str) -> str:
         if len(value) > max_length:
@@ -39,16 +39,16 @@ ImportPath = Annotated[
         _IMPORT_PATH, 253, "is not an import path; write package.module:function, with a colon before the function"
     ),
 ]
-# Where a collector's tensors live; it sees the GPUs that it was given, counted from 0.
+# A collector sees only its own GPUs, counted from 0.
 Device = Annotated[
     str, *_matching(_DEVICE, 7, "is not a device; write cpu, cuda, or cuda:1 for the second of a collector's own GPUs")
 ]
-# Where in the collector a module is: an attribute of the collector, such as `env.world_model`.
+# The path of a module in a collector, by attributes, such as `env.world_model`.
 AttributePath = Annotated[
     str, *_matching(f"^{_WORDS}$", 253, "is not an attribute path; write names with dots, such as env.world_model")
 ]
 RayVersion = Annotated[str, *_matching(_VERSION, 20, "is not a version of Ray; write three numbers such as 2.60.0")]
-# A program among the mounted code or, by an absolute path, in the image.
+# A program in the mounted code, or an absolute path in the image.
 ScriptPath = Annotated[
     str,
     *_matching(
@@ -57,7 +57,7 @@ ScriptPath = Annotated[
         "is not a Python file; write its name, such as train.py, or its path in the image",
     ),
 ]
-# Of no user: a password in it would stand in the spec, for everybody to read who may read the fleet.
+# Without user and password, because everybody who may read the fleet could read them.
 _HTTP_URL: Final = r"^https?://[A-Za-z0-9.:_\[\]-]+(/[^\s@]*)?$"
 HttpUrl = Annotated[
     str,
@@ -80,7 +80,7 @@ Sha256 = Annotated[
     str,
     *_matching("^[0-9a-f]{64}$", 64, "is not the SHA-256 of a file; write 64 hexadecimal digits, as sha256sum does"),
 ]
-# What a device plugin offers on nodes. Ours to ask for are those with a domain; the others are Kubernetes' own.
+# A resource that a device plugin offers on nodes. Names without a domain are Kubernetes' own resources.
 ExtendedResource = Annotated[
     str,
     *_matching(
@@ -97,7 +97,7 @@ ObjectName = Annotated[
         "is not a name of an object; write lower-case letters, digits, '-' and '.', as kubectl shows it",
     ),
 ]
-# Part of the names of pods, and of annotations.
+# The name is a part of the names of pods and annotations.
 GroupName = Annotated[
     str,
     *_matching(f"^{_LABEL}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
@@ -125,7 +125,7 @@ PortName = Annotated[
     WithJsonSchema({"type": "string", "pattern": _PORT_NAME, "maxLength": 15, "not": {"enum": [_PYTHON]}}),
 ]
 _LABEL_WORD: Final = "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
-# As labels and taints have them.
+# The form of keys and values of labels and taints.
 LabelKey = Annotated[
     str,
     *_matching(
@@ -142,7 +142,7 @@ LabelValue = Annotated[
         "is not a value of a taint; use letters, digits, '-', '_' and '.', and begin and end with a letter or a digit",
     ),
 ]
-# Part of the name of a file.
+# The id is a part of a file name.
 PolicyId = Annotated[
     str,
     *_matching(
@@ -151,7 +151,7 @@ PolicyId = Annotated[
         "is not an id; use letters, digits, '-', '_' and '.', and begin with a letter or a digit",
     ),
 ]
-# A folder below the root of a volume: neither absolute nor on its way out of it.
+# A folder below the root of a volume, without a leading slash and without `..`.
 SubPath = Annotated[
     str,
     *_matching(
@@ -185,14 +185,14 @@ NumberOrPercentage = Annotated[
     WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": _PERCENTAGE, "maxLength": 4, "minimum": 1}),
 ]
 
-# Free-form: the API server keeps what it does not know there.
-# A list whose items are told apart by their `name`, by server-side apply too.
+# Server-side apply identifies the items of such a list by `name`.
 BY_NAME: Final[dict[str, Any]] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+# The API server keeps unknown fields in a free-form object.
 Preserved = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})]
 
 _STRINGS = {"type": "string"}
-# The outline of a pod template, so that `nodeSelector` beside `spec` instead of in it is refused and not ignored.
-# Kubernetes itself checks the rest when the pods are made.
+# Only the outer fields of a pod template, so that the API server refuses a misplaced `nodeSelector` beside `spec`.
+# Kubernetes checks the other fields when the pods are created.
 _POD_TEMPLATE = {
     "type": "object",
     "properties": {
@@ -225,13 +225,13 @@ _POD_TEMPLATE = {
 PodTemplate = Annotated[dict[str, Any], WithJsonSchema(_POD_TEMPLATE)]
 
 
-# Custom resources of Ray by name: what one collector asks for, and what a pod has, which Ray takes in whole numbers.
+# Ray custom resources of one collector and of one pod, by name. Ray requires whole numbers for a pod.
 MOST_CUSTOM: Final = 16
 MOST_OF_ONE: Final = 1_000_000
 
 
 def _without_null_entries(value: object) -> object:
-    # The API server takes an entry that is null for absent, as it does with a field.
+    # The API server treats a null entry as absent, like a null field.
     return {key: one for key, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
@@ -255,8 +255,8 @@ def _is_quantity(value: object) -> object:
 
 
 def _quantity_schema(**rest: Any) -> dict[str, Any]:
-    # Without a type, because OpenAPI in Kubernetes knows "integer or string" and refuses 0.5, which a pod's own
-    # resources take. A pattern binds only strings, a minimum only numbers, and the rest keeps out what is neither.
+    # The schema has no type, because Kubernetes has only "integer or string", which refuses 0.5. A pattern applies to
+    # strings and a minimum to numbers. The other keywords exclude lists, objects and booleans.
     return {
         "x-kubernetes-preserve-unknown-fields": True,
         "pattern": PATTERN,
@@ -269,7 +269,7 @@ def _quantity_schema(**rest: Any) -> dict[str, Any]:
 
 
 Cpu = Annotated[str | int | float, BeforeValidator(_is_quantity), WithJsonSchema(_quantity_schema(minimum=0))]
-# A plain number is bytes, and no process fits into less than a mebibyte: it was meant as gigabytes.
+# A plain number is bytes. No process fits into less than 1 MiB, so the author probably meant gigabytes.
 LEAST_MEMORY_BYTES: Final = 2**20
 Memory = Annotated[
     str | int | float, BeforeValidator(_is_quantity), WithJsonSchema(_quantity_schema(minimum=LEAST_MEMORY_BYTES))

@@ -1,4 +1,4 @@
-"""What this release understands of what another one may have written."""
+"""Reads objects that another release may have written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ Path = tuple[str | int, ...]
 
 
 def understood(model: type[M], stored: dict[str, Any]) -> M:
-    """``stored`` without the values that this release has no word for, and without what cannot be without them."""
+    """Return the model of ``stored`` without the values that this release does not define.
+
+    Parts that lack a required field without these values are removed, too.
+    """
     known = stored
     while True:
         try:
@@ -23,13 +26,13 @@ def understood(model: type[M], stored: dict[str, Any]) -> M:
             if known is stored:
                 known = copy.deepcopy(stored)
             wrong = {_whole(one["loc"], one["type"]) for one in error.errors()}
-            # What is inside first, and of a list the last first, so that all others are still where they were.
+            # Remove inner values first, and list items from the end, so that the other paths stay valid.
             for path in sorted(wrong, key=_place, reverse=True):
                 _leave_out(known, path)
 
 
 def _whole(path: Path, error: str) -> Path:
-    """The path of what is to go: of a part that lacks something, the part."""
+    """Return the path to remove: for a missing field, the part that lacks the field."""
     return path[:-1] if error == "missing" else path
 
 
@@ -38,7 +41,7 @@ def _place(path: Path) -> list[tuple[str, int]]:
 
 
 def _leave_out(known: dict[str, Any], path: Path) -> None:
-    """Remove what is at ``path``, which may go on with names of types where it may have several."""
+    """Remove the value at ``path``. If the value's type is a union, pydantic adds names of types to the path."""
     holder: Any = None
     at: Any = None
     value: Any = known

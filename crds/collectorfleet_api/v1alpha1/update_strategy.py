@@ -1,4 +1,4 @@
-"""``spec.updateStrategy``: what a changed spec does to a fleet that runs."""
+"""``spec.updateStrategy``: how the operator applies a changed spec to a running fleet."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ NamePrefix = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 
 
 class TravellingModule(Factory):
-    """A module beside the policy that is trained in the driver and used in the collectors."""
+    """A further module that the driver trains and that collectors use."""
 
     path: AttributePath = Field(
         description="Path of the module in a collector, by attributes, such as `env.world_model`."

@@ -1,4 +1,4 @@
-"""``spec.workers``: the pods that hold collectors."""
+"""``spec.workers``: the pods that run collectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collectorfleet_api.v1alpha1.types import CustomPerPod, PodTemplate
 
 
 class Workers(Model):
-    """The pods that hold collectors; sized from them."""
+    """The pods that run collectors. The collectors in a pod determine its size."""
 
     gpu: WorkersGpu = Field(default_factory=WorkersGpu, description="How worker pods get GPUs.")
     collectors_per_pod: Positive | None = Field(
