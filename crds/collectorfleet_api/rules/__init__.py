@@ -1,1 +1,1 @@
-"""What excludes what in a fleet, as sentences: for people as Python, for the API server as CEL. Pure."""
+"""Rules about the fields of a fleet, in Python and in CEL for the API server. No side effects."""

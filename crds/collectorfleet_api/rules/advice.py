@@ -1,4 +1,4 @@
-"""What works but is hardly meant: said by ``collectorfleet validate`` beside the problems, and never refused."""
+"""Warnings of ``collectorfleet validate`` about settings that work but are probably mistakes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 from collectorfleet_api.v1alpha1.gpus import GpuMode, WorkersGpu
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
-# A GPU of which more than this stays unused while it is full of collectors.
+# Warn if collectors leave more than this fraction of a pod's GPUs unused, although no further collector fits.
 _NOTABLE_REST: Final = 0.2
-# Of one pod, more of them are not more of a GPU.
+# Modes in which a pod with several parts of a GPU gets no more of the GPU, with the reason.
 _PARTS: Final = {
     GpuMode.MIG: "CUDA shows a process one slice only",
     GpuMode.TIME_SLICING: "replicas of one GPU are no more of it than one",
@@ -32,12 +32,12 @@ _PARTS: Final = {
 
 
 def warnings(fleet: CollectorFleet) -> list[Problem]:
-    """Advice on a fleet without problems; the fleet runs as it stands."""
+    """Return warnings about a fleet without problems. The fleet runs without changes."""
     return [found for check in _CHECKS for found in check(fleet)] + list(_of_groups(fleet))
 
 
 def _of_groups(fleet: CollectorFleet) -> Iterator[Problem]:
-    """What each group has of its own, where it says something of it."""
+    """Yield warnings about each group that sets its own GPUs."""
     for index, group in enumerate(fleet.spec.collectors.groups):
         own = fleet.model_copy(update={"spec": fleet.spec.of_group(group.name)})
         checks = [_unused_gpu, _parts_of_a_gpu, _gpu_without_device]
@@ -52,11 +52,11 @@ def _of_groups(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def busy_collectors(fleet: CollectorFleet) -> int:
-    """The most collectors that can work at once.
+    """Return the maximum number of collectors that can work at the same time.
 
-    Async: requests in flight and finished batches that wait are together at most ``maxStaleness + 1``. With more, the
-    last would be too old when its turn comes. Each batch may be followed by a new version, because training functions
-    publish when they like. Sync: one for each share of the ``maxStaleness + 1`` batches that may be under way.
+    Async: at most ``maxStaleness + 1`` batches are in flight or wait for delivery. With more batches, the last one
+    would exceed the bound, because training may publish a new version after each batch. Sync: one collector for each share
+    of the ``maxStaleness + 1`` batches that may be collected at the same time.
     """
     spec = fleet.spec
     replicas, bound = spec.collectors.replicas, spec.collection.staleness_bound
@@ -67,7 +67,7 @@ def busy_collectors(fleet: CollectorFleet) -> int:
 
 def _shares_of(spec: CollectorFleetSpec) -> int:
     frames = spec.collection.frames_per_batch
-    if frames is None:  # as a script says
+    if frames is None:  # the script sets it
         return spec.collectors.replicas
     return spec.fixed_shares or shares(frames, spec.collectors.replicas, spec.frames_per_step)
 
@@ -117,7 +117,7 @@ def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _bound(asked: WorkerGroup, packing: Packing) -> str:
-    """Why a pod has no more collectors."""
+    """Return text that says why no further collector fits into a pod."""
     fitting = collectors_that_fit(packing.gpu_units, packing.gpus_per_pod)
     fit = f"{fitting} of {packing.gpu_per_collector:g} GPU fit"
     if packing.per_pod == fitting:
@@ -157,7 +157,7 @@ def _parts_of_a_gpu_for_evaluators(fleet: CollectorFleet) -> Iterator[Problem]:
 
 def _gpu_of_nobody(fleet: CollectorFleet) -> Iterator[Problem]:
     learners, evaluation, groups = fleet.spec.learners, fleet.spec.evaluation, fleet.spec.collectors.groups
-    # Pods of learners and evaluators are made by it, too, and those of a group.
+    # `workers.gpu` also applies to pods of learners, evaluators and groups.
     others = (learners and learners.gpus) or (evaluation and evaluation.resources.gpu)
     if not others and not any(group.resources.gpu for group in groups):
         yield from _gpu_of_no_collector(fleet)
@@ -238,7 +238,7 @@ def _null_keywords(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _all_kwargs(part: Model, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every ``kwargs`` in ``part``, with its path."""
+    """Yield every ``kwargs`` in ``part``, with its path."""
     for name, field in type(part).model_fields.items():
         value, here = getattr(part, name), f"{path}.{field.alias}"
         if name == "kwargs":

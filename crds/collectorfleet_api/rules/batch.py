@@ -1,4 +1,4 @@
-"""Whether a batch divides into equal requests. Beside its twin in ``cel``: Python knows better numbers to use."""
+"""Checks that a batch divides into equal shares. ``cel`` has the same rule; only this one suggests near numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def share_problems(fleet: CollectorFleet) -> Iterator[Problem]:
 def _unequal_shares(fleet: CollectorFleet, frames: int) -> Iterator[Problem]:
     spec = fleet.spec
     step, fixed = spec.frames_per_step, spec.fixed_shares
-    # A stored fleet may be scaled to any number: the batch then has more shares than collectors.
+    # A stored fleet may be scaled to any number. The batch then may have more shares than collectors.
     shares = fixed or (1 if _is_stored(fleet) else spec.collectors.replicas)
     if divides(frames, shares, step):
         return
@@ -49,7 +49,7 @@ def _unequal_shares(fleet: CollectorFleet, frames: int) -> Iterator[Problem]:
 def first_shares_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     stragglers, replicas = fleet.spec.collection.stragglers, fleet.spec.collectors.replicas
     first = stragglers.first_shares if stragglers else None
-    # A stored fleet may be scaled to any number: a batch then waits for all collectors.
+    # A stored fleet may be scaled to any number. If it is too small, a batch waits for all collectors.
     if first is not None and first >= replicas and not _is_stored(fleet):
         yield Problem(
             "spec.collection.stragglers.firstShares",
@@ -72,7 +72,7 @@ def _multiples(number: int, of: int) -> str:
 
 
 def _dividing(steps: int, shares: int, things: str) -> str:
-    """The nearest numbers of ``things`` that divide ``steps``: ``5 or 8 collectors``."""
+    """Return the nearest numbers of ``things`` that divide ``steps``, such as ``5 or 8 collectors``."""
     below = next((n for n in range(min(shares, steps), 0, -1) if steps % n == 0), None)
     above = next((n for n in range(shares, steps + 1) if steps % n == 0), None)
     found = " or ".join(str(n) for n in (below, above) if n)

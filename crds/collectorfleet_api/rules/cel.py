@@ -1,13 +1,13 @@
-"""The rules that the API server itself checks on every write, in CEL, by the place in the schema they hang on.
+"""The CEL rules that the API server checks on every write, by their place in the schema.
 
-They agree with ``validation.problems`` as far as CEL reaches. No rule refuses a change by ``kubectl scale`` or an
-autoscaler. Whether a Sync batch divides is checked when the fleet is created or the batch itself changes. Counting is
-in ten-thousandths of a GPU, as in ``packing``.
+The rules agree with ``validation.problems`` as far as CEL can express them. No rule refuses a change by ``kubectl
+scale`` or an autoscaler. The rule that a Sync batch divides applies when the fleet is created or the batch changes.
+GPUs are counted in ten-thousandths, as in ``packing``.
 
-``combinations`` has the rules that Python and CEL share, each with one sentence. This module has the others, each
-beside its twin in Python. Some compare with the object before the change, which Python never sees. Some are about
-names, which belong to the whole object. Some are arithmetic. Python answers with better numbers than CEL can afford to
-find (5 or 8 collectors), or the sentence has no number in CEL.
+``combinations`` has the rules that Python and CEL share, with one sentence each. This module has the other rules, for
+which Python has separate code. Some compare with the object before the change, which Python does not have. Some are
+about the name, which is outside the spec. Some are arithmetic: Python suggests numbers that are too costly to find in
+CEL (5 or 8 collectors), or the CEL sentence has no numbers.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from collectorfleet_api.rules.combinations.table import COMBINATIONS
 
 @dataclass(frozen=True)
 class Rule:
-    """A CEL expression that has to hold, and the sentence for when it does not."""
+    """A CEL expression that has to be true, and the message if it is false."""
 
     rule: str
     message: str
-    with_numbers: str | None = None  # a CEL expression for the sentence; `message` stands in should it fail
-    field: str | None = None  # below the place the rule hangs on
-    on_create_too: bool = False  # the rule reads oldSelf, which is an optional then
+    with_numbers: str | None = None  # a CEL expression for the message; `message` is used if it fails
+    field: str | None = None  # relative to the rule's place in the schema
+    on_create_too: bool = False  # the rule reads oldSelf, which is then an optional
 
     def to_schema(self) -> dict[str, Any]:
-        """The rule as an entry of ``x-kubernetes-validations``."""
+        """Return the rule as an entry of ``x-kubernetes-validations``."""
         found: dict[str, Any] = {"rule": self.rule, "message": self.message}
         if self.with_numbers:
             found["messageExpression"] = self.with_numbers
@@ -67,13 +67,13 @@ _NAME = [
     ),
 ]
 
-# Frames of one step of a collector: what a share has to be a multiple of.
-# Where a part of it is 0 the schema refuses that, and a rule that fails in arithmetic beside it would hide the words.
+# Frames of one step of a collector. A share has to be a multiple of this number.
+# The schema refuses 0 in its factors. Rules check for 0, because a division error would hide the schema's message.
 _STEP = (
     "((has(self.environment) ? self.environment.perCollector : 1)"
     " * (self.collectors.class == 'Sync' ? self.collectors.numWorkersPerCollector : 1))"
 )
-_UNKNOWN_BATCH = "!has(self.collection.framesPerBatch)"  # as a script says
+_UNKNOWN_BATCH = "!has(self.collection.framesPerBatch)"  # a script sets it
 _FRAMES = "self.collection.framesPerBatch"
 _WHOLE_STEPS = Rule(
     f"{_UNKNOWN_BATCH} || {_STEP} < 1 || {_FRAMES} % {_STEP} == 0",
@@ -85,7 +85,7 @@ _WHOLE_STEPS = Rule(
     field=".collection.framesPerBatch",
 )
 
-# Optional fields of an optional part: 0 is no number of shares.
+# The fields are optional. 0 means that the spec sets no number of shares.
 _FIXED = (
     "(has(self.collection.shares) ? self.collection.shares"
     " : has(self.collection.stragglers) && has(self.collection.stragglers.firstShares)"
@@ -190,7 +190,7 @@ _RAY_VERSION = Rule(
 
 
 def _rules(combinations: Iterable[Combination], on: str = "") -> list[Rule]:
-    """The combinations that hang on the part ``on`` of the spec."""
+    """Return the rules of the combinations whose CEL applies to the part ``on`` of the spec."""
     return [_rule(one) for one in combinations if one.on == on]
 
 
@@ -201,7 +201,7 @@ def _rule(combination: Combination) -> Rule:
     return Rule(combination.cel, combination.sentence, told or None, field=f".{below}" if below else None)
 
 
-# By path from the root of the object.
+# The rules by path from the root of the object.
 RULES: Final[dict[str, list[Rule]]] = {
     **{f"spec.{on}": _rules(COMBINATIONS, on) for on in sorted({one.on for one in COMBINATIONS if one.on})},
     "": _NAME,

@@ -1,7 +1,8 @@
-"""The rules about custom resources of Ray, in CEL: what ``packing.custom`` says in Python.
+"""The CEL rules about custom resources of Ray. ``packing.custom`` has the same rules in Python.
 
-``self`` is the spec and ``g`` a group, whose absent fields are the fleet's. Only ``custom_resources`` checks names. The
-API server estimates the cost of a pattern by the longest key that fits into a request, and has no limit for one.
+``self`` is the spec and ``g`` a group. A field that a group leaves out has the fleet's value. Only
+``custom_resources`` checks names, in Python. In CEL a pattern would be too costly: keys have no maximum length, so the
+API server estimates the cost by the longest key that fits into a request.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ def _is_enough(asked: str, per_pod: str) -> str:
 
 
 def _fit(asked: str, per_pod: str, collectors: str) -> str:
-    """Written as a product: a fraction of nothing is an error, and would hide what the schema says of it."""
+    """Return the CEL that checks that the collectors fit.
+
+    It multiplies, because a division by 0 is an error that would hide the schema's message.
+    """
     units = f"int({asked}[k] * 10000.0 + 0.5)"
     return f"(!(k in {per_pod}) || {asked}[k] > double({per_pod}[k]) || {collectors} * {units} <= {per_pod}[k] * 10000)"
 
 
 def _first(rule: str, told: str) -> str:
-    """The sentence about the first resource for which ``rule`` does not hold."""
+    """Return the CEL for the message about the first resource that breaks ``rule``."""
     return f"{_ASKED}.filter(k, !{rule}).map(k, {told})[0]"
 
 
@@ -67,8 +71,8 @@ FIT_IN_GROUPS: Final = (
     f"!has({_GROUPS}) || {_GROUPS}.all(g, {_OWN_ASKED}.all(k, {_fit(_OWN_ASKED, _OWN_PER_POD, _OWN_COLLECTORS)}))"
 )
 
-# Below, `self` is what one collector asks for.
-# The API server compares a whole number with a minimum of 0.0001 as with 0.
+# Below, `self` is the custom resources of one collector.
+# For whole numbers, the API server treats a minimum of 0.0001 as 0.
 ABOVE_ZERO: Final = "self.all(k, self[k] > 0.0)"
 ABOVE_ZERO_SENTENCE: Final = "0 is too small; use 0.0001 or more"
 _COARSE: Final = (

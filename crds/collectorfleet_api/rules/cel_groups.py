@@ -1,7 +1,7 @@
-"""The rules about groups, in CEL: what ``groups`` says in Python.
+"""The CEL rules about groups. ``groups`` has the same rules in Python.
 
-``self`` is the spec and ``g`` a group; what a group does not say is the fleet's. A rule about the fleet is made one
-about each group by what stands there in the place of the fleet's field.
+``self`` is the spec and ``g`` a group. A field that a group leaves out has the fleet's value. A rule about each group
+is a rule about the fleet in which the group's fields replace the fleet's fields.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _device(name: str) -> tuple[str, str]:
     return fleets, f"(has(g.devices.{name}) ? [g.devices.{name}] : {fleets})"
 
 
-# What is said of the fleet, and what of a group.
+# CEL of a fleet's field, and the CEL of the group's field that replaces it.
 _PLACES: Final = (
     *(_device(str(field.alias)) for field in Devices.model_fields.values()),
     (_ASKED, _own("g.resources.gpu", _ASKED)),
@@ -37,7 +37,7 @@ _PLACES: Final = (
 
 
 def of_each_group(rule: str) -> str:
-    """That ``rule``, about the fleet's packing or its devices, holds for every group."""
+    """Return the CEL that applies ``rule``, about the fleet's packing or devices, to every group."""
     for fleets, groups in (
         *_PLACES,
         (f"!has({_COLLECTORS_PER_POD})", f"!(has(g.workers.collectorsPerPod) || has({_COLLECTORS_PER_POD}))"),
@@ -49,20 +49,21 @@ def of_each_group(rule: str) -> str:
 
 
 def _of_own_gpu(rule: str) -> str:
-    """That ``rule``, about ``workers.gpu``, holds where a group has its own."""
+    """Return the CEL that applies ``rule``, about ``workers.gpu``, to every group with its own ``workers.gpu``."""
     return f"!has({_GROUPS}) || {_GROUPS}.all(g, !has(g.workers.gpu) || ({rule.replace(_GPU, 'g.workers.gpu')}))"
 
 
-# By the sentence, which the rule about the fleet has too.
+# The rules by sentence. The rule about the fleet has the same sentence.
 GROUP_COMBINATIONS: Final = {
     one.sentence: (_of_own_gpu(one.cel) if one in PODS else of_each_group(one.cel)) for one in OF_A_GROUP
 }
 
 # Below, `self` is `spec.collectors`.
 _OLD: Final = "oldSelf.value().groups"
-# Term by term: the API server takes what `map(...).sum()` may cost, and an old list, for without bound.
+# The sum has one term for each group, because the API server sees no bound for the cost of `map(...).sum()`
+# or of an old list.
 _TOTAL: Final = f"({'+'.join(f'(self.groups.size()>{n}?self.groups[{n}].replicas:0)' for n in range(MOST_GROUPS))})"
-# A fleet is created, or its groups change, with all of them in the total; scaling then is anybody's.
+# The total has to be right when the fleet is created or its groups change. Later, anyone may scale the fleet.
 TOTAL: Final = (
     f"!has(self.groups) || self.groups.size() == 0 || {_TOTAL} == self.replicas"
     f" || (oldSelf.hasValue() && has({_OLD}) && {_OLD}.size() == self.groups.size()"

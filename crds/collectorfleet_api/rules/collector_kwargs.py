@@ -1,4 +1,4 @@
-"""Arguments of TorchRL's collectors that ``spec.collectors.kwargs`` may not have: fields of the spec say them."""
+"""Arguments of TorchRL's collectors that ``spec.collectors.kwargs`` may not have, because fields of the spec set them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FIELDS: Final = {
 
 
 def collector_kwargs_problems(kwargs: dict[str, Any], *, runs_script: bool = False) -> Iterator[Problem]:
-    """One for each argument that would be said twice."""
+    """Yield a problem for each argument that has a field in the spec, or that a script has to set."""
     if kwargs and runs_script:
         yield Problem("spec.collectors.kwargs", "driver.script makes the collector and says it there; leave it out")
         return

@@ -1,8 +1,8 @@
-"""Whom a field of the spec concerns: the parts of a running fleet that are made from it.
+"""The parts of a running fleet that each field of the spec affects.
 
-A part has a changed field once it is made anew; what no part is made from is followed while all of them run. A field
-may concern several: ``collectors.resources`` is what an actor asks for, and how large its pod is. ``code`` concerns
-all: it is mounted into every pod, and a pod keeps the ConfigMap that it was made with.
+A part gets a changed field when it is replaced. A field that affects no part applies while the fleet runs. A field may
+affect several parts: ``collectors.resources`` sets the requests of an actor and the size of its pod. ``code`` affects
+all parts, because every pod mounts it and keeps the ConfigMap with which it was created.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
 class Part(StrEnum):
-    """What is made anew by itself."""
+    """A part of a fleet that can be replaced separately."""
 
     DRIVER = "driver"
     HEAD = "head"
@@ -35,7 +35,7 @@ _EVALUATORS: Final = frozenset({Part.EVALUATORS})
 _GROUP_AND_EVALUATORS: Final = _GROUP | _EVALUATORS
 _DRIVER_AND_EVALUATORS: Final = _DRIVER | _EVALUATORS
 
-# By path below `spec`, as manifests have it; a path stands for everything in it that has no line of its own.
+# The affected parts by path below `spec`. A path includes all inner fields that have no line of their own.
 CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "image": _ALL,
     "imagePullPolicy": _ALL,
@@ -51,7 +51,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "collection": _DRIVER,
     "collectors.replicas": _NOBODY,
     "collectors.minAvailable": _NOBODY,
-    # But for templates, as the driver sees them; pods are made from the spec that each group has, see `of_group`.
+    # The driver gets groups without their templates. Pods are built from the spec of each group, see `of_group`.
     "collectors.groups": _DRIVER,
     "collectors.resources": _DRIVER_AND_GROUP,
     "collectors.class": _DRIVER,
@@ -70,7 +70,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "workers.gpu": _DRIVER_AND_GROUP | _DRIVER_AND_LEARNERS,
     "workers.collectorsPerPod": _DRIVER_AND_GROUP,
     "workers.customPerPod": _DRIVER_AND_GROUP,
-    # That of evaluators is merged over it.
+    # The operator merges the evaluators' template over this template.
     "workers.template": _GROUP_AND_EVALUATORS,
     "weights": _DRIVER,
     "replayBuffer": _DRIVER,
@@ -82,7 +82,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "learners.batchSize": _DRIVER,
     "learners.replay.factory": _DRIVER,
     "learners.replay.kwargs": _DRIVER,
-    # No learner leaves its pod while the driver runs: what makes their pods anew starts the driver anew.
+    # Learners stay in their pods while the driver runs, so replacing learner pods needs a driver restart.
     "learners.maxPolicies": _DRIVER_AND_LEARNERS,
     "learners.gpus": _DRIVER_AND_LEARNERS,
     "learners.shards": _DRIVER_AND_LEARNERS,
@@ -90,7 +90,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "learners.replay.resources": _DRIVER_AND_LEARNERS,
     "learners.template": _DRIVER_AND_LEARNERS,
     "evaluation": _DRIVER,
-    # No driver takes up evaluators that come or go: what makes more, or larger pods, starts the driver anew.
+    # A running driver cannot add or remove evaluators, so more or larger evaluator pods need a driver restart.
     "evaluation.replicas": _DRIVER_AND_EVALUATORS,
     "evaluation.resources": _DRIVER_AND_EVALUATORS,
     "evaluation.template": _EVALUATORS,
@@ -110,10 +110,10 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
 
 
 def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
-    """What each part is made from: the values of its fields, by path.
+    """Return the fields that affect each part: values by path.
 
-    Fields at the default that they were introduced with are left out. So neither a release with more fields nor a
-    release with other defaults sees a changed spec.
+    Fields with the default of their first release are left out. A release with more fields or other defaults therefore
+    sees no changed spec.
     """
     said = without_defaults(spec.model_dump(mode="json", by_alias=True))
     found = {path: _own(said, path) for path in CONCERNS}
@@ -125,7 +125,7 @@ def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
 
 
 def _without_templates(groups: list[Any] | None) -> list[Any] | None:
-    """Groups as the driver has them; what only their pods see is left out."""
+    """Return the groups without their pod templates, which only the pods get."""
     if groups is None:
         return None
     seen = []
@@ -137,18 +137,18 @@ def _without_templates(groups: list[Any] | None) -> list[Any] | None:
 
 
 def _own(said: Any, path: str) -> Any:
-    """The value at ``path`` without what has a line of its own; None where that is absent."""
+    """Return the value at ``path`` without inner fields that have their own line; None if nothing is left."""
     value = _at(said, path)
     inner = {row.removeprefix(f"{path}.") for row in CONCERNS if row.startswith(f"{path}.")}
     if not inner or value is None:
         return value
     rest = {key: one for key, one in value.items() if key not in inner}
-    # That an optional part is there says something, though all of it is at its default.
+    # The presence of an optional part matters, even if all of its fields have their defaults.
     return rest if rest or DEFAULTS[path] is None else None
 
 
 def _at(said: Any, path: str) -> Any:
-    """The value at ``path``; None where it is absent."""
+    """Return the value at ``path``; None if it is absent."""
     for key in path.split("."):
         said = said.get(key)
         if said is None:

@@ -1,4 +1,4 @@
-"""Which keys a ConfigMap may have: each becomes a file of that name."""
+"""Checks the keys of a ConfigMap. Each key becomes the name of a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def key_problem(key: object) -> str | None:
-    """Return what is wrong with a key, as the API server has it; None if nothing is.
+    """Return the problem of a key by the API server's rules, or None.
 
     Source: ``IsConfigMapKey`` of ``k8s.io/apimachinery/pkg/util/validation``.
     """

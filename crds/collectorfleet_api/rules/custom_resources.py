@@ -1,4 +1,4 @@
-"""What a custom resource of Ray may be called: ``ray start`` gets it by way of a shell, and some names are taken."""
+"""Checks names of custom resources: ``ray start`` gets them through a shell, and some names are reserved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_RAY: Final = ("CPU", "GPU", "memory", "object_store_memory")
 
 def custom_resource_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     collectors, workers = fleet.spec.collectors, fleet.spec.workers
-    # Fleets without an evaluation could use its name before there were evaluations.
+    # Fleets without an evaluation may use this name, because they could before evaluations existed.
     own = {EVALUATOR_RESOURCE} if fleet.spec.evaluation is not None else set()
     yield from _names(collectors.resources.custom or (), "spec.collectors.resources.custom", own)
     yield from _names(workers.custom_per_pod or (), "spec.workers.customPerPod", own)

@@ -1,4 +1,4 @@
-"""What is wrong with ``spec.evaluation``, and what of it is hardly meant: GPUs, also those of a template."""
+"""Problems and warnings about the GPUs in ``spec.evaluation``, including its template."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GPUS: Final = "nvidia.com/"
 
 
 def evaluation_problems(fleet: CollectorFleet) -> Iterator[Problem]:
-    """Yield what is wrong with the GPUs of one evaluator."""
+    """Yield problems with the GPUs of one evaluator."""
     if fleet.spec.evaluation is None:
         return
     units = gpu_units(fleet.spec.evaluation.resources.gpu, "spec.evaluation.resources.gpu")
@@ -25,7 +25,7 @@ def evaluation_problems(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
-    """Yield advice on a fleet without problems."""
+    """Yield warnings about the evaluation of a fleet without problems."""
     evaluation = fleet.spec.evaluation
     if evaluation is None:
         return
@@ -49,6 +49,6 @@ def _limits(template: dict[str, Any]) -> dict[str, Any]:
     containers = (template.get("spec") or {}).get("containers") or []
     found: dict[str, Any] = next((one for one in containers if one["name"] == _CONTAINER), {})
     resources = found.get("resources")
-    # Of a resource that is no mapping, the check of pods says what is wrong.
+    # The check of pods reports resources that are not a mapping.
     limits = resources.get("limits") if isinstance(resources, dict) else None
     return limits if isinstance(limits, dict) else {}

@@ -1,4 +1,4 @@
-"""A fleet as its driver runs it: the spec that it was started with, and of the stored one what is followed live."""
+"""The spec that a driver runs: the spec at its start, with the fields that apply to a running fleet."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.validation import read_stored
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 
-# What no part of a running fleet is made from.
+# Fields that affect no part of a running fleet, so that changes apply at once.
 FOLLOWED: Final = tuple(path for path, parts in CONCERNS.items() if not parts)
 
 
 def as_run(stored: dict[str, Any], started: dict[str, Any]) -> CollectorFleet | list[Problem]:
-    """The fleet in ``stored``, an object of the API server, with the spec ``started`` and what is followed of its own.
+    """Return the fleet ``stored`` with the spec ``started`` and its own values of fields that apply to running fleets.
 
-    What no fleet can follow (no collectors at all) is not followed. The stored spec may be anything, one that cannot be
-    read included.
+    ``stored`` is an object of the API server, and its spec may be invalid. If the combined spec is invalid, such as
+    one without collectors, return the fleet with the spec ``started`` only.
     """
     found = read_stored({**stored, "spec": with_followed(started, stored.get("spec"))})
     return read_stored({**stored, "spec": started}) if isinstance(found, list) else found
 
 
 def with_followed(started: dict[str, Any], stored: Any) -> dict[str, Any]:
-    """The spec ``started`` with what is followed of the spec ``stored``."""
+    """Return the spec ``started`` with the fields of the spec ``stored`` that apply to a running fleet."""
     followed = dict(started)
     for path in FOLLOWED:
         _follow(followed, stored, path)
@@ -34,7 +34,7 @@ def with_followed(started: dict[str, Any], stored: Any) -> dict[str, Any]:
 def _follow(spec: dict[str, Any], stored: Any, path: str) -> None:
     *parents, key = path.split(".")
     for parent in parents:
-        # Of what is not ours to change, a copy.
+        # Copy the mapping, because it belongs to the caller.
         spec[parent] = dict(spec.get(parent) or {})
         spec = spec[parent]
         stored = (stored.get(parent) or {}) if isinstance(stored, dict) else None

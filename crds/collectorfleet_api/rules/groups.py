@@ -1,7 +1,7 @@
-"""What has to hold of each group by itself, and of all of them together. Its twin in CEL is ``cel_groups``.
+"""Rules for each group, and for all groups together. ``cel_groups`` has the same rules in CEL.
 
-A group is checked as a fleet in which the group's fields replace the fleet's, so one rule is enough for both. A problem
-names the place in the group.
+A group is checked as a fleet in which the group's fields replace the fleet's fields, so one rule is enough for both. A
+problem has the path in the group.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collectorfleet_api.rules.templates import template_problems
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
-# Of the head's pod set, and KubeRay's of its group, whose pods it finds by that name.
+# The name of the head's pod set, and KubeRay's name of the head group, by which it finds the head's pods.
 HEADS: Final = ("head", "headgroup")
-# What a group says in other places than a fleet.
+# Prefixes of a fleet's paths, and their replacements in a group.
 _PLACES: Final = (("spec.collectors.", ""), ("spec.workers.", "workers."))
 
 
@@ -40,7 +40,7 @@ def group_problems(fleet: CollectorFleet) -> Iterator[Problem]:
 
 def _total(fleet: CollectorFleet) -> Iterator[Problem]:
     collectors = fleet.spec.collectors
-    # A stored fleet may be scaled to any number: groups follow in proportion.
+    # A stored fleet may be scaled to any number. The groups are then scaled in proportion.
     if not collectors.groups or fleet.metadata.uid is not None:
         return
     total = sum(group.replicas for group in collectors.groups)
@@ -53,7 +53,7 @@ def _total(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _own(spec: CollectorFleetSpec, path: str) -> Iterator[Problem]:
-    """Of a group, as a spec of its own."""
+    """Yield the problems of a group, given as a spec of its own."""
     for combination in OF_A_GROUP:
         if not combination.holds(spec):
             yield Problem(place(combination.path, path), combination.told(spec))
@@ -63,7 +63,7 @@ def _own(spec: CollectorFleetSpec, path: str) -> Iterator[Problem]:
 
 
 def place(field: str, group: str) -> str:
-    """Where the group at the path ``group`` says what a fleet says in ``field``."""
+    """Return the path of a fleet's ``field`` in the group at the path ``group``."""
     for fleets, groups in _PLACES:
         if field.startswith(fleets):
             return f"{group}.{groups}{field.removeprefix(fleets)}"

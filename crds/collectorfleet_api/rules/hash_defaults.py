@@ -1,7 +1,7 @@
-"""Which values of a spec a hash leaves out: those that were the defaults when the field was introduced.
+"""The default of each field in the release that introduced it. Hashes of the spec omit fields with these values.
 
-The API server stores the default of that time with the fleet. A release with another default must not see a changed
-spec, so this table does not follow the models. Add a line for each new field, and never change a line.
+The API server stores this default with the fleet. A release with another default must not see a changed spec, so this
+table does not follow the models. Add a line for each new field, and never change a line.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-# By path below `spec`, as manifests have it; `[]` stands for the items of a list. A mapping is compared without its own
-# defaults, so `{}` is a part of which every field is at its default.
+# Defaults by path below `spec`; `[]` is the items of a list. A mapping is compared after its own defaults are removed,
+# so `{}` is a part whose fields all have their defaults.
 DEFAULTS: Final[Mapping[str, Any]] = {
     "imagePullPolicy": "IfNotPresent",
     "imagePullSecrets": [],
@@ -237,7 +237,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 
 
 def without_defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a spec says besides the defaults in the table. ``spec``: every field, in JSON's types."""
+    """Return a spec without the defaults in the table. ``spec`` has every field, in JSON's types."""
     kept: dict[str, Any] = _kept(spec, "")
     return kept
 

@@ -1,4 +1,4 @@
-"""What is wrong with ``spec.learners``, and what of it is hardly meant: its policies by name, and its arithmetic."""
+"""Problems and warnings about ``spec.learners``: names of policies, and GPUs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from collectorfleet_api.v1alpha1.learners import Learners
 
 _PATH: Final = "spec.learners"
 _FIELDS: Final = {"gpus": "gpus", "max_policies": "maxPolicies", "shards": "shards"}
-# Said by a combination, with the same numbers.
+# A combination reports problems of this field, with the same numbers.
 _SAID: Final = "shards"
-# Of the pods' GPUs; less than that is rounding, and shards with a place fewer.
+# Warn above this unused fraction of the pods' GPUs. Less comes from rounding and from shards with fewer places.
 _NOTABLE_REST: Final = 0.2
 
 
@@ -35,7 +35,7 @@ def learner_problems(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def learner_advice(fleet: CollectorFleet) -> Iterator[Problem]:
-    """GPUs that were asked for, and that no pod is given or no policy uses."""
+    """Yield a warning if no pod gets, or no policy uses, a part of the requested GPUs."""
     learners = fleet.spec.learners
     if learners is None or isinstance(learners.pods, Refusal):
         return

@@ -1,4 +1,4 @@
-"""Checks of `spec.networkPolicy` that Kubernetes would make when the fleet stands already."""
+"""Checks of `spec.networkPolicy` that Kubernetes would make only after the fleet is created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PEER: Final = ("podSelector", "namespaceSelector", "ipBlock")
 
 
 def network_problems(policy: NetworkPolicy | None) -> Iterator[Problem]:
-    """Keys that no peer or rule of a NetworkPolicy has: a misspelt one would let everybody through."""
+    """Yield unknown keys of peers and rules. A misspelt key would allow all traffic."""
     if policy is None:
         return
     yield from _peers(policy.metrics_from, "spec.networkPolicy.metricsFrom")

@@ -1,4 +1,4 @@
-"""What of a pod template a namespace refuses that enforces the Pod Security Standard `restricted`."""
+"""Fields of a pod template that the Pod Security Standard `restricted` forbids."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ _ADDED: Final = frozenset({"NET_BIND_SERVICE"})
 
 
 def not_restricted(template: dict[str, Any], path: str, container: str, *, has_tree: bool) -> Iterator[Problem]:
-    """Yield advice on a template without problems.
+    """Yield warnings about a template without problems.
 
     Args:
-        container: the pod's own container. The operator restricts it, unless the template says otherwise.
-        has_tree: whether the operator adds the init container that unpacks the code. The operator restricts this
-            container too.
+        container: name of the pod's main container. The operator restricts it, unless the template overrides this.
+        has_tree: whether the operator adds the init container that unpacks the code, and restricts it.
     """
     ours = {("containers", container)} | ({("initContainers", names.CODE_CONTAINER)} if has_tree else set())
     spec, path = template.get("spec") or {}, f"{path}.spec"
@@ -53,7 +52,7 @@ def _container(container: dict[str, Any], path: str, *, is_ours: bool) -> Iterat
     yield from _context(context, path)
     if context.get("privileged"):
         yield _refused(f"{path}.privileged")
-    if context.get("allowPrivilegeEscalation", not is_ours) is not False:  # null takes ours out
+    if context.get("allowPrivilegeEscalation", not is_ours) is not False:  # null removes the operator's value
         yield _refused(f"{path}.allowPrivilegeEscalation", "set it to false")
     capabilities = context.get("capabilities") or {}
     if "ALL" not in capabilities.get("drop", ["ALL"] if is_ours else []):
@@ -63,7 +62,7 @@ def _container(container: dict[str, Any], path: str, *, is_ours: bool) -> Iterat
 
 
 def _context(context: dict[str, Any] | None, path: str) -> Iterator[Problem]:
-    """What pods and containers have in common."""
+    """Yield problems of the fields that security contexts of pods and containers share."""
     if context is None:
         yield _refused(path)
         return

@@ -1,4 +1,4 @@
-"""One thing that is wrong in a manifest, said so that its author knows what to change."""
+"""A problem in a manifest, with a message that tells the author what to change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Problem:
-    """``field`` is a path in the manifest, such as ``spec.collectors.replicas``."""
+    """A problem in a manifest. ``field`` is its path, such as ``spec.collectors.replicas``."""
 
     field: str
     message: str

@@ -1,4 +1,4 @@
-"""Turns what pydantic says of a manifest into sentences for its author, with paths as the manifest has them."""
+"""Converts pydantic's errors about a manifest into sentences for its author, with paths in the manifest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model, inner_model
 
-MOST_PROBLEMS: Final = 100  # that are told of one fleet; each takes about a millisecond
+MOST_PROBLEMS: Final = 100  # of one fleet that are reported; each takes about a millisecond
 _EXPECTED: Final = {
     "int_type": "a whole number",
     "float_type": "a number",
@@ -26,7 +26,7 @@ _EXPECTED: Final = {
 
 
 def sentences(error: ValidationError, model: type[Model], within: str = "") -> list[Problem]:
-    """One problem for each error, in the order of the manifest's fields; ``within`` is the path of ``model``."""
+    """Return a problem for each error, in the order of the manifest's fields. ``within`` is the path of ``model``."""
     errors = error.errors(include_url=False)
     shown = [Problem(_path(within, found["loc"]), _sentence(found, model)) for found in errors[:MOST_PROBLEMS]]
     if len(errors) > MOST_PROBLEMS:
@@ -36,7 +36,7 @@ def sentences(error: ValidationError, model: type[Model], within: str = "") -> l
 
 
 def path_text(parts: Sequence[str | int]) -> str:
-    """``("spec", "imagePullSecrets", 0, "name")`` as ``spec.imagePullSecrets[0].name``."""
+    """Format ``("spec", "imagePullSecrets", 0, "name")`` as ``spec.imagePullSecrets[0].name``."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -44,7 +44,7 @@ def path_text(parts: Sequence[str | int]) -> str:
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """``; did you mean replicas?`` where one of ``known`` is close, else nothing."""
+    """Return text such as ``; did you mean replicas?`` if one of ``known`` is similar, else an empty text."""
     folded = {name.lower(): name for name in known}
     close = get_close_matches(word.replace("_", "").lower(), folded, n=1, cutoff=0.7)
     return f"; did you mean {folded[close[0]]}?" if close else ""
@@ -112,7 +112,7 @@ def _unknown(loc: Sequence[str | int], model: type[Model]) -> str:
     parent = _model_at(loc[:-1], model)
     near = did_you_mean(name, list(_fields(parent))) if parent else ""
     if not near:
-        # The right name in the wrong place: `spec.replicas`.
+        # The name may be right and its place wrong, as in `spec.replicas`.
         elsewhere = [path for path in _all_paths(model) if path[-1] == name and path[0] != "status"]
         near = f"; did you mean {path_text(elsewhere[0])}?" if elsewhere else ""
     return f"unknown field{near}"
@@ -136,7 +136,7 @@ def _all_paths(model: type[Model], prefix: tuple[str, ...] = ()) -> Iterator[tup
 
 
 def _fields(model: type[Model]) -> dict[str, tuple[type[Model] | None, str]]:
-    """Fields by their name in manifests: the model inside, if it is one, and the description."""
+    """Return the inner model, or None, and the description of each field, by its name in manifests."""
     return {
         field.alias or name: (inner_model(field.annotation), field.description or "")
         for name, field in model.model_fields.items()

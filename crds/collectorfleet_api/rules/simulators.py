@@ -1,4 +1,4 @@
-"""Keyword arguments of factories that a simulator's addresses would overwrite. CEL cannot see the keys."""
+"""Finds keyword arguments that a simulator's addresses would overwrite. CEL cannot read the keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ARGUMENT: Final = "process"
 
 
 def simulator_kwargs_problems(fleet: CollectorFleet) -> Iterator[Problem]:
-    """One for each environment that has a simulator and an argument of the name that its addresses have."""
+    """Yield a problem for each environment with a simulator and an argument named like the simulator's addresses."""
     spec = fleet.spec
     names = spec.group_names if spec.collectors.groups else ()
     groups = {f"collectors.groups[{index}].environment": spec.of_group(name) for index, name in enumerate(names)}

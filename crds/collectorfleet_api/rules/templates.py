@@ -1,4 +1,4 @@
-"""Checks of pod templates that Kubernetes would make too late, when the pods fail to appear."""
+"""Checks of pod templates that Kubernetes would make only when it refuses the pods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_LIST: Final = "a list is expected; put '- ' before each item"
 
 
 def template_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
-    """What cannot be merged over our own pod template, or would be ignored."""
+    """Yield problems of a template: parts that cannot be merged over the operator's, or that would be ignored."""
     for key in template.keys() - {"metadata", "spec"}:
         near = did_you_mean(key, ["metadata", "spec"]) or f"; did you mean spec.{key}?"
         yield Problem(f"{path}.{key}", f"a pod template has metadata and spec, and this is neither{near}")
@@ -38,12 +38,12 @@ def _metadata_problems(metadata: dict[str, Any], path: str) -> Iterator[Problem]
             yield Problem(f"{path}.{key}", "a mapping of names to text is expected")
             continue
         for name, value in entries.items():
-            if value is not None and not isinstance(value, str):  # null takes out one of ours
+            if value is not None and not isinstance(value, str):  # null removes the operator's entry
                 yield Problem(f"{path}.{key}.{name}", f"{value!r} is not text; put it in quotes")
 
 
 def _toleration_problems(items: Any, path: str) -> Iterator[Problem]:
-    """Ours are added to those, unless they say something of the same taints."""
+    """Yield problems of tolerations. The operator adds its own, except for taints that these tolerations name."""
     if not isinstance(items, list | None):
         yield Problem(path, _NO_LIST)
         return

@@ -1,7 +1,7 @@
-"""Everything that is wrong with a fleet, all at once, as sentences that say what to change.
+"""Finds all problems of a fleet, as sentences that say what to change.
 
-The same for ``collectorfleet validate`` and, as ``reason=InvalidSpec``, for what the CRD's own rules let through. Shape
-first (unknown fields, types), and only for a manifest of the right shape what its fields say together.
+``collectorfleet validate`` reports them. For fleets that pass the CRD's rules, the operator reports them with
+``reason=InvalidSpec``. If a manifest has unknown fields or wrong types, the other rules are not checked.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OLDEST_RAY: Final = (2, 52, 0)
 
 
 def read(manifest: dict[str, Any]) -> CollectorFleet | list[Problem]:
-    """The fleet that a person wrote, or every problem that it has."""
+    """Return the fleet in a manifest, or all of its problems."""
     # The API server ignores a status that comes with a manifest, such as one saved by `kubectl get -o yaml`.
     written = {key: value for key, value in manifest.items() if key != "status"}
     unknown = list(_metadata_problems(written.get("metadata")))
@@ -57,7 +57,7 @@ def read(manifest: dict[str, Any]) -> CollectorFleet | list[Problem]:
 
 
 def read_stored(obj: dict[str, Any]) -> CollectorFleet | list[Problem]:
-    """The fleet that the API server stores, or every problem that it has. Fields of a newer CRD are dropped."""
+    """Return the fleet in an object of the API server, or all of its problems. Fields of a newer CRD are dropped."""
     try:
         check_depth(obj)
         fleet = CollectorFleet.parse_stored(obj)
@@ -69,7 +69,7 @@ def read_stored(obj: dict[str, Any]) -> CollectorFleet | list[Problem]:
 
 
 def problems(fleet: CollectorFleet) -> list[Problem]:
-    """What no single field shows. Empty for a fleet that can run."""
+    """Return the problems that involve several fields; empty for a fleet that can run."""
     return [problem for check in CHECKS.values() for problem in check(fleet)]
 
 
@@ -107,7 +107,7 @@ def _collector_kwargs(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _packing(fleet: CollectorFleet) -> Iterator[Problem]:
-    # Of what the fleet says for its groups to have, too.
+    # Also check the fleet's own fields if there are groups, because groups use them as defaults.
     found = pack(fleet.spec.worker_group)
     if isinstance(found, Refusal):
         yield Problem(found.field, found.message)
@@ -170,7 +170,6 @@ def _network(fleet: CollectorFleet) -> Iterator[Problem]:
     return network_problems(fleet.spec.network_policy)
 
 
-# By the name of what has to hold, as combinations and FleetCollector's own rules have one.
 def _size(fleet: CollectorFleet) -> Iterator[Problem]:
     found = len(json.dumps(fleet.spec.to_wire()).encode())
     if found > MAX_SPEC_BYTES:
@@ -178,6 +177,7 @@ def _size(fleet: CollectorFleet) -> Iterator[Problem]:
         yield Problem("spec", f"{found // 1024} KiB of JSON are too many for a pod to carry; at most {most}")
 
 
+# The checks by name. Combinations and FleetCollector's own rules also have names.
 CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "name-fits-the-cluster": _name,
     "combinations": _combinations,

@@ -1,5 +1,5 @@
 """Options that need or exclude each other.
 
-Each stands here once, for the API server as CEL and for Python, under one sentence: ``cel`` and ``validation`` read the
-same table.
+Each combination has one sentence and two forms: CEL for the API server, and Python. ``cel`` and ``validation`` read
+the same table.
 """

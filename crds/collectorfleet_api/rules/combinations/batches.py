@@ -1,4 +1,4 @@
-"""How batches are made: what belongs to one mode only, and what becomes of the slowest shares."""
+"""Combinations about batches: options of one mode only, and options for the slowest shares."""
 
 from __future__ import annotations
 

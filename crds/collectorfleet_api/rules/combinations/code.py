@@ -1,4 +1,4 @@
-"""Where the user's code comes from: one place, if it is not the image."""
+"""Combinations about the source of the user's code. Code outside the image has exactly one source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a combination of options is, in two languages: the API server's and Python's."""
+"""A rule about several options, in CEL and in Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 @dataclass(frozen=True)
 class Number:
-    """A value that a sentence says, where the rule hangs and in Python."""
+    """A value in a sentence: as CEL at the rule's place in the schema, and as a function of the spec."""
 
     cel: str
     of: Callable[[CollectorFleetSpec], Any]
@@ -20,11 +20,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Combination:
-    """What has to hold between the options of a spec, and the sentence for when it does not.
+    """A rule about several options of a spec, and the message if a spec breaks it.
 
-    ``name`` never changes. ``field`` is where the problem is, below ``spec``; empty is the spec itself. ``self`` of the
-    CEL is the part ``on`` of the spec; empty is all of it. ``numbers`` stand in ``with_numbers`` for its ``%d`` and
-    ``%s``.
+    ``name`` never changes. ``field`` is the path of the problem below ``spec``; empty is the spec itself. In ``cel``,
+    ``self`` is the part ``on`` of the spec; empty is the whole spec. ``numbers`` replace ``%d`` and ``%s`` in
+    ``with_numbers``.
     """
 
     name: str
@@ -38,18 +38,18 @@ class Combination:
 
     @property
     def path(self) -> str:
-        """Where the problem is, as manifests have it."""
+        """Return the path of the problem in a manifest."""
         return f"spec.{self.field}" if self.field else "spec"
 
     def told(self, spec: CollectorFleetSpec) -> str:
-        """The sentence, with the numbers of ``spec`` where it has some."""
+        """Return the message, with the numbers of ``spec`` if the message has numbers."""
         if not self.with_numbers:
             return self.sentence
         return self.with_numbers % tuple(_shown(one.of(spec)) for one in self.numbers)
 
 
 def value_of(path: str) -> Number:
-    """The value of a field that every spec has, by its path."""
+    """Return the number for a field that every spec has, by its path."""
     return Number(f"self.{path}", lambda spec: reduce(_inner, path.split("."), spec.to_wire()))
 
 
@@ -58,4 +58,4 @@ def _inner(node: Any, key: str) -> Any:
 
 
 def _shown(value: Any) -> Any:
-    return f"{value:g}" if isinstance(value, float) else value  # as CEL does
+    return f"{value:g}" if isinstance(value, float) else value  # CEL formats floats in the same way

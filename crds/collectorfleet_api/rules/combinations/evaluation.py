@@ -1,4 +1,4 @@
-"""What an evaluation needs of the rest of the spec."""
+"""Combinations of ``spec.evaluation`` with other parts of the spec."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ EVALUATION: Final = (
     Combination(
         "evaluators-fit-into-pods",
         "evaluation.resources.gpu",
-        # Of launcher Job the rule before says it, and of a number that is not whole the rule of the field.
+        # The previous rule covers launcher Job, and the field's own rule covers numbers that are not whole.
         lambda spec: not spec.has_ray or _gpu(spec) <= spec.workers.gpu.per_pod or not _gpu(spec).is_integer(),
         f"self.launcher != 'RayCluster' || !{_EVALUATES} || {_GPU} <= double(self.workers.gpu.perPod)"
         f" || {_GPU} != double(int({_GPU}))",
@@ -105,7 +105,7 @@ EVALUATION: Final = (
     Combination(
         "evaluation-group-name",
         "collectors.groups",
-        # Also without an evaluation: the operator knows evaluator pods by the name of their group.
+        # Also without an evaluation, because the operator identifies evaluator pods by the name of their group.
         lambda spec: all(group.name != EVALUATOR_GROUP for group in spec.collectors.groups),
         f"!has(self.collectors.groups) || !self.collectors.groups.exists(g, g.name == '{EVALUATOR_GROUP}')",
         f"{EVALUATOR_GROUP} is the name of the pods of spec.evaluation; use another",

@@ -1,4 +1,4 @@
-"""What holds the collectors, what carries their frames, and what there is only in Ray."""
+"""Combinations about the launcher and the transport, and options that need Ray."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LAUNCHERS: Final = (
     Combination(
         "custom-resources-of-pods-need-ray",
         "workers.customPerPod",
-        # Of both the rule before says it.
+        # If both fields are set, the previous rule reports the problem.
         lambda spec: (
             spec.has_ray or spec.workers.custom_per_pod is None or spec.collectors.resources.custom is not None
         ),

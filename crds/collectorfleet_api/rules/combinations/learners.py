@@ -1,4 +1,4 @@
-"""What goes with policies that learn in shards, and what says the same in another way."""
+"""Combinations of ``spec.learners`` with other options that it needs or excludes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What parameters of environments, and the curriculum that sets them, need of the rest of the spec."""
+"""Combinations of environment parameters and the curriculum with other parts of the spec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several combinations ask of a spec, each question in Python and in CEL."""
+"""Conditions that several combinations check, each in Python and in CEL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collector and the driver run on: processes, devices, GPUs; and whose errors they are."""
+"""Combinations about processes, devices and GPUs of collectors and driver, and about errors of environments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
 def _cuda_indices(spec: CollectorFleetSpec) -> list[int]:
-    """Which of its own GPUs a collector's devices name; plain ``cuda`` is the first."""
+    """Return the indexes of the GPUs in a collector's devices; plain ``cuda`` is 0."""
     named = [device.partition(":") for device in spec.collectors.devices.named.values()]
     return [int(index or 0) for kind, _, index in named if kind == "cuda"]
 
@@ -132,7 +132,7 @@ PODS: Final = (
     ),
 )
 
-# What has to hold of each group too, with what it says in the place of what the fleet says.
+# These rules apply to each group, too. The group's fields then replace the fleet's.
 OF_A_GROUP: Final = (
     *(one for one in INSIDE_COLLECTORS if one.name in ("cuda-needs-gpu", "cuda-index-within-gpus")),
     *PODS,

@@ -1,4 +1,4 @@
-"""What the fields of a toleration need of each other, as the API server has it for those of a pod."""
+"""Combinations of the fields of a toleration. The API server has the same rules for pods."""
 
 from __future__ import annotations
 

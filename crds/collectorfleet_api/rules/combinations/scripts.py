@@ -1,4 +1,4 @@
-"""What a script says and what a manifest says: each of it in one place."""
+"""Combinations about ``driver.script``: a setting is either in the script or in the manifest."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.groups import GroupEnvironment
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
-# Arguments of the FleetCollector that a script makes. The fleet's fields decide everything else: number, size,
-# deadlines and lost collectors. CEL cannot see the keys of `collectors.kwargs`, so `collector_kwargs` checks them.
+# Fields that become arguments of the FleetCollector in a script. The fleet's fields set everything else: number,
+# size, deadlines and lost collectors. CEL cannot read the keys of `collectors.kwargs`, so `collector_kwargs` checks
+# them.
 OF_THE_SCRIPT: Final = (
     "environment",
     "policy",
@@ -27,7 +28,7 @@ OF_THE_SCRIPT: Final = (
     "collectors.preCollectHook",
     "collectors.postCollectHook",
 )
-# What it says of the fleet's all the same: a script's collector is carried as the fleet's launcher can.
+# Fields within these parts that the manifest sets with a script, too: the launcher determines the transport.
 _OF_THE_FLEET: Final = {"collection": frozenset({"transport"})}
 _REQUIRED: Final = {
     "environment": ("has(self.environment)", "the environment that the collectors step"),
@@ -36,7 +37,7 @@ _REQUIRED: Final = {
 _DEVICES: Final = tuple(field.alias for field in Devices.model_fields.values())
 
 
-# A spec that says nothing.
+# A spec with default values only.
 _SILENT: Final = CollectorFleetSpec(image="-")
 
 
@@ -69,13 +70,16 @@ def _said_by_the_script(path: str) -> Combination:
 
 
 def _said(spec: CollectorFleetSpec, path: str) -> Any:
-    """What the script would say."""
+    """Return the value at a path, without the fields that the manifest sets even with a script."""
     found, of_the_fleet = spec.at(path), _OF_THE_FLEET.get(path)
     return found.model_dump(exclude=of_the_fleet) if of_the_fleet else found
 
 
 def _untouched(path: str) -> str:
-    """CEL that holds where a spec says nothing of it, as far as defaults that the API server fills in allow to see."""
+    """Return the CEL that is true if a spec leaves a path at its default.
+
+    The API server fills in defaults, so an explicit default looks the same.
+    """
     default = _SILENT.at(path)
     if default is None:
         return f"!has(self.{path})"
@@ -115,7 +119,7 @@ SCRIPTS: Final = (
     ),
     *(_required(path, cel, what) for path, (cel, what) in _REQUIRED.items()),
     *(_said_by_the_script(path) for path in OF_THE_SCRIPT if path != "output"),
-    # CEL cannot look into the keyword arguments of a group's environment.
+    # CEL cannot read the keyword arguments of a group's environment.
     Combination(
         "groups-differ-by-the-script",
         "collectors.groups",

@@ -1,4 +1,4 @@
-"""What a collector has to be that starts a simulator."""
+"""Combinations of simulators (``environment.process``) with options of the collectors."""
 
 from __future__ import annotations
 

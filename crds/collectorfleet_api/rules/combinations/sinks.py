@@ -1,4 +1,4 @@
-"""Where batches go: to the training function, into a replay buffer, or to files."""
+"""Combinations about the destination of batches: the training function, a replay buffer, or files."""
 
 from __future__ import annotations
 

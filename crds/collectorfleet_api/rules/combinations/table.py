@@ -1,4 +1,4 @@
-"""All combinations, in the order in which they are told."""
+"""All combinations, in the order in which their problems are reported."""
 
 from __future__ import annotations
 

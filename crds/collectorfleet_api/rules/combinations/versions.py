@@ -1,4 +1,4 @@
-"""Which version of the weights a batch is made with, and when there is a new one."""
+"""Combinations about the weights version of a batch, and about publishing."""
 
 from __future__ import annotations
 

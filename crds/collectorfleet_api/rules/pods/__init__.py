@@ -1,5 +1,5 @@
-"""What the API server refuses in a pod, found without the API server.
+"""Finds fields of a pod that the API server would refuse, without the API server.
 
-The types of fields come from Kubernetes' schema. The other rules follow ``pkg/apis/core/validation`` of Kubernetes, as
-far as people are known to break them; the API server reports the rest.
+The types of fields come from Kubernetes' schema. The other rules are those of Kubernetes' ``pkg/apis/core/validation``
+that people are known to break. The API server checks the remaining rules.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with a whole pod: missing fields, fields that exclude each other, and names that nothing has.
+"""Finds problems of a whole pod: missing fields, fields that exclude each other, and references to missing names.
 
 A problem has a path in the pod. :mod:`collectorfleet_api.rules.pods.place` finds the place in the template.
 """
@@ -14,7 +14,7 @@ from collectorfleet_api.rules.pods.place import BuiltProblem, Path
 from collectorfleet_api.rules.pods.references import reference_problems
 from collectorfleet_api.rules.pods.types import POD_SPEC, pod_types
 
-# The server requires them, and Kubernetes' schema does not.
+# Fields that the API server requires although Kubernetes' schema does not.
 _REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "ConfigMapEnvSource": ("name",),
     "ConfigMapKeySelector": ("name",),
@@ -32,7 +32,7 @@ _REQUIRED: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class _Union:
-    """Fields that exclude each other; ``what`` they are to people."""
+    """Fields that exclude each other. ``what`` is the word for them in messages."""
 
     what: str
     fields: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Rules for two fields of one type of a pod."""
+"""Rules that relate fields of one type in a pod."""
 
 from __future__ import annotations
 

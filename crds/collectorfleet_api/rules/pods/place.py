@@ -1,4 +1,4 @@
-"""Finds the place in people's templates for a path in the pod that was merged from the templates."""
+"""Finds the place in the user's templates for a path in the merged pod."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import path_text
 
 Path = tuple[str | int, ...]
-# The fields that tell items of merged lists apart.
+# The fields that identify items of merged lists.
 _KNOWN_BY: Final = ("name", "mountPath", "devicePath", "containerPort")
 
 
 @dataclass(frozen=True)
 class BuiltProblem:
-    """``path`` begins at the pod template. ``other`` is a second path that takes part in the problem: the message shows
-    the path that people wrote."""
+    """A problem of a merged pod. ``path`` begins at the pod template.
+
+    ``other`` is a second path of the same problem. The message shows the path that is in a user's template.
+    """
 
     path: Path
     message: str
@@ -26,14 +28,14 @@ class BuiltProblem:
 
 @dataclass(frozen=True)
 class Written:
-    """A template that people wrote, and its path in the manifest."""
+    """A template that the user wrote, and its path in the manifest."""
 
     template: dict[str, Any]
     path: str
 
 
 def placed(problem: BuiltProblem, pod: dict[str, Any], templates: Sequence[Written]) -> Problem:
-    """Return the problem with its place in ``templates``. The most particular template comes first."""
+    """Return the problem with its place in ``templates``, which begin with the most specific template."""
     paths = [path for path in (problem.path, problem.other) if path]
     best, missing = templates[0].path, len(problem.path) + 1
     for template in templates:
@@ -45,7 +47,7 @@ def placed(problem: BuiltProblem, pod: dict[str, Any], templates: Sequence[Writt
 
 
 def _own(path: Path, pod: dict[str, Any], template: dict[str, Any]) -> Path:
-    """Return the path in a template, as far as the template has it, and a last field that the pod does not have."""
+    """Return the part of a path that exists in a template, plus a last field that the pod lacks."""
     at_pod: Any = pod
     at: Any = template
     own: list[str | int] = []

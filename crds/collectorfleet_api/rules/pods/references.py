@@ -1,4 +1,4 @@
-"""Whether the names, volumes, claims and amounts of a pod's containers fit together."""
+"""Checks that names, volumes, claims and amounts of a pod's containers are consistent."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _compared(name: str, limit: Fraction, request: Fraction) -> str:
 
 
 def _can_be_shared(name: str) -> bool:
-    """Return whether a container's request of a resource may be lower than its limit."""
+    """Return whether a container may request less of a resource than its limit."""
     return name in _STANDARD or "kubernetes.io/" in name
 
 

@@ -9,14 +9,16 @@ from importlib.resources import files
 from typing import Final
 
 POD_SPEC: Final = "PodSpec"
-# Required by the schema, and not by the server.
+# Fields that Kubernetes' schema requires, but the API server does not.
 _OPTIONAL: Final = {"HTTPHeader": "value", "SleepAction": "seconds", "Sysctl": "value"}
 
 
 @dataclass(frozen=True)
 class Type:
-    """``fields`` maps names to types: ``[X]`` is a list and ``{X}`` a mapping of text to X. ``keys`` maps a list to the
-    fields that tell its items apart."""
+    """The fields of a type. ``fields`` maps names to types: ``[X]`` is a list and ``{X}`` a mapping of text to X.
+
+    ``keys`` maps a list to the fields that identify its items.
+    """
 
     fields: dict[str, str]
     required: list[str]
@@ -31,7 +33,7 @@ class Types:
 
 @cache
 def pod_types() -> Types:
-    """Return the table."""
+    """Return the types of a pod's fields."""
     found = json.loads((files(__package__) / "types.json").read_text(encoding="utf-8"))
     types = {name: Type(**type_) for name, type_ in found["types"].items()}
     for name, field in _OPTIONAL.items():

@@ -1,6 +1,6 @@
-"""Which values the fields of a pod may have: choices, ranges and forms of text.
+"""The values that the fields of a pod may have: choices, ranges and forms of text.
 
-The keys of the tables are a type and a field. Kubernetes' schema has only the types.
+The keys of the tables are a type and a field. Kubernetes' schema has only the types of fields.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collectorfleet_api.rules.sentences import did_you_mean
 _PULL: Final = ("Always", "IfNotPresent", "Never")
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _IN: Final = ("In", "NotIn", "Exists", "DoesNotExist")
-# An empty text takes the default, unless the field is required.
+# An empty text is the default, unless the field is required.
 CHOICES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("PodSpec", "restartPolicy"): ("Always", "OnFailure", "Never"),
     ("PodSpec", "dnsPolicy"): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
@@ -189,7 +189,7 @@ FORMS: Final[dict[tuple[str, str], Check]] = {
     ("PodSpec", "nodeSelector"): LABEL_VALUE,
     ("LabelSelector", "matchLabels"): LABEL_VALUE,
 }
-# Of the keys of a mapping.
+# Checks of the keys of a mapping.
 KEY_FORMS: Final[dict[tuple[str, str], Check]] = {
     ("PodSpec", "nodeSelector"): LABEL_NAME,
     ("LabelSelector", "matchLabels"): LABEL_NAME,
@@ -199,7 +199,7 @@ KEY_FORMS: Final[dict[tuple[str, str], Check]] = {
 
 
 def value_problem(place: tuple[str, str], value: Any, *, required: bool) -> str | None:
-    """Return what is wrong with a value of the right type, or None; ``place`` is its type and field."""
+    """Return the problem of a value of the right type, or None. ``place`` is its type and field."""
     if value == "":
         return "empty; write something or leave the field out" if required else None
     if isinstance(value, int) and place in RANGES:

@@ -1,7 +1,7 @@
-"""What is wrong with a partial pod template: its fields, types and values, and names that a list has twice.
+"""Finds problems of a partial pod template: fields, types, values, and repeated names in a list.
 
-A field that is missing may be in the pod that the template is merged into, so
-:mod:`collectorfleet_api.rules.pods.built` looks for missing fields.
+A missing field may be in the pod that the template is merged into. Therefore
+:mod:`collectorfleet_api.rules.pods.built` checks for missing fields.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _EXPECTED: Final = {
     "intOrString": "a whole number or text",
     "object": "a mapping of keys to values",
 }
-_FEW_FIELDS: Final = 6  # are all shown
+_FEW_FIELDS: Final = 6  # or fewer fields are all shown
 _LARGEST: Final = {"int32": 2**31 - 1, "int64": 2**63 - 1}
-# Values of keys that a manifest may leave out.
+# Values of identifying keys that a manifest may leave out.
 _DEFAULTS: Final = {"protocol": "TCP"}
 
 
@@ -52,14 +52,17 @@ def _of_type(value: dict[str, Any], name: str, path: str) -> Iterator[Problem]:
             yield Problem(here, f"unknown field of {name} in Kubernetes {known.kubernetes}{near}")
         elif (name, field) == (POD_SPEC, "ephemeralContainers") and inner:
             yield Problem(here, "a template has no ephemeral containers; use containers, or `kubectl debug` on the pod")
-        elif inner is not None:  # null takes out what the field would otherwise have
+        elif inner is not None:  # null removes the value that the field would otherwise have
             yield from _value(inner, type_.fields[field], (name, field), here)
             if field in type_.keys and isinstance(inner, list):
                 yield from _repeated(inner, type_.keys[field], here)
 
 
 def _value(value: Any, kind: str, place: tuple[str, str], path: str) -> Iterator[Problem]:
-    """``kind`` is the type as the table writes it; ``place`` is the type and the field that the value is in."""
+    """Yield the problems of a value.
+
+    ``kind`` is its type as in the table. ``place`` is the type and field that contain the value.
+    """
     if kind.startswith("["):
         if not isinstance(value, list):
             yield Problem(path, "a list is expected; put '- ' before each item")
@@ -117,7 +120,7 @@ def _is_required(place: tuple[str, str]) -> bool:
 
 
 def _repeated(items: list[Any], keys: list[str], path: str) -> Iterator[Problem]:
-    """Yield a problem for each item that server-side apply, or our merge, takes for an earlier one."""
+    """Yield a problem for each item that server-side apply or the operator's merge would merge with an earlier one."""
     seen: dict[tuple[str, ...], int] = {}
     for index, item in enumerate(items):
         if not isinstance(item, dict) or not any(key in item for key in keys):
