@@ -1,4 +1,4 @@
-"""Arguments of TorchRL's collectors that ``spec.collectors.kwargs`` may not have, because fields of the spec set them."""
+"""Arguments of TorchRL's collectors that ``spec.collectors.kwargs`` may not have, because other fields set them."""
 
 from __future__ import annotations
 
