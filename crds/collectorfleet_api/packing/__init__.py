@@ -1,1 +1,1 @@
-"""Arithmetic of quantities, GPU fractions, pods and shares. Knows no models."""
+"""Arithmetic of quantities, GPU fractions, pods and shares. It imports no models."""

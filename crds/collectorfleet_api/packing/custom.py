@@ -1,7 +1,7 @@
-"""Custom resources of Ray, such as licences of a simulator: for how many collectors those of a pod are enough.
+"""Computes how many collectors fit into a pod by its custom resources of Ray, such as simulator licences.
 
-A pod with 4 licences is enough for 4 collectors of 1, 8 of 0.5, and one of 3. Ray counts them in ten-thousandths and,
-unlike GPUs, as one sum: three collectors of 0.6 fit into 2.
+A pod with 4 licences has room for 4 collectors with 1 licence each, 8 with 0.5, or one with 3. Ray counts them in
+ten-thousandths. Unlike GPUs, they are one sum: three collectors of 0.6 fit into 2.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Final
 from collectorfleet_api.packing.refusal import Refusal
 
 UNITS: Final = 10_000
-# As for GPUs: floats that were computed rather than written miss their ten-thousandth by less than this.
+# Computed floats differ from the written value by less than this, in ten-thousandths. GPUs have the same tolerance.
 _TOLERANCE_UNITS: Final = 1e-6
 
 
 @dataclass(frozen=True)
 class CustomResources:
-    """What one collector asks for by name, and how much of it a pod has."""
+    """The custom resources of one collector and of one pod, by name."""
 
     asked: Mapping[str, float] = field(default_factory=dict)
     per_pod: Mapping[str, int] = field(default_factory=dict)
 
 
 def custom_fitting(custom: CustomResources) -> int | Refusal | None:
-    """For how many collectors a pod's are enough; None where collectors ask for none.
+    """Return how many collectors fit into a pod by custom resources; None if collectors request none.
 
-    Refused is an amount finer than Ray counts, and one of which a pod has too little for a single collector.
+    Return a Refusal if an amount is finer than Ray counts, or if a pod has too little for a single collector.
     """
     fitting = None
     for name in sorted(custom.asked):
@@ -40,12 +40,15 @@ def custom_fitting(custom: CustomResources) -> int | Refusal | None:
 
 
 def scarcest(custom: CustomResources) -> str:
-    """The resource that bounds the collectors of a pod: the first in the alphabet of those that do so alike."""
+    """Return the resource that limits the collectors of a pod; the first in the alphabet if several do."""
     return min(sorted(custom.asked), key=lambda name: _collectors(custom, name))
 
 
 def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Refusal | None:
-    """Refused where a pod's are not enough for so many, each of which it is enough for."""
+    """Return a Refusal if a pod has too little for ``collectors_per_pod`` collectors.
+
+    A single collector has to fit into the pod.
+    """
     for name in sorted(custom.asked):
         units, per_pod, fitting = round(custom.asked[name] * UNITS), custom.per_pod[name], _collectors(custom, name)
         if collectors_per_pod > fitting:
@@ -59,7 +62,7 @@ def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Ref
 
 
 def _collectors(custom: CustomResources, name: str) -> int:
-    """For how many a pod has enough of one that it has."""
+    """Return how many collectors fit into a pod by the resource ``name``, which the pod has."""
     return custom.per_pod[name] * UNITS // round(custom.asked[name] * UNITS)
 
 

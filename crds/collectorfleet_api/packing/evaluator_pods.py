@@ -1,7 +1,8 @@
-"""How many evaluators share a pod, and how many pods that makes.
+"""Computes how many evaluators share a pod, and the number of pods.
 
-Evaluators without a GPU have a pod each. Two of half a GPU share a pod of one GPU. A pod has at most as many GPUs as a
-worker pod, and no GPU that its evaluators do not need. With worker pods of 8 GPUs, these two have a pod of one GPU.
+Each evaluator without a GPU has its own pod. Two evaluators with half a GPU each share a pod with one GPU. A pod has at
+most as many GPUs as a worker pod, and only GPUs that its evaluators need. With worker pods of 8 GPUs, the pod of these
+two evaluators still has one GPU.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collectorfleet_api.packing.shards import gpus_touched
 
 
 def pack_evaluators(replicas: int, gpu: float, gpus_per_pod: int) -> Packing | Refusal:
-    """Pack ``replicas`` evaluators of ``gpu`` GPUs each, as evenly as can be, into pods of at most ``gpus_per_pod``."""
+    """Pack ``replicas`` evaluators of ``gpu`` GPUs, as evenly as possible, into pods of at most ``gpus_per_pod``."""
     fullest = pack(WorkerGroup(replicas, gpu, gpus_per_pod))
     if isinstance(fullest, Refusal):
         return fullest

@@ -1,7 +1,7 @@
-"""Which group each collector of a fleet is of: the same for operator and driver, whatever the number of collectors.
+"""Computes the group of each collector. Operator and driver get the same result for every number of collectors.
 
-Groups of 4 and 2 take turns: fast, big, fast, and so on. So 6 collectors are 4 and 2, and 7 are 5 and 2. One more
-collector joins one group and takes none from another, so the collector ``c2`` is in the same group at every size.
+Groups of 4 and 2 take turns: fast, big, fast, and so on. So 6 collectors are 4 and 2, and 7 are 5 and 2. An additional
+collector moves no other collector, so the collector ``c2`` is in the same group at every size.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from heapq import heapify, heapreplace
 
 
 def turns(parts: Mapping[str, int]) -> tuple[str, ...]:
-    """The groups in turn, each as often as its part says, in lowest terms; collectors beyond it begin it anew.
+    """Return the sequence of groups for successive collectors; more collectors repeat it. Empty without groups.
 
-    Each group has one before any has two, the largest first, and then whoever is furthest below its part (the divisor
-    method of Sainte-Laguë). Empty without groups.
+    Each group appears as often as its part, in lowest terms. First, each group appears once, the largest first. Then
+    the group furthest below its part is next (the divisor method of Sainte-Laguë).
     """
     return _turns(tuple(parts.items()))
 
 
 def split(total: int, parts: Mapping[str, int]) -> dict[str, int]:
-    """How many of ``total`` collectors each group has, in the order of ``parts``.
+    """Return how many of ``total`` collectors each group has, in the order of ``parts``.
 
-    Exactly in proportion where that can be, as at the sum of ``parts``. Fewer collectors than groups are one each for
-    the largest.
+    The numbers are exactly in proportion if that is possible, as for the sum of ``parts``. If there are fewer
+    collectors than groups, the largest groups have one collector each.
     """
     found = counted(total, turns(parts))
     return {name: found[name] for name in parts}
 
 
 def counted(total: int, row: Sequence[str]) -> dict[str, int]:
-    """How many of ``total`` collectors each group has that takes turns in ``row``."""
+    """Return how many of ``total`` collectors each group has if the groups take turns in the order of ``row``."""
     if not row:
         return {}
     rounds, rest = divmod(total, len(row))
@@ -48,7 +48,7 @@ def _turns(parts: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
     divisor = math.gcd(*(part for _, part in parts))
     wanted = [part // divisor for _, part in parts]
     first = sorted(range(len(parts)), key=lambda index: -wanted[index])
-    # By how many of them there would be for each of their part, with half of the next one.
+    # Order groups by the ratio of their collectors, plus half of the next collector, to their part.
     line = [((2 + 1) / (2 * wanted[index]), index, 1) for index in range(len(parts))]
     heapify(line)
     order = list(first)

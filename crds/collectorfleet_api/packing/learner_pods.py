@@ -1,7 +1,7 @@
-"""The pods that hold learner shards: how many, and how large.
+"""Computes the number and size of the pods for learner shards.
 
-Ten policies on 4 GPUs are 4 shards of at most 3: 4 pods of 1 GPU, one shard each. Three on 8 are 3 pods of 2 GPUs. Two
-shards of a policy each that share one GPU are one pod. All pods are alike, sized for the fullest shard.
+Ten policies on 4 GPUs have 4 shards of at most 3 policies, in 4 pods of 1 GPU. Three policies on 8 GPUs have 3 pods of
+2 GPUs. Two shards with one policy each that share one GPU are in one pod. All pods have the size for the fullest shard.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collectorfleet_api.packing.shards import LearnerGroup, PodSize, ShardPackin
 
 @dataclass(frozen=True)
 class ShardMemory:
-    """Bytes of one policy's actor, and of one shard's replay actor."""
+    """Memory in bytes of one policy's actor and of one shard's replay actor."""
 
     policy: Fraction
     replay: Fraction
@@ -43,24 +43,27 @@ class LearnerPods:
 
     @property
     def sizes(self) -> list[PodSize]:
-        """Of every pod, as Ray counts it."""
+        """Return the size of each pod, as Ray counts it."""
         return [PodSize(Fraction(self.ray_cpus), self.resources.gpus)] * self.pods
 
 
 def learner_pods(
     group: LearnerGroup, memory: ShardMemory, policy_cpu: Fraction, replay_cpu: Fraction
 ) -> LearnerPods | Refusal:
-    """Pods for ``group``, whose CPUs are Ray's; ``policy_cpu`` and ``replay_cpu`` are what Kubernetes is asked for."""
-    # What a shard asks for is not known yet: as many pods as there may be shards, each large enough for any.
+    """Return the pods for ``group``, or why they are impossible.
+
+    The CPUs in ``group`` are requests to Ray. ``policy_cpu`` and ``replay_cpu`` are requests to Kubernetes.
+    """
+    # The size of a shard is not known yet, so assume a pod for each possible shard, large enough for all policies.
     roomy = PodSize(group.replay_cpus + group.max_policies * group.policy_cpus, max(ceil(group.gpus), 1))
     packing = pack_shards(group, [roomy] * max(group.max_policies, 1))
     if isinstance(packing, Refusal):
         return packing
     slots, share, shards = packing.slots[0], packing.gpu_units, len(packing.slots)
-    # Only shards that a GPU holds several of share a pod.
+    # Shards share a pod only if one GPU has room for several shards.
     per_pod = min(shards, max(1, UNITS_PER_GPU // (slots * share))) if share else 1
     pods = -(-shards // per_pod)
-    per_pod = -(-shards // pods)  # as evenly as can be
+    per_pod = -(-shards // pods)  # as evenly as possible
     policies, actors = per_pod * slots, per_pod * (slots + 1)
     object_store = OBJECT_STORE_BYTES + actors * OBJECT_STORE_BYTES_PER_COLLECTOR
     return LearnerPods(

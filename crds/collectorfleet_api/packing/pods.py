@@ -1,11 +1,12 @@
-"""How many collectors share a worker pod, and how many pods that makes.
+"""Computes how many collectors share a worker pod, and the number of pods.
 
-16 collectors of 0.25 GPU, 1 GPU a pod: 4 per GPU, 4 per pod, 4 pods, nothing left over. With a licence each, of which a
-pod has 3: 3 per pod, 6 pods. CPU and memory bound nothing, because a pod asks for what its collectors need.
+16 collectors of 0.25 GPU in pods of 1 GPU: 4 in each pod, 4 pods, and no surplus. If each collector also needs a
+licence and a pod has 3: 3 in each pod, 6 pods. CPU and memory set no limit, because a pod requests what its collectors
+need.
 
-Whole arithmetic in ten-thousandths of a GPU, Ray's own resolution: ``1 // 0.1 == 9.0`` in floats. No collector spans
-two GPUs, so a GPU holds as many whole shares as fit, and the rest is surplus. ``replicas * share`` would count these
-leftovers.
+Arithmetic is in whole ten-thousandths of a GPU, Ray's own resolution, because ``1 // 0.1 == 9.0`` in floats. No
+collector spans two GPUs, so a GPU has room for whole shares only, and the rest is surplus. ``replicas * share`` would
+ignore this surplus.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from collectorfleet_api.packing.custom import CustomResources, custom_fitting, t
 from collectorfleet_api.packing.refusal import Refusal
 
 UNITS_PER_GPU: Final = 10_000
-# Floats that were computed rather than written, such as 0.1 + 0.2, miss their ten-thousandth by less than this.
+# Computed floats such as 0.1 + 0.2 differ from the written value by less than this, in ten-thousandths.
 _TOLERANCE_UNITS: Final = 1e-6
 
 
 @dataclass(frozen=True)
 class WorkerGroup:
-    """What is asked of the worker pods of one kind: ``replicas`` collectors of ``gpu`` GPUs and ``custom`` each.
+    """A request for worker pods for ``replicas`` collectors, each with ``gpu`` GPUs and ``custom``.
 
-    ``collectors_per_pod`` overrides the number that fits.
+    ``collectors_per_pod`` overrides the number of collectors that fit.
     """
 
     replicas: int
@@ -45,26 +46,26 @@ class Packing:
     pods: int
     gpus_per_pod: int
     gpu_units: int  # one collector's share, in ten-thousandths of a GPU
-    surplus_units: int  # of all pods' GPUs, what no collector uses, in ten-thousandths
+    surplus_units: int  # GPUs of all pods that no collector uses, in ten-thousandths
 
     @property
     def gpu_per_collector(self) -> float:
-        """One collector's share, in GPUs."""
+        """Return one collector's share in GPUs."""
         return self.gpu_units / UNITS_PER_GPU
 
     @property
     def unused_gpu_per_pod(self) -> float:
-        """GPUs (and parts of GPUs) of a pod full of collectors that none of them uses."""
+        """Return the GPUs, with fractions, of a full pod that no collector uses."""
         return (self.gpus_per_pod * UNITS_PER_GPU - self.per_pod * self.gpu_units) / UNITS_PER_GPU
 
     @property
     def surplus_gpu(self) -> float:
-        """GPUs (and parts of GPUs) of the worker pods that no collector uses."""
+        """Return the GPUs, with fractions, of all worker pods that no collector uses."""
         return self.surplus_units / UNITS_PER_GPU
 
 
 def pack_groups(groups: Mapping[str, WorkerGroup]) -> dict[str, Packing] | Refusal:
-    """Every group packed, in the order of their names; the first refusal where one cannot be."""
+    """Pack every group and return the packings by name, sorted; or the first Refusal."""
     packed: dict[str, Packing] = {}
     for name in sorted(groups):
         found = pack(groups[name])
@@ -75,9 +76,10 @@ def pack_groups(groups: Mapping[str, WorkerGroup]) -> dict[str, Packing] | Refus
 
 
 def pack(group: WorkerGroup) -> Packing | Refusal:
-    """Pack the collectors of a group into its pods; more of them in a pod than fit are refused.
+    """Pack the collectors of a group into pods.
 
-    As many as GPUs and custom resources of a pod are enough for; one, where collectors ask for neither.
+    A pod has as many collectors as its GPUs and custom resources allow, or one if collectors request neither. Return a
+    Refusal if ``collectors_per_pod`` is larger.
     """
     units = gpu_units(group.gpu)
     if isinstance(units, Refusal):
@@ -95,7 +97,7 @@ def pack(group: WorkerGroup) -> Packing | Refusal:
 
 
 def _fitting_gpus(units: int, gpus: int, collectors_per_pod: int | None) -> int | Refusal | None:
-    """None where collectors ask for no GPU."""
+    """Return how many collectors fit into a pod by GPUs; None if they request no GPU."""
     if units == 0:
         return None
     fitting = collectors_that_fit(units, gpus)
@@ -107,7 +109,7 @@ def _fitting_gpus(units: int, gpus: int, collectors_per_pod: int | None) -> int 
 
 
 def _fitting_custom(custom: CustomResources, collectors_per_pod: int | None) -> int | Refusal | None:
-    """None where collectors ask for none."""
+    """Return how many collectors fit into a pod by custom resources; None if they request none."""
     fitting = custom_fitting(custom)
     if fitting is None or isinstance(fitting, Refusal) or collectors_per_pod is None:
         return fitting
@@ -115,12 +117,12 @@ def _fitting_custom(custom: CustomResources, collectors_per_pod: int | None) -> 
 
 
 def pods_for(replicas: int, per_pod: int) -> int:
-    """Pods that hold ``replicas`` collectors, the last one perhaps not full."""
+    """Return the number of pods for ``replicas`` collectors. The last pod may have free places."""
     return -(-replicas // per_pod)
 
 
 def gpu_units(gpu: float, field: str = "spec.collectors.resources.gpu") -> int | Refusal:
-    """``gpu`` in ten-thousandths of a GPU; refused if finer than that, or above one GPU and not whole."""
+    """Convert ``gpu`` to ten-thousandths of a GPU. Refuse finer shares, and fractions above one GPU."""
     if not 0 <= gpu < float("inf"):
         return Refusal(field, f"{gpu:g} is not a number of GPUs; use 0, a share below 1 such as 0.5, or whole GPUs")
     scaled = gpu * UNITS_PER_GPU
@@ -132,14 +134,14 @@ def gpu_units(gpu: float, field: str = "spec.collectors.resources.gpu") -> int |
             f"{gpu!r} is more than one GPU and not whole; use {below}, {below + 1}, or a share below 1 such as 0.5",
         )
     if abs(scaled - units) > _TOLERANCE_UNITS:
-        # Rounded down: 0.3334 would hold two collectors where the user thought of three.
+        # Round down, because only two collectors of 0.3334 fit on a GPU where the user expects three.
         near = f"{max(int(scaled), 1) / UNITS_PER_GPU:.4f}"
         return Refusal(field, f"{gpu!r} is finer than 0.0001 of a GPU, the smallest step that Ray counts; use {near}")
     return units
 
 
 def collectors_that_fit(units: int, gpus_per_pod: int) -> int:
-    """Collectors of ``units`` ten-thousandths each that ``gpus_per_pod`` GPUs hold; none spans two GPUs."""
+    """Return how many collectors of ``units`` ten-thousandths fit on ``gpus_per_pod`` GPUs. No share spans two GPUs."""
     if units <= UNITS_PER_GPU:
         return gpus_per_pod * (UNITS_PER_GPU // units)
     return gpus_per_pod * UNITS_PER_GPU // units

@@ -1,6 +1,6 @@
-"""Kubernetes quantities, exactly: ``500m``, ``2Gi``, ``1e3``, 0.5.
+"""Reads and writes Kubernetes quantities without rounding errors: ``500m``, ``2Gi``, ``1e3``, 0.5.
 
-Values are fractions, so that ``0.1`` CPU times ten is one CPU and never 0.9999.
+Values are fractions, so ``0.1`` CPU times ten is exactly one CPU.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _SUFFIXES: Final = {
 }
 _BINARY: Final = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
 
-# Never negative: nothing that we size can be. The CRD's schema uses the same pattern.
+# No negative quantities, because sizes cannot be negative. The CRD's schema uses the same pattern.
 PATTERN: Final = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2}|n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"
 _QUANTITY: Final = re.compile(PATTERN)
-_MOST_CHARACTERS: Final = 100  # Python reads no whole number of thousands of digits
+_MOST_CHARACTERS: Final = 100  # Python refuses to convert numbers with thousands of digits
 
 
 class QuantityError(ValueError):
-    """Text that is no quantity; the message says what one looks like."""
+    """A text is not a quantity. The message describes the right form."""
 
 
 def parse_quantity(value: str | int | float) -> Fraction:
@@ -45,7 +45,7 @@ def parse_quantity(value: str | int | float) -> Fraction:
 
     Raises QuantityError with one sentence.
     """
-    # repr gives the shortest digits that a float was written with: 0.1 is a tenth, not 0.1000000000000000055.
+    # repr returns the shortest digits of a float, so that 0.1 is a tenth and not 0.1000000000000000055.
     text = value if isinstance(value, str) else repr(value)
     match = None if isinstance(value, bool) or len(text) > _MOST_CHARACTERS else _QUANTITY.fullmatch(text)
     if match is None:
@@ -60,18 +60,18 @@ def parse_quantity(value: str | int | float) -> Fraction:
 
 
 def whole_cpus(value: str | int | float) -> int:
-    """How many threads fit a number of CPUs: rounded up, at least one."""
+    """Return the number of threads for a CPU quantity: rounded up, at least one."""
     return max(1, ceil(parse_quantity(value)))
 
 
 def format_cpu(cpus: Fraction) -> str:
-    """CPUs as a quantity, rounded up to a thousandth: ``2``, ``1500m``."""
+    """Format CPUs as a quantity, rounded up to a thousandth: ``2``, ``1500m``."""
     milli = ceil(cpus * 1000)
     return str(milli // 1000) if milli % 1000 == 0 else f"{milli}m"
 
 
 def format_memory(size_bytes: Fraction | int) -> str:
-    """Bytes as a quantity, rounded up to a byte, with the largest binary suffix that divides them: ``1536Mi``."""
+    """Format bytes as a quantity with the largest binary suffix that divides them: ``1536Mi``. Round up to a byte."""
     whole = ceil(size_bytes)
     for suffix in _BINARY:
         unit = int(_SUFFIXES[suffix])

@@ -1,4 +1,4 @@
-"""An answer of packing that is no packing."""
+"""The result of packing if the request cannot be packed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why no pod can hold what was asked for, with the numbers."""
+    """The reason why pods cannot have the requested resources, with the numbers."""
 
     field: str
     message: str

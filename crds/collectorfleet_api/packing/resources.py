@@ -1,7 +1,7 @@
-"""What a worker pod asks Kubernetes for: its collectors' resources and what Ray itself needs beside them.
+"""Computes the requests of a worker pod: the resources of its collectors, and the overhead of Ray.
 
-The overhead is ours to add, so that `collectors.resources` means what one collector may use and nothing is counted
-twice. Memory of /dev/shm, where Ray's object store lives, counts against the container like any other.
+`collectors.resources` is what one collector may use, so the overhead is added here. Ray's object store is in /dev/shm,
+whose memory counts towards the container's limit.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final
 
 from collectorfleet_api.packing.quantity import parse_quantity
 
-# The raylet and its agents: idle most of the time.
+# The overhead of the raylet and its agents, which are idle most of the time.
 RAY_CPUS: Final = Fraction(1, 5)
 RAY_MEMORY_BYTES: Final = 512 * 2**20
-# Batches on their way out and the weights on their way in: some for the pod, some for every collector in it.
+# The object store has outgoing batches and incoming weights: an amount for the pod, and one for each collector.
 OBJECT_STORE_BYTES: Final = 256 * 2**20
 OBJECT_STORE_BYTES_PER_COLLECTOR: Final = 256 * 2**20
 
@@ -31,7 +31,7 @@ class PodResources:
 
 
 def worker_pod_resources(cpu: str | int | float, memory: str | int | float, per_pod: int, gpus: int) -> PodResources:
-    """Resources of a pod with ``per_pod`` collectors of ``cpu`` and ``memory`` each."""
+    """Return the resources of a pod with ``per_pod`` collectors of ``cpu`` and ``memory`` each."""
     object_store = OBJECT_STORE_BYTES + per_pod * OBJECT_STORE_BYTES_PER_COLLECTOR
     collectors_bytes = -(-parse_quantity(memory) * per_pod // 1)
     return PodResources(

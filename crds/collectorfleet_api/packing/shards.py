@@ -1,11 +1,11 @@
-"""How the policies that a fleet trains are split into shards, and how much of a GPU each gets.
+"""Splits the policies that a fleet trains into shards, and computes the GPU share of each policy.
 
 Ten policies on 4 GPUs: 4 shards of 3, 3, 2 and 2 places, one GPU each, 0.3333 GPU for every policy.
 
-A shard is one replay actor and the policies beside it, whole in one pod. All policies request the same amount: the
-share that a policy of the fullest shard can have. So all can be placed in any order of shards and policies. A GPU that
-is not full has room for one more policy. A pod with fewer shards than counted here has room for the next shard. The
-replay actor requests no GPU: a hundredth of a GPU would exclude the second half.
+A shard is one replay actor and its policies, all in one pod. All policies request the same amount: the share that a
+policy of the fullest shard can have. So Ray can place them in any order of shards and policies. A GPU that is not full
+has room for another policy. A pod with fewer shards than counted here has room for the next shard. The replay actor
+requests no GPU, because even a hundredth of a GPU would leave no room for the second policy with half a GPU.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class ShardPacking:
     """A packing with one shard for each entry of ``slots``. An entry is the number of places for policies."""
 
     slots: tuple[int, ...]
-    gpu_units: int  # of one policy, in ten-thousandths of a GPU
-    surplus_units: int  # of all GPUs asked for, what no policy uses, in ten-thousandths
+    gpu_units: int  # the share of one policy, in ten-thousandths of a GPU
+    surplus_units: int  # requested GPUs that no policy uses, in ten-thousandths
 
     @property
     def gpu_per_policy(self) -> float:
-        """The share of one policy, in GPUs."""
+        """Return the share of one policy in GPUs."""
         return self.gpu_units / UNITS_PER_GPU
 
     @property
     def surplus_gpu(self) -> float:
-        """Requested GPUs, and parts of GPUs, that no policy uses."""
+        """Return the requested GPUs, with fractions, that no policy uses."""
         return self.surplus_units / UNITS_PER_GPU
 
 
@@ -94,7 +94,10 @@ def _shards(max_policies: int, units: int) -> int:
 
 
 def _share(units: int, shards: int, slots: int) -> int:
-    """Of each policy, in ten-thousandths, where a shard has at most ``slots`` and no share spans two GPUs."""
+    """Return the GPU share of each policy, in ten-thousandths.
+
+    A shard has at most ``slots`` policies, and no share spans two GPUs.
+    """
     gpus = units // UNITS_PER_GPU
     if gpus == 0:
         return units // (shards * slots)
@@ -129,13 +132,13 @@ def _not_held(packing: ShardPacking, group: LearnerGroup, pods: Sequence[PodSize
 
 
 def _held(pod: PodSize, shard: PodSize, slots: int, share: int) -> int:
-    """How many shards of ``slots`` policies a pod holds, whatever came first."""
+    """Return how many shards of ``slots`` policies fit into a pod in every order of placement."""
     by_cpu = int(pod.cpus // shard.cpus)
     return min(by_cpu, collectors_that_fit(share, pod.gpus) // slots) if share else by_cpu
 
 
 def gpus_touched(slots: int, share: int) -> int:
-    """Whole GPUs that ``slots`` policies of one pod need."""
+    """Return the whole GPUs that ``slots`` policies of one pod need."""
     if share >= UNITS_PER_GPU:
         return slots * share // UNITS_PER_GPU
     return _ceil(slots, UNITS_PER_GPU // share) if share else 0
