@@ -1,4 +1,4 @@
-"""Why collectors are not ready, said once for all that have the same error."""
+"""Formats the errors of collectors that are not ready. Equal errors are shown once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_CAUSES: Final = 3
 
 
 def first_causes(collectors: Sequence[CollectorStatus]) -> str:
-    """Errors of collectors that are not ready, equal ones joined, the commonest first; empty where there are none.
+    """Return the errors of collectors that are not ready, the most frequent first; empty if there are none.
 
     ``ModuleNotFoundError: No module named 'my_envs' (16 of 16 collectors: c0-c15)``
     """
@@ -31,7 +31,7 @@ def first_causes(collectors: Sequence[CollectorStatus]) -> str:
 
 
 def name_ranges(names: Iterable[str]) -> str:
-    """``c0, c1, c2, c7`` as ``c0-c2, c7``; names of another form stand as they are, first."""
+    """Format ``c0, c1, c2, c7`` as ``c0-c2, c7``. Names of another form come first, unchanged."""
     numbers: set[int] = set()
     other: list[str] = []
     for name in names:
@@ -45,7 +45,7 @@ def name_ranges(names: Iterable[str]) -> str:
 
 
 def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """First and last of each run of numbers without a gap."""
-    # How far a number is ahead of its place grows with each gap.
+    """Return the first and last number of each run without a gap."""
+    # The difference between a number and its index is constant within a run, and grows with each gap.
     runs = (list(run) for _, run in groupby(enumerate(numbers), key=lambda placed: placed[1] - placed[0]))
     return [(run[0][1], run[-1][1]) for run in runs]

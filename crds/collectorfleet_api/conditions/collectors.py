@@ -1,4 +1,4 @@
-"""``CollectorsAvailable``: whether enough collectors run acknowledged weights, and what keeps the others from it."""
+"""``CollectorsAvailable``: whether enough collectors run acknowledged weights, and why the others do not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ON_THEIR_WAY: Final = (CollectorState.STARTING, CollectorState.JOINING)
 
 
 def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) -> Condition:
-    """Whether at least ``minAvailable`` collectors run acknowledged weights."""
+    """Return the condition that at least ``minAvailable`` collectors run acknowledged weights."""
     progress = report.progress if report else None
     counts = progress.collectors if progress else None
     if report is None or progress is None or counts is None:
@@ -36,12 +36,12 @@ def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) 
 
 
 def _lacking(counts: CollectorCounts) -> str:
-    """`` (big 3 of 4)``: the groups that have fewer than they are to have; empty where there are none."""
+    """Return text such as `` (big 3 of 4)`` with the groups that lack collectors; empty if there are none."""
     told = [f"{one.name} {one.available} of {one.desired}" for one in counts.groups if one.available < one.desired]
     return f" ({', '.join(told)})" if told else ""
 
 
 def _are_starting(report: DriverReport, progress: Progress) -> bool:
-    # Before the first collector there is no row yet.
+    # The report has no row before the first collector starts.
     before_the_first = not (report.collectors or progress.batches)
     return before_the_first or any(one.state in _ON_THEIR_WAY for one in report.collectors)

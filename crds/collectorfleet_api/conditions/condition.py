@@ -1,4 +1,4 @@
-"""One condition as Kubernetes has them: how it is made, asked, and dated."""
+"""Builds Kubernetes conditions and sets their transition times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORDS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None:
 
 
 def condition(type_: ConditionType, status: bool | None, reason: str, message: str) -> Condition:
-    """A condition without its time: None is Unknown. :func:`stamped` adds what depends on the previous one."""
+    """Return a condition without its time; ``status`` None is Unknown. :func:`stamped` adds time and generation."""
     text = message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 4]} ..."
     return Condition(type=type_, status=_WORDS[status], reason=reason, message=text)
 
@@ -26,7 +26,7 @@ def is_true(found: Condition | None) -> bool:
 def stamped(
     conditions: Iterable[Condition], previous: Sequence[Condition], now: datetime, generation: int | None
 ) -> list[Condition]:
-    """``conditions`` with their transition times: kept from ``previous`` where the status is the same, else ``now``."""
+    """Return ``conditions`` with transition times: those in ``previous`` if the status is the same, else ``now``."""
     before = {old.type: old for old in previous}
     return [
         new.model_copy(

@@ -1,7 +1,7 @@
-"""How far a run has come: whether it goes on, and how it ended.
+"""The outcome of a run: not started, running, suspended, completed or failed.
 
-Whoever decides on an outcome matches all of its values and ends with ``assert_never``: the type checker then finds
-every place that a further value concerns.
+Code that depends on an outcome matches all of its types and ends with ``assert_never``. The type checker then finds
+every place that needs a change for a new type.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from collectorfleet_api.v1alpha1.reasons import Phase, Reason
 
 @dataclass(frozen=True)
 class Pending:
-    """There is no driver yet."""
+    """The driver has not started yet."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """There is a driver, and it has not ended."""
+    """The driver has started and has not ended."""
 
 
 @dataclass(frozen=True)
 class Suspended:
-    """Its pods are gone or going, because somebody asked for that; it goes on when they ask for that."""
+    """The fleet is suspended on request: its pods are deleted or about to be. It resumes on request."""
 
 
 @dataclass(frozen=True)
 class Completed:
-    """Training returned, or the frames asked for were written out."""
+    """The training function returned, or the driver wrote the requested frames."""
 
     message: str
     reason: ClassVar[Reason] = Reason.COMPLETED
     phase: ClassVar[Phase] = Phase.COMPLETED
-    verb: ClassVar[str] = "completed"  # what the fleet did
+    verb: ClassVar[str] = "completed"  # for sentences about the fleet
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The user's code raised, or a deadline is over; trying again would not help."""
+    """The user's code raised, or a deadline passed. A retry would not help."""
 
-    message: str  # one sentence, the first cause in its own words
+    message: str  # one sentence with the original error text
     reason: Reason = Reason.FAILED
     phase: ClassVar[Phase] = Phase.FAILED
     verb: ClassVar[str] = "failed"
 
 
-# Something of the run is there or will be; nothing of it is left but its records.
+# Underway: pods of the run exist or will exist. Over: only records of the run are left.
 Underway = Pending | Running
 Over = Completed | Failed
 Outcome = Underway | Suspended | Over

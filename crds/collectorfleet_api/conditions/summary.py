@@ -1,4 +1,4 @@
-"""``Ready``, ``Stalled`` and ``Completed``: what the outcome and the other conditions add up to."""
+"""``Ready``, ``Stalled`` and ``Completed``: conditions that summarize the outcome and the other conditions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
 
 
 def ready(outcome: Underway | Over, required: Sequence[Condition]) -> Condition:
-    """True once completed, or while all of ``required`` are true; else it says what the first missing one says.
+    """Return Ready: True if the run has completed or all of ``required`` are true.
+
+    Otherwise it has the reason and message of the first condition that is missing.
 
     Deployment tools read Ready=True after the end as "done", so a completed fleet stays ready without collectors.
     """
@@ -45,7 +47,7 @@ def _ready_underway(required: Sequence[Condition]) -> Condition:
 
 
 def stalled(outcome: Outcome) -> Condition:
-    """Whether the user has to change something before the fleet can go on."""
+    """Return Stalled: True if the fleet cannot continue until the user changes something."""
     match outcome:
         case Failed():
             return condition(ConditionType.STALLED, True, outcome.reason, outcome.message)

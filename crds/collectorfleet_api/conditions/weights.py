@@ -1,4 +1,4 @@
-"""``WeightsFresh``: whether the collectors follow the published weights, and the data its staleness bound."""
+"""``WeightsFresh``: whether collectors apply the published weights, and batches stay within the staleness bound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _TYPE: Final = ConditionType.WEIGHTS_FRESH
 
 
 def weights_fresh(report: DriverReport | None, now: datetime) -> Condition:
-    """Unknown until a version was published and acknowledged; False names the version, the bound or the collector."""
+    """Return WeightsFresh, which is Unknown until a version is published and acknowledged.
+
+    If it is False, the message has the version, the bound or the collector.
+    """
     weights = report.weights if report else None
     if weights is None or weights.published is None:
         return condition(_TYPE, None, Reason.NOT_PUBLISHED, "the driver has not reported published weights yet")
@@ -33,14 +36,14 @@ def weights_fresh(report: DriverReport | None, now: datetime) -> Condition:
 
 
 def acknowledgement_late_from(weights: WeightsStatus) -> datetime | None:
-    """When the acknowledgement of the published version counts as late; None if it came, or if nothing is published."""
+    """Return when the acknowledgement of the published version becomes late; None if none is missing."""
     if weights.last_publish_time is None or weights.acknowledged == weights.published:
         return None
     return weights.last_publish_time + ACKNOWLEDGE_WITHIN
 
 
 def _too_stale(weights: WeightsStatus) -> Condition | None:
-    # The bound in force, which a script sets by itself, and which a changed spec changes only with the next driver.
+    # Read the bound from the report: a script may set it, and a changed spec applies only to the next driver.
     bound, stalest = weights.staleness.bound, weights.staleness.max
     if bound is None or stalest is None or stalest <= bound:
         return None
