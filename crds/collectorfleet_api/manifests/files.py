@@ -1,4 +1,4 @@
-"""Files of Kubernetes manifests: the fleets in them, the objects beside them, and everything wrong with either."""
+"""Reads files of Kubernetes manifests: fleets, other objects, and the problems of both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 MAX_FILE_BYTES: Final = 8 * 2**20
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-# Further problems of a fleet that has none by itself.
+# Returns further problems of a fleet that passed all other checks.
 Check = Callable[[CollectorFleet], list[Problem]]
 
 
@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Manifests:
-    """What one file holds. ``fleets`` has only those without problems, ``objects`` everything of other kinds."""
+    """The content of one file. ``fleets`` has the fleets without problems, ``objects`` the objects of other kinds."""
 
     fleets: list[CollectorFleet] = field(default_factory=list)
     objects: list[dict[str, Any]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Manifests:
         return [found for found in self.findings if found.severity is Severity.ERROR]
 
     def config_map(self, name: str) -> dict[str, str] | None:
-        """Texts by key of the ConfigMap ``name``, as ``spec.code.configMap`` names it; None if it is not here."""
+        """Return the texts of the ConfigMap ``name`` by key; None if the file does not have it."""
         for obj in self.objects:
             if obj.get("kind") == "ConfigMap" and obj.get("metadata", {}).get("name") == name:
                 return {key: str(text) for key, text in (obj.get("data") or {}).items()}
@@ -69,7 +69,7 @@ class Manifests:
 
 
 def load_file(path: Path, check: Check | None = None) -> Manifests:
-    """Read a file of manifests. Raises OSError if it cannot be opened or read."""
+    """Read a file of manifests. Raises OSError."""
     with path.open("rb") as file:
         return load_stream(file, str(path), check)
 
@@ -88,7 +88,7 @@ def load_stream(stream: BinaryIO, source: str, check: Check | None = None) -> Ma
 
 
 def _text(found: bytes) -> str:
-    """Raises UnicodeDecodeError and YamlError."""
+    """Decode the content of a file. Raises UnicodeDecodeError, and YamlError if it is too large or UTF-16."""
     if len(found) > MAX_FILE_BYTES:
         line = found.count(b"\n") + 1
         raise YamlError(
@@ -102,7 +102,7 @@ def _text(found: bytes) -> str:
 def load_manifests(text: str, source: str = "stdin", check: Check | None = None) -> Manifests:
     """Read manifests separated by ``---``. Never raises.
 
-    ``source`` stands before the line in findings. ``check`` finds further problems of a fleet that has none.
+    Findings have ``source`` before the line. ``check`` returns further problems of a fleet that has none.
     """
     reading = _Reading(source, check)
     try:
@@ -118,12 +118,12 @@ def load_manifests(text: str, source: str = "stdin", check: Check | None = None)
 
 @dataclass
 class _Reading:
-    """What was read so far of one file."""
+    """The state of reading one file."""
 
     source: str
     check: Check | None
     loaded: Manifests = field(default_factory=Manifests)
-    lines: dict[tuple[str, ...], int] = field(default_factory=dict)  # of objects, by group, kind, namespace and name
+    lines: dict[tuple[str, ...], int] = field(default_factory=dict)  # by group, kind, namespace and name
     line_of: list[Callable[[str], int]] = field(default_factory=list)  # the line of a field, for each valid fleet
 
     def note_at(self, line: int, problem: Problem, severity: Severity = Severity.ERROR) -> None:
@@ -164,7 +164,10 @@ class _Reading:
         self.loaded.fleets[:] = valid
 
     def _repeated(self, obj: dict[str, Any], line: int) -> list[Problem]:
-        """``kubectl apply`` keeps the second of two objects of one name, without a word."""
+        """Return a problem if an earlier object has the same name.
+
+        ``kubectl apply`` would silently replace the first object.
+        """
         metadata = obj.get("metadata")
         if not isinstance(metadata, dict) or not isinstance(name := metadata.get("name"), str):
             return []
@@ -187,7 +190,7 @@ def _fleet(obj: dict[str, Any], check: Check | None) -> CollectorFleet | list[Pr
 
 
 def _objects(content: Any) -> Iterator[tuple[str, Any]]:
-    """The objects of a document with their paths: itself, or the items of a ``kind: List``."""
+    """Yield the objects of a document with their paths: the document itself, or the items of a ``kind: List``."""
     if isinstance(content, dict) and content.get("kind") == "List" and isinstance(content.get("items"), list):
         for index, item in enumerate(content["items"]):
             yield f"items[{index}].", item

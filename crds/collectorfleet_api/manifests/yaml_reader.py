@@ -1,9 +1,9 @@
-"""Reads YAML as kubectl does, and remembers on which line everything stands.
+"""Reads YAML as kubectl does, with the line of each value.
 
-YAML leaves open what an unquoted word means, and Python's reader and kubectl's disagree. ``lr: 3e-4`` is text to Python
+Readers of YAML differ in the meaning of unquoted words, also PyYAML and kubectl. ``lr: 3e-4`` is text to Python
 and a number to kubectl, and ``start: 1:30`` is a number to Python and text to kubectl. A fleet has to mean the same in
-a local run and on a cluster. So the words are resolved here by kubectl's rules (measured against v1.34). Repeated keys,
-of which kubectl silently takes the last, are problems.
+a local run and on a cluster. So this module resolves words by kubectl's rules (measured with v1.34). It reports
+repeated keys, because kubectl silently takes the last of them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from collectorfleet_api.rules.sentences import path_text
 
 Path = tuple[str | int, ...]
 
-# Of a whole document: more than of a fleet, beside which a file may hold other objects. The reader of YAML fails from
-# some hundreds of levels on.
+# The limit of a document is larger than that of a fleet, because a file may have other objects. PyYAML fails at some
+# hundreds of levels.
 _MAX_LEVELS: Final = 2 * MAX_LEVELS
-# In all documents of a file. This reader needs about a second for them.
+# The limit for all documents of a file. Reading so many values takes about a second.
 _MAX_VALUES: Final = 50_000
-# Ten lines of aliases that name aliases make millions of values.
+# Ten lines of nested aliases can expand to millions of values.
 _MAX_REPEATED_VALUES: Final = 10_000
 
 _PLAIN: Final = "collectorfleet:plain"
@@ -43,12 +43,12 @@ _INTEGER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
-_LARGEST_INTEGER: Final = 2**63 - 1  # beyond it, digits are lost on the way through the API server
-_MOST_DIGITS: Final = 1024  # of a finite number, in base 2
+_LARGEST_INTEGER: Final = 2**63 - 1  # the API server loses digits of larger numbers
+_MOST_DIGITS: Final = 1024  # of a finite float in base 2
 
 
 class YamlError(ValueError):
-    """Text that cannot be read. ``line`` counts from 1."""
+    """The text is not readable YAML. ``line`` counts from 1."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -65,14 +65,14 @@ class Document:
     problems: list[Problem]
 
     def line_of(self, path: str) -> int:
-        """The line of ``path``, or of the nearest thing around it."""
+        """Return the line of ``path``, or of the nearest part that contains it."""
         while path not in self.lines and path:
             path = re.sub(r"(\.?[^.\[\]]*|\[\d*\])$", "", path)
         return self.lines.get(path, self.line)
 
 
 def read_documents(text: str) -> Iterator[Document]:
-    """Every document that is not empty. Raises YamlError at the first that cannot be read."""
+    """Yield every document that is not empty. Raises YamlError at the first document that is not readable."""
     loader = None
     try:
         loader = _Loader(text)
@@ -94,7 +94,10 @@ def read_documents(text: str) -> Iterator[Document]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Leaves plain words unresolved, and raises YamlError for text that is nested too deeply or has too many values."""
+    """A loader that does not resolve plain words.
+
+    Raises YamlError for text that is nested too deeply or has too many values.
+    """
 
     _level = 0
     _values = 0
@@ -121,7 +124,7 @@ class _Loader(yaml.SafeLoader):
 class _Reading:
     lines: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    around: list[Node] = field(default_factory=list)  # what the current node is in, outermost first
+    around: list[Node] = field(default_factory=list)  # the nodes that contain the current node, outermost first
     seen: set[int] = field(default_factory=set)  # by id
     repeated: int = 0
 
@@ -131,7 +134,7 @@ class _Reading:
         if node in self.around:
             raise YamlError(node.start_mark.line + 1, "not YAML: something contains itself")
         self.around.append(node)
-        # An alias brings all the levels of what it names.
+        # An alias has all levels of its target.
         _check_level(len(self.around), node.start_mark.line)
         try:
             return self._inside(node, path)
@@ -142,7 +145,7 @@ class _Reading:
         self.repeated += id(node) in self.seen
         self.seen.add(id(node))
         if self.repeated > _MAX_REPEATED_VALUES:
-            # The outermost value has the line that people look for: anchors repeat in each branch below it.
+            # Report the line of the outermost value, because anchors repeat in each branch below it.
             line = self.around[min(1, len(self.around) - 1)].start_mark.line + 1
             text = f"aliases (*) repeat more than {_MAX_REPEATED_VALUES:,} values; write fewer, or smaller anchors (&)"
             raise YamlError(line, text)
@@ -162,7 +165,7 @@ class _Reading:
         own: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if key_node.tag == _PLAIN and key_node.value == _MERGE:
-                # What is merged stands on its own lines, and gives way to the mapping's own keys.
+                # Merged values keep their own lines. The mapping's own keys override them.
                 merged = self._merged(value_node, path) | merged
                 continue
             key = self._key(key_node, path)
@@ -212,13 +215,13 @@ class _Reading:
 
 
 def _check_level(level: int, line: int) -> None:
-    """``level``: of a mapping, a list or what is in it, counted from 1; ``line`` counts from 0."""
+    """Raise YamlError if ``level``, counted from 1, is too deep. ``line`` counts from 0."""
     if level > _MAX_LEVELS + 1:
         raise YamlError(line + 1, f"nested more than {_MAX_LEVELS} levels deep; flatten it, or pass it as JSON text")
 
 
 def plain_value(word: str) -> str | int | float | bool | None:
-    """What kubectl takes an unquoted word for."""
+    """Return the value that kubectl reads from an unquoted word."""
     if word in _WORDS:
         return _WORDS[word]
     if word[0] not in "+-.0123456789":

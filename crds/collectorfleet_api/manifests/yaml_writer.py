@@ -1,7 +1,7 @@
-"""Writes YAML that kubectl reads as what it is.
+"""Writes YAML that kubectl reads with the same types.
 
-PyYAML leaves text without quotes where its own reader takes it for text: ``args: ["3e-4"]`` would come to the
-cluster as a number (see :mod:`collectorfleet_api.manifests.yaml_reader`).
+PyYAML omits quotes if its own reader would read text. kubectl would then read ``args: ["3e-4"]`` as a number (see
+:mod:`collectorfleet_api.manifests.yaml_reader`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _WIDTH: Final = 120
 
 
 def to_yaml(*documents: Any) -> str:
-    """Text of documents in JSON's types, in their own order; lines break at 120 characters where they can."""
+    """Return YAML for documents in JSON's types. Keys keep their order. Lines wrap at 120 characters if possible."""
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes equal parts out twice: people do not expect anchors in a manifest."""
+    """A dumper without anchors, which people do not expect in a manifest."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  (the base class names it)
         return True
