@@ -2,9 +2,9 @@
 
 ``python -m collectorfleet_api.schema.chart_values > charts/collectorfleet/values.schema.json``
 
-Helm checks values by it before it renders or sends anything. The schema equals the CRD as far as JSON schema (draft 7)
-reaches. In addition, it refuses a field that the API server would drop, and names the field. CEL rules and keys of
-list-maps stay with the API server. An unknown keyword is an error, as in ``crd``.
+Helm checks values by this schema before it renders or sends anything. The schema equals the CRD as far as JSON schema
+(draft 7) can express it. In addition, it refuses fields that the API server would drop. Only the API server checks CEL
+rules and keys of list-maps. An unknown keyword is an error, as in ``crd``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DROPPED: Final = frozenset(
     {
         *(_PRESERVED, _INT_OR_STRING),
         *("x-kubernetes-validations", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
-        # They keep mappings and booleans out of fields without a type, which here get one.
+        # They exclude mappings and booleans from fields without a type. Here these fields get a type.
         *("not", "maxProperties"),
     }
 )
@@ -39,7 +39,7 @@ _TEXTS: Final = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
 def values_schema() -> Schema:
-    """The schema of the chart's values, ``fleet`` as the CRD's ``spec``."""
+    """Return the schema of the chart's values, in which ``fleet`` is the CRD's ``spec``."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
@@ -54,7 +54,7 @@ def values_schema() -> Schema:
             "fullnameOverride": {"type": "string", "maxLength": MAX_NAME_LENGTH},
             "labels": _TEXTS,
             "annotations": _TEXTS,
-            # What a chart that has this one as a subchart hands down, and may switch it by.
+            # A parent chart may pass `global`, and enable this chart by `enabled`.
             "global": {"type": "object"},
             "enabled": {"type": "boolean"},
         },
@@ -63,7 +63,7 @@ def values_schema() -> Schema:
 
 
 def to_json() -> str:
-    """The text of ``charts/collectorfleet/values.schema.json``."""
+    """Return the text of ``charts/collectorfleet/values.schema.json``."""
     return json.dumps(values_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -73,13 +73,13 @@ def main() -> None:
 
 
 def json_schema(node: Schema) -> Schema:
-    """A structural schema as JSON schema. Raises ValueError for a keyword that it does not know."""
+    """Convert a structural schema to JSON schema. Raises ValueError for an unknown keyword."""
     unknown = node.keys() - _KEPT - _DROPPED
     if unknown:
         raise ValueError(f"no JSON schema is known for {sorted(unknown)} in {node}")
     found: Schema = {"type": _type(node), **{key: node[key] for key in node if key in _KEPT and key != "type"}}
     if "type" not in node:
-        # It keeps lists out, which the type does here.
+        # `maxItems` excludes lists. Here the type does so.
         found.pop("maxItems", None)
     if "properties" in node:
         found["properties"] = {name: json_schema(inner) for name, inner in node["properties"].items()}
@@ -94,7 +94,7 @@ def json_schema(node: Schema) -> Schema:
 def _type(node: Schema) -> Any:
     if node.get(_INT_OR_STRING):
         return ["integer", "string"]
-    # Without a type are the quantities: OpenAPI in Kubernetes has no word for what they are.
+    # Only quantities have no type, because Kubernetes' OpenAPI has no type for them.
     return node.get("type", ["number", "string"])
 
 

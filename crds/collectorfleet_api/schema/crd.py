@@ -2,7 +2,7 @@
 
 ``python -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml``
 
-A structural schema says less than JSON schema: no references, no ``null`` beside a type, no
+A structural schema has fewer features than JSON schema: no references, no ``null`` as a second type, no
 ``additionalProperties: false`` (the API server itself drops or refuses unknown fields). An unknown keyword is an error,
 so that no constraint gets lost.
 """
@@ -37,7 +37,7 @@ _DROPPED: Final = frozenset({"title", "$defs"})
 COLUMNS: Final = (
     ("Ready", "string", f'.status.conditions[?(@.type=="{ConditionType.READY}")].status', False),
     ("Collectors", "string", ".status.progress.collectors.summary", False),
-    # What every available collector runs; empty while that is unknown. The wide column has what was published.
+    # The version that every available collector runs, empty if unknown. `-o wide` has the published version.
     ("Weights", "integer", ".status.weights.acknowledged", False),
     ("Staleness", "integer", ".status.weights.staleness.max", False),
     ("Frames", "integer", ".status.progress.framesDelivered", False),
@@ -56,7 +56,7 @@ COLUMNS: Final = (
 
 
 def crd() -> dict[str, Any]:
-    """The CustomResourceDefinition as an object."""
+    """Return the CustomResourceDefinition as an object."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -83,16 +83,16 @@ def main() -> None:
 
 
 def text() -> str:
-    """The text of ``crds/collectorfleets.yaml``."""
+    """Return the text of ``crds/collectorfleets.yaml``."""
     return f"# Generated from the models by `python -m collectorfleet_api.schema.crd`; change those.\n{to_yaml(crd())}"
 
 
 def schema() -> Schema:
-    """The OpenAPI schema of the whole object, with descriptions, defaults and rules."""
+    """Return the OpenAPI schema of the whole object, with descriptions, defaults and rules."""
     spec = structural(CollectorFleetSpec, "The fleet that you want.", defaults=True)
-    # No defaults below status: the API server would write numbers there that nobody measured.
+    # No defaults below status, because the API server would write numbers that nothing has measured.
     status = structural(CollectorFleetStatus, "The observed state of the fleet.", defaults=False)
-    # Tools that compare it with the generation see an unfinished fleet until the operator has looked at it.
+    # Tools that compare this with the generation see an unfinished fleet until the operator writes the status.
     status["default"] = {"observedGeneration": -1}
     root: Schema = {
         "type": "object",
@@ -112,7 +112,7 @@ def schema() -> Schema:
 
 
 def structural(model: type[Model], description: str, *, defaults: bool) -> Schema:
-    """The model's schema in the form that Kubernetes takes."""
+    """Return the model's schema in the form that Kubernetes accepts."""
     full = model.model_json_schema(by_alias=True) | {"description": description}
     return _convert(full, full.get("$defs", {}), defaults=defaults)
 
@@ -172,7 +172,7 @@ def _property(schema: Schema, defs: Schema, *, defaults: bool, required: bool) -
 
 
 def _resolved(schema: Schema, defs: Schema) -> Schema:
-    """``schema`` without references and ``null``; what stands beside a reference wins over what is behind it."""
+    """Return ``schema`` without references and ``null``. Keywords beside a reference override those of its target."""
     if _is_nullable(schema):
         inner = next(s for s in schema["anyOf"] if s != {"type": "null"})
         schema = inner | {key: value for key, value in schema.items() if key != "anyOf"}

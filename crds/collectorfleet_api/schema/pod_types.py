@@ -1,7 +1,7 @@
 """``python -m collectorfleet_api.schema.pod_types FOLDER`` prints the types of a pod's fields for ``rules.pods``.
 
-FOLDER has the schemas of the package ``kubernetes-validate``. The package has 108 MB, and a version 1.8 MB of JSON.
-``validate`` needs 28 kB of them.
+FOLDER has the schemas of the package ``kubernetes-validate``. The package has 108 MB, with 1.8 MB of JSON for each
+version. ``validate`` needs 28 kB.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 _FOLDER: Final = re.compile(r"v(\d+)\.(\d+)\.(\d+)-local")
 _REFERENCE: Final = "#/$defs/"
 _ROOT: Final = "io.k8s.api.core.v1.PodSpec"
-# Kubernetes has parsers for them.
+# Kubernetes has its own parsers for these types.
 _OWN_TYPES: Final = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "intOrString",

@@ -56,7 +56,7 @@ _SECTIONS = {
 
 
 def page() -> str:
-    """The text of ``docs/reference.md``."""
+    """Return the text of ``docs/reference.md``."""
     properties = schema()["properties"]
     parts = [_INTRODUCTION]
     for title, (text, model) in _SECTIONS.items():
@@ -79,7 +79,7 @@ def page() -> str:
 
 
 def _changes() -> str:
-    """By the table that the operator decides on."""
+    """Return the section about changed fields, from the table by which the operator decides."""
     said: dict[str, list[str]] = {}
     for path, concerned in CONCERNS.items():
         said.setdefault(_what_happens(concerned), []).append(f"`{path}`")
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def _part(node: Schema, model: type[Model] | None) -> Schema:
-    """Of ``node``, the fields that ``model`` has; all without one."""
+    """Return ``node`` with only the fields that ``model`` has; unchanged without a model."""
     if model is None:
         return node
     names = {field.alias for field in model.model_fields.values()}
@@ -114,7 +114,7 @@ def _part(node: Schema, model: type[Model] | None) -> Schema:
 
 
 def _fields(node: Schema, path: str) -> Iterator[tuple[str, Schema, bool]]:
-    """Every field below ``node`` with its path and whether it is required where its parent is given."""
+    """Yield every field below ``node`` with its path, and whether its parent requires it."""
     for name, inner in node.get("properties", {}).items():
         here = f"{path}.{name}"
         if inner.get("type") == "array":
