@@ -1,7 +1,4 @@
-"""The packages of this project's extras: which are missing, and how to install them.
-
-Looking for a package does not import it.
-"""
+"""Finds missing packages of this project's extras, and names the command to install them. It imports no package."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from importlib.util import find_spec
 
 @dataclass(frozen=True)
 class Needs:
-    """``modules`` are what a program imports of the packages in ``extra``."""
+    """The modules that a program imports from the packages in ``extra``."""
 
     extra: str
     modules: tuple[str, ...]
@@ -22,17 +19,17 @@ class Needs:
         return [module for module in self.modules if not is_installed(module)]
 
     def problem(self, program: str) -> str | None:
-        """Return the sentence about missing modules, None if there are none; ``program`` is its name for people."""
+        """Return a message about missing modules, or None. ``program`` is the program's name in the message."""
         missing = ", ".join(self.missing())
         return f"{program} needs packages that are not installed ({missing}): {self.install}" if missing else None
 
     @property
     def install(self) -> str:
-        """The command line that installs the missing packages."""
+        """Return the command that installs the missing packages."""
         return f"pip install 'collectorfleet[{self.extra}]'"
 
 
 def is_installed(module: str) -> bool:
-    """Return whether ``module`` can be imported. A folder of that name without Python in it does not count."""
+    """Return whether ``module`` can be imported. A folder of that name without Python files does not count."""
     found = find_spec(module)
     return found is not None and found.origin is not None

@@ -1,6 +1,6 @@
-"""Log lines of operator and driver: for people, or one JSON object a line for what collects logs.
+"""Formats log lines of operator and driver as text for people, or as JSON lines for log collectors.
 
-A JSON line has the fields that are named here and no others: what a library hangs onto a record stays out of it.
+A JSON line has only the fields that this module names. Attributes that libraries add to a record are left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-# Attributes of a record: whom it is about, and an exception that is known as text only.
+# Attributes of a record: the fleet that it is about, and an exception that is available only as text.
 NAMESPACE: Final = "namespace"
 FLEET: Final = "fleet"
 EXCEPTION: Final = "exception"
@@ -28,7 +28,7 @@ def formatter(format_: LogFormat) -> logging.Formatter:
 
 
 class TextLines(logging.Formatter):
-    """Time (UTC), level, logger and message; an exception stands below."""
+    """Text lines with time (UTC), level, logger and message. An exception follows on its own lines."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%S")
@@ -40,7 +40,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """``time`` (RFC 3339), ``level``, ``logger``, ``message``; ``namespace``, ``fleet`` and ``exception`` if known."""
+    """JSON: ``time`` (RFC 3339), ``level``, ``logger``, ``message``; ``namespace``, ``fleet``, ``exception`` if set."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -59,7 +59,7 @@ class JsonLines(logging.Formatter):
 
 
 class OfFleet(logging.Filter):
-    """Lets every record pass, and says on it which fleet it is about."""
+    """A filter that drops no record, and adds the fleet to each record."""
 
     def __init__(self, namespace: str, fleet: str) -> None:
         super().__init__()

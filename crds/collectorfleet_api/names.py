@@ -1,4 +1,4 @@
-"""Names that the operator, the pods and the tests have to agree on."""
+"""Names that operator, pods and tests share."""
 
 from __future__ import annotations
 
@@ -15,62 +15,62 @@ DRIVER_MANAGER: Final = "collectorfleet-driver"
 
 FLEET_LABEL: Final = f"{GROUP}/fleet"
 ROLE_LABEL: Final = f"{GROUP}/role"
-# Of the CRD: the release that chart, CRD and operator are of.
+# The label of the CRD with the release of chart, CRD and operator.
 VERSION_LABEL: Final = "app.kubernetes.io/version"
-# Kueue's, of a fleet that waits for quota before anything of it is made.
+# Labels of Kueue. A fleet with a queue waits for quota before the operator creates its objects.
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 
 # The RayCluster has the fleet's name. KubeRay takes 53 characters, but cuts the name of its token's Secret to 50.
 MAX_NAME_LENGTH: Final = 50
-# A pod of an Indexed Job has its host name from it: NAME-collectors-INDEX, of which DNS takes 63 characters.
+# The host name of an Indexed Job's pod is NAME-collectors-INDEX. DNS allows 63 characters.
 MAX_NAME_LENGTH_OF_A_JOB: Final = 46
 
-# The Ray resource of worker pods, one unit for each collector slot: actors that ask for it land on no other pod.
+# The Ray resource of worker pods, one unit for each collector slot. Actors that request it run only in these pods.
 COLLECTOR_RESOURCE: Final = "collector"
 WORKER_GROUP: Final = "collectors"
-# The same of learner pods, one unit for each actor of a shard; and their worker group.
+# Ray resource and worker group of learner pods, one unit for each actor of a shard.
 LEARNER_RESOURCE: Final = "learner"
 LEARNER_GROUP: Final = "learners"
-# The same of evaluator pods, each of which holds one.
+# Ray resource and worker group of evaluator pods, one unit for each evaluator.
 EVALUATOR_RESOURCE: Final = "evaluator"
 EVALUATOR_GROUP: Final = "evaluators"
 RAY_PORT: Final = 6379
-# Where KubeRay keeps a cluster's token: a Secret with the cluster's name.
+# KubeRay keeps a cluster's token in a Secret with the cluster's name.
 TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
 TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"  # noqa: S105  (a path)
 
-# Where the driver of a fleet without Ray listens for the hosts of its collectors, and the secret that they share.
+# Port of the driver for the hosts of collectors of a fleet without Ray, and the key and mount of their shared token.
 HOSTS_PORT: Final = 29400
 HOSTS_TOKEN_KEY: Final = "token"  # noqa: S105  (a key's name, no secret)
 HOSTS_TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/hosts"  # noqa: S105  (a path)
 
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
-# What puts a tree there before a pod's own container starts, and where it finds a ConfigMap's archive, a Secret and
-# certificate authorities.
+# The init container that unpacks the code tree, and its mounts for a ConfigMap's archive, a Secret and certificate
+# authorities.
 CODE_CONTAINER: Final = "code"
 CODE_ARCHIVE_MOUNT: Final = "/etc/collectorfleet-code"
 CODE_CREDENTIALS_MOUNT: Final = "/var/run/secrets/collectorfleet/code"
 CODE_AUTHORITY_MOUNT: Final = "/var/run/secrets/collectorfleet/code-ca"
-# Where the driver pod sees `driver.checkpoint`; each fleet has a folder of its own name in it.
+# Mount of `driver.checkpoint` in the driver pod. Each fleet has a folder with its name.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 
-# The spec that a driver was started with: on its pod as JSON, and there as a file. It stays with the Job, so that a
-# driver that starts again runs what its image and its pods were made for.
+# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. The Job keeps it, so that a
+# restarted driver runs the spec for which its image and pods were created.
 SPEC_ANNOTATION: Final = f"{GROUP}/spec"
 SPEC_MOUNT: Final = "/etc/collectorfleet"
 SPEC_FILE: Final = "spec.json"
-# Of 256 KiB that all annotations of an object may have.
+# All annotations of an object together may have 256 KiB.
 MAX_SPEC_BYTES: Final = 200 * 1024
 
-# The driver's Prometheus metrics; KubeRay calls the port of its pods' metrics the same.
+# The driver's Prometheus metrics. KubeRay uses the same port name for its pods.
 METRICS_PORT: Final = 8080
 METRICS_PORT_NAME: Final = "metrics"
 
-# How a run went, in the `binaryData` of a ConfigMap: JSON, compressed.
+# The timeline of a run, as compressed JSON in the `binaryData` of a ConfigMap.
 TIMELINE_KEY: Final = "timeline.json.gz"
 
-# What the operator tells the driver pod, in its environment.
+# Environment variables that the operator sets in the driver pod.
 ENV_NAMESPACE: Final = "COLLECTORFLEET_NAMESPACE"
 ENV_NAME: Final = "COLLECTORFLEET_NAME"
 ENV_UID: Final = "COLLECTORFLEET_UID"
@@ -81,11 +81,11 @@ ENV_SPEC: Final = "COLLECTORFLEET_SPEC"
 ENV_CODE: Final = "COLLECTORFLEET_CODE"
 ENV_CHECKPOINTS: Final = "COLLECTORFLEET_CHECKPOINTS"
 ENV_GRACE_SECONDS: Final = "COLLECTORFLEET_GRACE_SECONDS"
-# What a user or an image may tell it there: text (the default) or json.
+# Environment variable of the user or image: text (the default) or json.
 ENV_LOG_FORMAT: Final = "COLLECTORFLEET_LOG_FORMAT"
 
 # Exit codes of the driver. The Job's podFailurePolicy reads them. A user error is not retried. A driver that ended by
-# an order starts again when the operator says so. A driver whose pod was deleted starts again at once, uncounted.
+# an order restarts when the operator requests it. A driver whose pod was deleted restarts at once, without counting.
 EXIT_INFRASTRUCTURE: Final = 1
 EXIT_USER_ERROR: Final = 64
 EXIT_STOPPED: Final = 65
@@ -94,32 +94,32 @@ EXIT_INTERRUPTED: Final = 128 + 2
 
 
 def group_resource(group: str) -> str:
-    """The Ray resource of a group's worker pods alone, one unit for each collector slot."""
+    """Return the Ray resource that only this group's worker pods have, one unit for each collector slot."""
     return f"{COLLECTOR_RESOURCE}-{group}"
 
 
 def cluster_name(fleet: str) -> str:
-    """Name of the RayCluster, and of the Secret in which KubeRay keeps its token."""
+    """Return the name of the RayCluster and of the Secret with its token."""
     return fleet
 
 
 def driver_name(fleet: str) -> str:
-    """Name of the driver's Job, ServiceAccount, Role, RoleBinding and Lease."""
+    """Return the name of the driver's Job, ServiceAccount, Role, RoleBinding and Lease."""
     return f"{fleet}-driver"
 
 
 def workload_name(fleet: str) -> str:
-    """Name of the Workload by which Kueue counts the fleet."""
+    """Return the name of the fleet's Workload in Kueue."""
     return fleet
 
 
 def collectors_name(fleet: str) -> str:
-    """Name of the Job whose pods hold the collectors of a fleet without Ray."""
+    """Return the name of the Job whose pods run the collectors of a fleet without Ray."""
     return f"{fleet}-collectors"
 
 
 def driver_address(fleet: str, namespace: str) -> str:
-    """Address of the driver for hosts of collectors: its headless Service.
+    """Return the address of the driver for hosts of collectors: its headless Service.
 
     It does not depend on the cluster's domain.
     """
@@ -127,15 +127,15 @@ def driver_address(fleet: str, namespace: str) -> str:
 
 
 def timeline_name(fleet: str) -> str:
-    """Name of the ConfigMap with the timeline of the fleet's run."""
+    """Return the name of the ConfigMap with the timeline of the fleet's run."""
     return f"{fleet}-timeline"
 
 
 def network_policy_name(fleet: str) -> str:
-    """Name of the NetworkPolicy, if the fleet requests one."""
+    """Return the name of the NetworkPolicy, if the fleet requests one."""
     return fleet
 
 
 def head_address(fleet: str, namespace: str) -> str:
-    """Address of the head's GCS, by KubeRay's name of the head service. It does not depend on the cluster's domain."""
+    """Return the address of the head's GCS by KubeRay's head service, independent of the cluster's domain."""
     return f"{fleet}-head-svc.{namespace}.svc:{RAY_PORT}"

@@ -1,4 +1,4 @@
-"""How deeply a fleet may be nested, and JSON text that is nested deeper. Pure.
+"""Limits the nesting of a fleet, and reads JSON text that is nested deeper. No side effects.
 
 The API server stores keyword arguments that are nested thousands of levels deep. Python's JSON decoder, and most code
 for nested values, recurse once for each level. They raise RecursionError near a depth of 1,000. Nothing here recurses.
@@ -17,19 +17,19 @@ from typing import Any, Final
 MAX_LEVELS: Final = 64
 TOO_DEEP: Final = f"nested more than {MAX_LEVELS} levels deep; flatten it, or pass it as JSON text"
 
-# How many keys of a path are shown: all 64 of them would fill a screen.
+# The number of keys of a path in messages. All 64 keys would fill a screen.
 _SHOWN_KEYS: Final = 5
-# Stands for what was cut out of a text, until the place is known. No manifest holds a NUL.
+# Replaces a removed value until its path is found. No manifest has a NUL.
 _CUT: Final = "\0nested too deeply"
 _STRING: Final = r'"[^"\\]*(?:\\.[^"\\]*)*"'
-# A quote alone begins a string that the text does not have to its end.
+# A single quote matches a string whose end is not in the text.
 _TOKENS: Final = re.compile(rf'{_STRING}|[{{}}\[\]"]', re.DOTALL)
 _AS_BRACES: Final = bytes.maketrans(b"[]", b"{}")
 _NO_BRACES: Final = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class TooDeepError(ValueError):
-    """A value is nested deeper than ``MAX_LEVELS``. ``path`` leads to it, as far as a person wants to read."""
+    """A value is nested deeper than ``MAX_LEVELS``. ``path`` is its path, shortened."""
 
     def __init__(self, path: str) -> None:
         super().__init__(TOO_DEEP)
@@ -44,16 +44,16 @@ def check_depth(value: Any) -> None:
 
 
 def is_deeper(text: bytes, levels: int = MAX_LEVELS) -> bool:
-    """Return whether a whole JSON text is nested deeper than that, in about half of the time that decoding it takes."""
+    """Return whether a complete JSON text is nested deeper than ``levels``. It takes half of the time of decoding."""
     if text.count(b"{") + text.count(b"[") <= levels:
         return False
     if b"\\" in text:
-        # First the backslashes that stand for themselves, so that the others stand before what they escape.
+        # Remove escaped backslashes first, so that each remaining backslash escapes the next character.
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside_of_strings = text.split(b'"')[::2]
     braces = b"".join(outside_of_strings).translate(_AS_BRACES, _NO_BRACES)
     for _ in range(levels):
-        # The innermost level of each branch.
+        # Remove the innermost level of each branch.
         braces = braces.replace(b"{}", b"")
         if not braces:
             return False
@@ -61,7 +61,7 @@ def is_deeper(text: bytes, levels: int = MAX_LEVELS) -> bool:
 
 
 def cut(text: str, levels: int = MAX_LEVELS) -> str:
-    """Return a whole JSON text without what is nested deeper than that; a mark stands in its place."""
+    """Return a complete JSON text in which a mark replaces each value that is nested deeper than ``levels``."""
     kept, at, level = [], 0, 0
     for token in _TOKENS.finditer(text):
         match token[0]:
@@ -78,11 +78,11 @@ def cut(text: str, levels: int = MAX_LEVELS) -> str:
 
 
 def decode(text: str | bytes, within: str = "") -> tuple[Any, str | None]:
-    """Return the value of a whole JSON text, and the path of what was too deep in it and was left out (null).
+    """Return the value of a complete JSON text, and the path of a value that was too deep, or None.
 
-    ``within``: the key under which the text holds the manifest, which is the manifest itself by default; the path
-    begins there. What is too deep in the record of who wrote which field (``metadata.managedFields``) has no path: it
-    repeats the shape of the rest. Raises json.JSONDecodeError.
+    Values that are too deep become null. ``within`` is the key of the manifest in the text; by default the text is the
+    manifest. The path begins at the manifest. Paths in ``metadata.managedFields`` are ignored, because these repeat the
+    structure of other fields. Raises json.JSONDecodeError.
     """
     levels = MAX_LEVELS + bool(within)
     if not is_deeper(text if isinstance(text, bytes) else text.encode(), levels):
@@ -94,13 +94,13 @@ def decode(text: str | bytes, within: str = "") -> tuple[Any, str | None]:
 
 @dataclass
 class EndOfValue:
-    """Finds where a JSON value ends, in a text that comes in pieces. Each piece is read once."""
+    """Finds the end of a JSON value in a growing text. It reads each part of the text once."""
 
     at: int = 0
     _level: int = 0
 
     def find(self, text: str) -> int | None:
-        """Return the end of the value, which is a mapping or a list; None if the text so far does not have it."""
+        """Return the end of the value, a mapping or a list; None if the text so far does not contain the end."""
         for token in _TOKENS.finditer(text, self.at):
             if token[0] == '"':
                 return None
@@ -116,7 +116,7 @@ class EndOfValue:
 
 
 def _paths_below(value: Any, levels: int) -> Iterator[str]:
-    """The paths of the values that begin one level below that."""
+    """Yield the paths of mappings and lists that begin below ``levels``."""
     waiting: list[tuple[Any, tuple[str | int, ...]]] = [(value, ())]
     while waiting:
         found, path = waiting.pop()
@@ -130,7 +130,7 @@ def _paths_below(value: Any, levels: int) -> Iterator[str]:
 
 
 def _paths_of_marks(value: Any) -> Iterator[str]:
-    """Take the marks of :func:`cut` out of a value, and tell their paths."""
+    """Replace the marks of :func:`cut` in a value by None, and yield their paths."""
     waiting: list[tuple[Any, tuple[str | int, ...]]] = [(value, ())]
     while waiting:
         found, path = waiting.pop()

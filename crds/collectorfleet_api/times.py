@@ -1,7 +1,7 @@
-"""Times as Kubernetes objects hold them. Pure.
+"""Reads times of Kubernetes objects. No side effects.
 
-Whoever may write an object may write odd texts into its times. The API server stores a Lease that was renewed in year
-0, and a condition with the time zone +99:99. A reader that raises on such a text stops at that object.
+The API server stores implausible times, such as a Lease that was renewed in year 0, or a condition with the time zone
++99:99. A reader that raises an error would stop at this object.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LATEST_YEAR: Final = 2999
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return the time that an RFC 3339 text says, with its zone; None for anything else. Raises nothing."""
+    """Return the time of an RFC 3339 text with a time zone; None for any other value. Never raises."""
     if not isinstance(value, str):
         return None
     try:
@@ -26,5 +26,5 @@ def parse_time(value: Any) -> datetime | None:
 
 
 def is_plausible(time: datetime) -> bool:
-    """Return whether the year is one in which this software can run."""
+    """Return whether the year is between ``EARLIEST_YEAR`` and ``LATEST_YEAR``."""
     return EARLIEST_YEAR <= time.year <= LATEST_YEAR
