@@ -10,7 +10,7 @@ from typing import Final
 SYSTEM_CONFIG: Final = {"free_objects_period_milliseconds": 100}
 
 
-# For processes that start Ray for collectors: Ray starts a worker for each CPU in advance, and each worker imports the
+# For processes that start Ray for collectors. Ray starts a worker for each CPU in advance. Each worker imports the
 # modules that every collector needs.
 PRESTART: Final = {"RAY_preload_python_modules": "collectorfleet.preload", "RAY_enable_worker_prestart": "1"}
 

@@ -2,8 +2,8 @@
 
 ``python -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml``
 
-A structural schema has fewer features than JSON schema: no references, no ``null`` as a second type, no
-``additionalProperties: false`` (the API server itself drops or refuses unknown fields). An unknown keyword is an error,
+A structural schema has no references, no ``null`` as a second type, and no ``additionalProperties: false``. The API
+server itself drops or refuses unknown fields. An unknown keyword is an error,
 so that no constraint gets lost.
 """
 
