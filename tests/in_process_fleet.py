@@ -16,8 +16,8 @@ import torch
 from collectorfleet import FleetCollector
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.fleet import engine
+from collectorfleet.fleet.collector_configs import CollectorConfigs
 from collectorfleet.fleet.options import FleetOptions
-from collectorfleet.fleet.recipes import Recipes
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Shared
 from collectorfleet.messages import CollectorId
@@ -52,7 +52,7 @@ def living(collector: FleetCollector) -> dict[str, CollectorId]:
 
 
 def _in_process(options: FleetOptions, source: WeightsSource, shared: Shared) -> InProcess:
-    recipes, policy = Recipes(options), source.for_collectors()
+    recipes, policy = CollectorConfigs(options), source.for_collectors()
 
     def config_of(name: str) -> CollectorConfig:
         config = recipes.config(int(name[1:]), shared.gather.plan.frames_per_share)

@@ -84,9 +84,9 @@ def run(case: dict[str, Any]) -> dict[str, float]:
     timed = Timed(collector)
     train = Run()
     if case["evaluates"]:
-        train.evaluates_with(collector.evaluations)
+        train.set_evaluations(collector.evaluations)
     else:
-        train.evaluates_with(list)
+        train.set_evaluations(list)
     example.train(timed, train)
     seconds = timed.times[-1] - timed.times[_WARM_UP]
     during = [one for one in collector.evaluations() if one.version < case["batches"]] if case["evaluates"] else []

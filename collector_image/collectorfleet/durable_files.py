@@ -33,12 +33,12 @@ def is_full(error: OSError) -> bool:
     return error.errno in _FULL
 
 
-def may_pass(error: OSError) -> bool:
+def is_temporary(error: OSError) -> bool:
     """Return whether a retry may succeed, because the volume is full or fails. Return False for a wrong path."""
     return error.errno in _PASSES
 
 
-def failure_of(error: OSError) -> str:
+def describe_failure(error: OSError) -> str:
     """Return why a write failed: the path, the cause, the free space if the volume is full, and what to do."""
     path = error.filename
     # str(error) would repeat the path, which the message begins with.

@@ -43,7 +43,7 @@ def check_depth(value: Any) -> None:
         raise TooDeepError(path)
 
 
-def is_deeper(text: bytes, levels: int = MAX_LEVELS) -> bool:
+def exceeds_depth(text: bytes, levels: int = MAX_LEVELS) -> bool:
     """Return whether a complete JSON text is nested deeper than ``levels``. It takes half of the time of decoding."""
     if text.count(b"{") + text.count(b"[") <= levels:
         return False
@@ -85,7 +85,7 @@ def decode(text: str | bytes, within: str = "") -> tuple[Any, str | None]:
     structure of other fields. Raises json.JSONDecodeError.
     """
     levels = MAX_LEVELS + bool(within)
-    if not is_deeper(text if isinstance(text, bytes) else text.encode(), levels):
+    if not exceeds_depth(text if isinstance(text, bytes) else text.encode(), levels):
         return json.loads(text), None
     value = json.loads(cut(text if isinstance(text, str) else text.decode(), levels))
     paths = list(_paths_of_marks(value[within] if within else value))

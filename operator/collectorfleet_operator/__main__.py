@@ -18,13 +18,13 @@ def main() -> int:
         print(f"error: {problem}", file=sys.stderr)
         return _UNAVAILABLE
     from collectorfleet_operator.edge.app import run
-    from collectorfleet_operator.edge.garbage import SetAside
+    from collectorfleet_operator.edge.garbage import GarbageFreezer
     from collectorfleet_operator.edge.logs import log_to
     from collectorfleet_operator.edge.settings import from_arguments
 
     settings = from_arguments()
     log_to(sys.stderr, settings.log_format, verbose=settings.verbose)
-    SetAside().begin()
+    GarbageFreezer().begin()
     asyncio.run(run(settings))
     return 0
 

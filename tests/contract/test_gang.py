@@ -196,7 +196,7 @@ def test_frames_of_one_collector_are_not_overwritten_by_those_of_its_next_rollou
     gang.start()
     gang.ask(C0, random=True)
     gang.ask(C0)
-    random, still = gang.hear(Answer), gang.hear(Answer)
+    random, still = gang.hear(Answer), gang.receive_message(Answer)
     assert len(values_of(random)) > 1
     assert values_of(still) == {0.0}
 
@@ -246,11 +246,11 @@ def test_it_closes_while_another_member_comes(gang: Harness, monkeypatch: pytest
     came = dial(transport._listener.address, transport._launcher.token)
 
     def comes_now() -> None:
-        came.say(C1)
+        came.send_message(C1)
         close_listener()
 
     monkeypatch.setattr(transport._listener, "close", comes_now)
     transport.close()
     with pytest.raises(EOFError):
-        came.hear()
+        came.receive_message()
     came.close()

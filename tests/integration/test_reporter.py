@@ -20,7 +20,7 @@ from tests.wait import eventually
 from collectorfleet.pod import access
 from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import DriverSettings
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.stop import StopRequest
 from collectorfleet.timeline.packed import unpack
 from collectorfleet.timeline.timeline import Timeline
@@ -209,4 +209,4 @@ def test_a_driver_whose_service_account_was_deleted_ends_at_the_end_of_its_batch
         eventually(lambda: stop.reason, within=40, what="a request to stop")
     assert stop.reason is not None
     assert "no longer accepts this driver's token" in stop.reason.text
-    assert stop.reason.way is Way.ACCESS_REFUSED
+    assert stop.reason.way is EndReason.ACCESS_REFUSED

@@ -9,9 +9,9 @@ from ray.util import placement_group_table
 from tests.manifests import ABSENT, fleet
 from tests.wait import eventually
 
-from collectorfleet.run.endings import Way
+from collectorfleet.run.driver_code import load_driver_code
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.history import RunHistory
-from collectorfleet.run.own_code import load_own_code
 from collectorfleet.run.session import open_session
 from collectorfleet.run.stop import StopReason, StopRequest, stop_on_signals
 from collectorfleet_api.v1alpha1 import DriverReport
@@ -31,7 +31,7 @@ WAITS = fleet(
         "spec.collectors.availableTimeoutSeconds": 60,
     }
 )
-SUSPENDED = StopReason(Way.ORDERED, "the fleet is suspended")
+SUSPENDED = StopReason(EndReason.ORDERED, "the fleet is suspended")
 
 
 def waiting() -> list[str]:
@@ -48,7 +48,7 @@ def test_a_driver_that_waits_for_room_for_its_learners_ends_when_it_is_asked_to(
     asks = threading.Thread(target=suspend)
     history, share = RunHistory("run"), {"collectors": 0.0}
     session = open_session(
-        WAITS, load_own_code(WAITS.spec), stop, history, None, gpu_per_collector=share, starting=DriverReport()
+        WAITS, load_driver_code(WAITS.spec), stop, history, None, gpu_per_collector=share, starting=DriverReport()
     )
     with stop_on_signals(stop):
         asks.start()

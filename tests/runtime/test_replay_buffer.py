@@ -19,8 +19,8 @@ from torchrl.data import LazyTensorStorage, ReplayBuffer
 from torchrl.envs.transforms import Transform
 
 from collectorfleet import InfrastructureError, UserCodeError
+from collectorfleet.run.driver_code import TrainingFunction
 from collectorfleet.run.handle import Run
-from collectorfleet.run.own_code import TrainingFunction
 from collectorfleet.run.work import train
 
 pytestmark = pytest.mark.usefixtures("local_ray")

@@ -11,14 +11,14 @@ from torchrl.collectors import Collector
 from torchrl.envs import EnvBase
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
-from collectorfleet.actor.cutting import Cutter
+from collectorfleet.actor.early_end import EarlyEnd
 from collectorfleet.actor.evaluation.player import EpisodePlayer
 from collectorfleet.actor.factories import EnvironmentFactory, PolicyFactory, environment_in_process, policy_in_process
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
-from collectorfleet.actor.normalization.search import built_without
+from collectorfleet.actor.normalization.search import build_without_running_statistics
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.collector import FastCollector
-from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.actor.script_classes import give_modules
 from collectorfleet.actor.seeds import ALONE, Seeds
@@ -52,7 +52,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         move_settings(policy, device)  # TorchRL's collector moves only parameters and buffers
     if isinstance(policy, nn.Module) and options.get("compile_policy"):
         give_modules(policy)
-    cutter = Cutter() if config.cut_short else None
+    cutter = EarlyEnd() if config.cut_short else None
     if cutter is not None and not config.has_processes:
         options["interruptor"] = cutter
     if not config.has_processes:
@@ -67,7 +67,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
         collector.must_be_fast = True
         if collector.inexact:
-            raise NotExact(
+            raise FastLoopUnsupported(
                 f"{collector.inexact}; use Auto, which leaves such environments and policies to TorchRL's loop"
             )
     if isinstance(collector, Collector):
@@ -89,7 +89,7 @@ def _class_of(config: CollectorConfig) -> Callable[..., Any]:
     if config.collector_class is Collector:
         return FastCollector
     if config.rollout is RolloutLoop.FAST:
-        raise NotExact(f"{config.collector_class.__name__} steps by itself; use the class Single, or Auto")
+        raise FastLoopUnsupported(f"{config.collector_class.__name__} steps by itself; use the class Single, or Auto")
     return config.collector_class
 
 
@@ -99,7 +99,7 @@ def environments(config: CollectorConfig, shared: SharedVersion | None, seeds: S
     if not isinstance(create, EnvBase):
         create = partial(EnvironmentFactory(create), **_arguments(create, config.create_env_kwargs, seeds.collector))
     if config.has_processes:
-        create = partial(built_without, create)
+        create = partial(build_without_running_statistics, create)
         any_time = config.has_processes_that_never_pause
         maker = partial(stamped, create, shared, any_time=any_time) if shared is not None else create
         return [environment_in_process(seeding(maker, seeds.of_worker(number))) for number in range(config.workers)]

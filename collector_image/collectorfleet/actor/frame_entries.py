@@ -26,7 +26,7 @@ def valid_frames(batch: TensorDictBase) -> int:
     return batch.numel() if mask is None else int(mask.sum())
 
 
-def with_the_services(batch: TensorDictBase) -> TensorDictBase:
+def with_service_version(batch: TensorDictBase) -> TensorDictBase:
     """Return the frames with the service's version as their weights version, because the service runs the policy."""
     batch = batch.copy()
     versions = batch[SERVICE_VERSION].to(torch.int64)
@@ -36,7 +36,7 @@ def with_the_services(batch: TensorDictBase) -> TensorDictBase:
     return batch
 
 
-def with_stamps(batch: TensorDictBase) -> tuple[TensorDictBase, int]:
+def take_stamped_versions(batch: TensorDictBase) -> tuple[TensorDictBase, int]:
     batch = batch.copy()
     batch["next"] = batch["next"].copy()
     stamps = batch.pop(STAMP_KEY)

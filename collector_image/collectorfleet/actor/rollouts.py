@@ -16,12 +16,18 @@ from torchrl.collectors import BaseCollector
 from torchrl.envs import EnvBase, Transform
 
 from collectorfleet.actor.config import CollectorConfig
-from collectorfleet.actor.cutting import Cutter, padded
+from collectorfleet.actor.early_end import EarlyEnd, padded
 from collectorfleet.actor.environment_calls import watch_environments
 from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.factories import PolicyFactory
 from collectorfleet.actor.first_starts import FirstStarts
-from collectorfleet.actor.frame_entries import SERVICE_VERSION, on_the_cpu, valid_frames, with_stamps, with_the_services
+from collectorfleet.actor.frame_entries import (
+    SERVICE_VERSION,
+    on_the_cpu,
+    take_stamped_versions,
+    valid_frames,
+    with_service_version,
+)
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.origin import Origin, calling
@@ -77,7 +83,7 @@ class RolloutRunner:
         config: CollectorConfig,
         collector: Any,
         incarnation: int,
-        cutter: Cutter | None,
+        cutter: EarlyEnd | None,
         shared: SharedVersion | None,
         normalization: EnvironmentNormalization | None,
     ) -> None:
@@ -221,10 +227,10 @@ class RolloutRunner:
             batch = padded(batch, self._steps_of(batch))
         frames, episodes = valid_frames(batch), self._episodes.ended(batch)
         if self._shared is not None:
-            batch, oldest = with_stamps(batch)
+            batch, oldest = take_stamped_versions(batch)
             rollout = Rollout(batch, frames, oldest, None, episodes=episodes)
         elif self._config.served and SERVICE_VERSION in batch:
-            rollout = Rollout(with_the_services(batch), frames, 0, None, episodes=episodes)
+            rollout = Rollout(with_service_version(batch), frames, 0, None, episodes=episodes)
         else:
             oldest = min(segment.version for segment in segments)
             rollout = Rollout(batch, frames, oldest, segments, episodes=episodes)

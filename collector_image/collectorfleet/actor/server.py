@@ -29,7 +29,7 @@ from collectorfleet.actor.evaluation.player import EpisodePlayer
 from collectorfleet.actor.findings import findings
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.origin import Origin, calling, cause_of, origin_of
-from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollouts import Rollout, RolloutRunner
 from collectorfleet.actor.seeds import Seeds
 from collectorfleet.actor.simulator.failure import SimulatorFailed
@@ -171,7 +171,7 @@ class CollectorServer:
             # Lack of memory is no fault of the environment. The driver must not retry in this process.
             return self.lost(error)
         text = "".join(traceback.format_exception(error))
-        whose = where or ("rollout" if isinstance(error, NotExact) else origin_of(error))
+        whose = where or ("rollout" if isinstance(error, FastLoopUnsupported) else origin_of(error))
         by_environment = whose == Origin.ENVIRONMENT
         named = f"environment {name_of(self._config.create_env)}" if by_environment else whose
         return Raised(self._id, str(named), self._cause(error, by_environment), text, by_environment)

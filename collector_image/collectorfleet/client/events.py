@@ -7,13 +7,13 @@ from datetime import datetime
 
 from kubernetes.client import CoreV1Event
 
-from collectorfleet.display.summary import Happened
+from collectorfleet.display.summary import EventRow
 
 
-def happened(events: Iterable[CoreV1Event]) -> list[Happened]:
+def happened(events: Iterable[CoreV1Event]) -> list[EventRow]:
     """Time, kind, reason and message of each."""
     return [
-        Happened(
+        EventRow(
             time_of(event),
             event.type == "Warning",
             event.reason or "",

@@ -37,7 +37,7 @@ _USUAL: Final[Mapping[str, ConditionStatus]] = {
 
 
 @dataclass(frozen=True)
-class Happened:
+class EventRow:
     """An Event, as far as a person wants to read it."""
 
     time: datetime | None
@@ -47,7 +47,7 @@ class Happened:
 
 
 def lines(
-    fleet: CollectorFleet, events: Iterable[Happened], now: datetime, *, most_rows: int | None = MOST_ROWS
+    fleet: CollectorFleet, events: Iterable[EventRow], now: datetime, *, most_rows: int | None = MOST_ROWS
 ) -> list[str]:
     """The summary, the conditions that are not as usual, a row for each collector, the last Events.
 
@@ -73,7 +73,7 @@ def in_a_sentence(fleet: CollectorFleet) -> str:
     return ", ".join(filter(None, [status.phase.value if status.phase else "", why]))
 
 
-def data(fleet: CollectorFleet, events: Iterable[Happened] | None = None) -> dict[str, Any]:
+def data(fleet: CollectorFleet, events: Iterable[EventRow] | None = None) -> dict[str, Any]:
     """The same for programs: the status as it is stored, what is made of it, and the Events, if they were read."""
     status = fleet.status or CollectorFleetStatus()
     progress = status.progress or Progress()
@@ -100,7 +100,7 @@ def is_over(fleet: CollectorFleet) -> bool:
     )
 
 
-def _event(one: Happened) -> dict[str, Any]:
+def _event(one: EventRow) -> dict[str, Any]:
     return {
         "time": one.time.isoformat() if one.time else None,
         "warning": one.warning,

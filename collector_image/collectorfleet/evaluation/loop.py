@@ -192,7 +192,7 @@ class EvaluationLoop:
             if self._is_ready_to_begin():
                 for play in self.state.plays(now):
                     self._outbox.submit(play.evaluator, play.request, play.weights)
-        self._outbox.say()
+        self._outbox.flush()
         messages = self._transport.wait(_LONGEST_WAIT_SECONDS)
         with self.changed:
             now = self._awake()
@@ -203,7 +203,7 @@ class EvaluationLoop:
             if result is not None and running is not None:
                 self._note(result, running.candidate.weights)
             self.changed.notify_all()
-        self._outbox.say()
+        self._outbox.flush()
         if result is not None:
             self._announce()
 

@@ -20,10 +20,10 @@ from torch.distributed import rpc
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.loop import EvaluationLoop
+from collectorfleet.fleet.collector_configs import CollectorConfigs
 from collectorfleet.fleet.evaluators import evaluation_loop
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.plans import plan_of, replanning
-from collectorfleet.fleet.recipes import Recipes
 from collectorfleet.fleet.rules.rule import is_service
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather import counters
@@ -145,7 +145,7 @@ def _with_transport(transport: FleetTransport, options: FleetOptions, source: We
 
 
 def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> FleetTransport:
-    recipes = Recipes(options)
+    recipes = CollectorConfigs(options)
     buffer = options.replay_buffer
     service = options.policy if is_service(options.policy) else None
 

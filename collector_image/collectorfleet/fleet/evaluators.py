@@ -12,8 +12,8 @@ from collectorfleet.evaluation.loop import EvaluationLoop
 from collectorfleet.evaluation.options import Evaluation, Video
 from collectorfleet.evaluation.state.evaluation import EvaluationPlan
 from collectorfleet.evaluation.state.videos import RENDERING_SHARE, VideoPlan
+from collectorfleet.fleet.collector_configs import constants_differ, simulator_of
 from collectorfleet.fleet.options import FleetOptions
-from collectorfleet.fleet.recipes import constants_differ, simulator_of
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Shared
 from collectorfleet.recovery.failure import OnEnvironmentError

@@ -196,7 +196,7 @@ def _state(shared: Shared, slot: Slot) -> CollectorState:
     one = shared.gather.collectors.named(slot.name)
     if one is not None:
         return one.state
-    if slot.lost_for_good:
+    if slot.given_up:
         return CollectorState.FAILED
     return CollectorState.RETIRED if slot.lost else CollectorState.STARTING
 

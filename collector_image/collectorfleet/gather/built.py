@@ -42,7 +42,7 @@ def wait_replaced(shared: Shared, lost: CollectorId, timeout: float) -> Collecto
 
     def is_given_up() -> bool:
         slot = slots.by_name.get(lost.name)
-        return slot is None or slot.lost_for_good
+        return slot is None or slot.given_up
 
     with shared.changed:
         shared.wait_for(lambda: other() or is_given_up(), timeout)

@@ -102,14 +102,14 @@ class GatherLoop:
                 self._submit(now)
             self._count_time(self._clock())
             wait = _LONGEST_WAIT_SECONDS if self._publishing.offer_newest(now) else _PACED_WAIT_SECONDS
-        self._outbox.say()
+        self._outbox.flush()
         messages = self._transport.wait(wait)
         with shared.changed:
             now = self._awake()
             for message in messages:
                 self._accept(message, now)
             self._losses.check(now)
-        self._outbox.say()
+        self._outbox.flush()
 
     # ---------------------------------------------------------------- requests to collectors
     def _start_and_drain(self, now: float) -> None:

@@ -132,8 +132,8 @@ class Losses:
 
     def _check_deadlines(self, now: float) -> None:
         collectors, allowed = self._shared.gather.collectors, self._shared.limits.first_request.total_seconds()
-        while (one := collectors.longest_coming()) is not None:
-            if one.coming_since is None or now - one.coming_since <= allowed:
+        while (one := collectors.longest_building()) is not None:
+            if one.building_since is None or now - one.building_since <= allowed:
                 break
             what = "not built" if one.state is CollectorState.STARTING else "built, but its first weights not loaded,"
             self.lost(one, f"{what} within {allowed:.0f} s (first_request_timeout)", Fault.HUNG, now)

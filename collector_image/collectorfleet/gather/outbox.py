@@ -35,7 +35,7 @@ class Outbox:
     def stop(self, collector: CollectorId) -> None:
         self._calls.append((self._transport.stop, (collector,)))
 
-    def say(self) -> None:
+    def flush(self) -> None:
         """Make all kept calls. The caller does not hold the lock."""
         calls, self._calls = self._calls, []
         for call, arguments in calls:

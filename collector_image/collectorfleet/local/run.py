@@ -119,7 +119,7 @@ class LocalRun:
         """Execute the session. ``gpus`` is Ray's number of GPUs, or None for a fleet without Ray."""
         # Import this here: torch takes seconds to import, and Ray's workers import it in parallel once Ray runs.
         with without_collections():
-            from collectorfleet.run.own_code import load_own_code
+            from collectorfleet.run.driver_code import load_driver_code
             from collectorfleet.run.session import open_session
 
         log_milestone(Milestone.IMPORTS)
@@ -130,7 +130,7 @@ class LocalRun:
         without_gpu = why_evaluators_have_no_gpu(self._fleet.spec, here - learners.taken)
         for note in filter(None, (learners.note, share.note, without_gpu)):
             self._terminal.say(f"note: {note}")
-        code = load_own_code(self._fleet.spec)
+        code = load_driver_code(self._fleet.spec)
         history = checkpoints.history() if checkpoints else RunHistory(str(uuid4()))
         with open_session(
             self._fleet,

@@ -23,7 +23,7 @@ from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
 from collectorfleet.pod.stored_fleet import last_report
 from collectorfleet.pod.working_folder import enter_working_folder
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code, termination_message
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.metrics.server import BackgroundMetrics
@@ -62,7 +62,7 @@ def _until_ray_is_told_to_end(settings: DriverSettings, stop: StopRequest) -> Co
         return _drive(settings, stop)
     except SystemExit as ended:
         if ended.code == signal.SIGTERM:
-            stop.request(StopReason(Way.SIGTERM, signal.SIGTERM.name))
+            stop.request(StopReason(EndReason.SIGTERM, signal.SIGTERM.name))
         raise
 
 
@@ -71,7 +71,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         node = RayNode(settings.ray_address, stop) if settings.ray_address else None
         # Here and not above, because these imports take seconds and everything else goes on meanwhile.
         with without_collections():
-            from collectorfleet.run.own_code import load_own_code
+            from collectorfleet.run.driver_code import load_driver_code
             from collectorfleet.run.session import open_session
 
         log_milestone(Milestone.IMPORTS)
@@ -80,7 +80,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         folder = _checkpoint_folder(fleet, settings)
         history = _history(fleet, settings, folder)
         enter_working_folder(Path(CODE_MOUNT))
-        code = load_own_code(fleet.spec)
+        code = load_driver_code(fleet.spec)
         gpus = _gpu_per_collector(fleet.spec)
         launcher = None if node else hosts_of(fleet, settings, gpus[WORKER_GROUP], stop)
         if node:

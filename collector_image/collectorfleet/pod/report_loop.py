@@ -12,7 +12,7 @@ from collectorfleet.pod.lease_loop import LeaseLoop
 from collectorfleet.pod.report_schedule import EVERY_SECONDS
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet.pod.status_writer import StatusWriter
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.exit import FleetGone
 from collectorfleet.run.reports import final_report
 from collectorfleet.run.stop import StopReason, StopRequest
@@ -24,7 +24,7 @@ RETRY_SECONDS: Final = 1.0
 # Between two looks at the session: of a thousand collectors that join, each is a change, and a report is milliseconds.
 LOOK_SECONDS: Final = 0.1
 LAST_REPORT_SECONDS: Final = 10.0
-_ORDERED: Final = StopReason(Way.ORDERED, "the operator asked it to, at the end of a batch")
+_ORDERED: Final = StopReason(EndReason.ORDERED, "the operator asked it to, at the end of a batch")
 
 
 class ReportLoop:
@@ -74,7 +74,7 @@ class ReportLoop:
             stored = await self._writer.write(report)
         except FleetGone as gone:
             self._is_gone = True
-            self._stop.request(StopReason(Way.FLEET_GONE, str(gone)))
+            self._stop.request(StopReason(EndReason.FLEET_GONE, str(gone)))
             return False
         if stored is None:
             return False

@@ -23,7 +23,7 @@ from collectorfleet.pod.reported_run import ReportedRun, RunningSession
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.pod.status_writer import StatusWriter
 from collectorfleet.pod.timeline_loop import TimelineLoop, read_timeline
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.stop import StopReason, StopRequest
 from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
@@ -127,11 +127,11 @@ class Reporter:
                 await asyncio.wait_for(lease.acquired.wait(), NOTICE_SECONDS)
 
     def _taken_over(self, holder: str) -> None:
-        self._stop.request(StopReason(Way.TAKEN_OVER, f"driver {holder} has taken over {self._settings.fleet}"))
+        self._stop.request(StopReason(EndReason.TAKEN_OVER, f"driver {holder} has taken over {self._settings.fleet}"))
 
     def _refused(self) -> None:
         text = "the API server no longer accepts this driver's token: its pod or its ServiceAccount was deleted"
-        self._stop.request(StopReason(Way.ACCESS_REFUSED, text))
+        self._stop.request(StopReason(EndReason.ACCESS_REFUSED, text))
 
     def _tell_waiting(self, error: Exception) -> None:
         if not self._fleet.done():

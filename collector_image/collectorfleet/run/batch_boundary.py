@@ -38,7 +38,7 @@ class BatchBoundary:
         """Whether there is a request to stop the run."""
         return self._stop.requested()
 
-    def look_between(self, look: Callable[[], None]) -> None:
+    def call_between_batches(self, look: Callable[[], None]) -> None:
         """Call ``look`` before each batch is requested, after the previous batch was processed."""
         self._looks.append(look)
 

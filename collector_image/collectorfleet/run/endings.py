@@ -46,7 +46,7 @@ class LastCheckpoint(Enum):
     NONE = "none"
 
 
-class Way(Enum):
+class EndReason(Enum):
     """The reason for the end of a run."""
 
     RETURNED = "the training function returns"
@@ -62,7 +62,7 @@ class Way(Enum):
 
 @dataclass(frozen=True)
 class Ending:
-    """The row of the table for one :class:`Way`.
+    """The row of the table for one :class:`EndReason`.
 
     ``returned`` is the last checkpoint if the training function returns, ``cut_short`` if it does not. None: this case
     cannot happen.
@@ -76,21 +76,21 @@ class Ending:
 
 _END, _LAST, _NONE = LastCheckpoint.OF_THE_END, LastCheckpoint.OF_THE_LAST_BATCH, LastCheckpoint.NONE
 
-ENDINGS: Final[Mapping[Way, Ending]] = {
-    Way.RETURNED: Ending(Batch.FINISHED, _END, None, 0),
-    Way.RAISED: Ending(Batch.LOST, None, _NONE, EXIT_USER_ERROR),
-    Way.ORDERED: Ending(Batch.FINISHED, _END, _LAST, EXIT_STOPPED),
-    Way.SIGTERM: Ending(Batch.IN_TIME, _END, _LAST, EXIT_SIGTERM),
-    Way.INTERRUPTED: Ending(Batch.IN_TIME, _END, _LAST, EXIT_INTERRUPTED),
-    Way.FLEET_GONE: Ending(Batch.IN_TIME, _END, _LAST, EXIT_INFRASTRUCTURE),
-    Way.ACCESS_REFUSED: Ending(Batch.FINISHED, _END, _LAST, EXIT_INFRASTRUCTURE),
+ENDINGS: Final[Mapping[EndReason, Ending]] = {
+    EndReason.RETURNED: Ending(Batch.FINISHED, _END, None, 0),
+    EndReason.RAISED: Ending(Batch.LOST, None, _NONE, EXIT_USER_ERROR),
+    EndReason.ORDERED: Ending(Batch.FINISHED, _END, _LAST, EXIT_STOPPED),
+    EndReason.SIGTERM: Ending(Batch.IN_TIME, _END, _LAST, EXIT_SIGTERM),
+    EndReason.INTERRUPTED: Ending(Batch.IN_TIME, _END, _LAST, EXIT_INTERRUPTED),
+    EndReason.FLEET_GONE: Ending(Batch.IN_TIME, _END, _LAST, EXIT_INFRASTRUCTURE),
+    EndReason.ACCESS_REFUSED: Ending(Batch.FINISHED, _END, _LAST, EXIT_INFRASTRUCTURE),
     # The next driver has resumed from the newest checkpoint.
-    Way.TAKEN_OVER: Ending(Batch.IN_TIME, _NONE, _NONE, EXIT_INFRASTRUCTURE),
-    Way.LOST: Ending(Batch.LOST, None, _LAST, EXIT_INFRASTRUCTURE),
+    EndReason.TAKEN_OVER: Ending(Batch.IN_TIME, _NONE, _NONE, EXIT_INFRASTRUCTURE),
+    EndReason.LOST: Ending(Batch.LOST, None, _LAST, EXIT_INFRASTRUCTURE),
 }
 
 
-def way_of(error: BaseException | None, asked: Way | None) -> Way:
+def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReason:
     """Return the reason for the end of a run whose work returned, or raised ``error``.
 
     ``asked`` is the way of the request to end, if there was a request. The request is then the reason, even if the
@@ -100,25 +100,25 @@ def way_of(error: BaseException | None, asked: Way | None) -> Way:
         return asked
     match error:
         case None:
-            return Way.RETURNED
+            return EndReason.RETURNED
         case UserCodeError() | InvalidOption():
-            return Way.RAISED
+            return EndReason.RAISED
         case FolderTakenOver():
-            return Way.TAKEN_OVER
+            return EndReason.TAKEN_OVER
         case CollectorFleetError():
-            return Way.LOST
+            return EndReason.LOST
         case _:
             # Only a bug of this project gets here. A retry from the last checkpoint may help.
-            return Way.LOST
+            return EndReason.LOST
 
 
-def checkpoint_of(way: Way, *, returned: bool) -> LastCheckpoint:
+def checkpoint_of(way: EndReason, *, returned: bool) -> LastCheckpoint:
     """Return the last checkpoint of a run that ended this way. ``returned``: the training function returned."""
     ending = ENDINGS[way]
     return (ending.returned if returned else ending.cut_short) or LastCheckpoint.NONE
 
 
-def seconds_for_batch(way: Way, killed_after: float | None, checkpoint_seconds: float) -> float | None:
+def seconds_for_batch(way: EndReason, killed_after: float | None, checkpoint_seconds: float) -> float | None:
     """Return the seconds that the training function has after the request to end, or None for no limit.
 
     ``killed_after`` is the time in seconds from the request until the process is killed, or None if it is not killed.
@@ -129,6 +129,6 @@ def seconds_for_batch(way: Way, killed_after: float | None, checkpoint_seconds: 
     if killed_after is None:
         return _SECONDS_OF_A_PERSON
     end_seconds = min(END_SECONDS, killed_after / 3)
-    if way is Way.TAKEN_OVER:
+    if way is EndReason.TAKEN_OVER:
         killed_after = min(killed_after, _KILLED_AFTER)  # another driver has the checkpoints
     return max(0.0, killed_after - end_seconds - _SLOWER_CHECKPOINT * checkpoint_seconds)

@@ -109,7 +109,7 @@ class Run:
             raise InvalidOption("run.evaluations: the fleet has none; add spec.evaluation")
         return self._evaluations()
 
-    def evaluates_with(self, evaluations: Callable[[], list[EvaluationResult]]) -> None:
+    def set_evaluations(self, evaluations: Callable[[], list[EvaluationResult]]) -> None:
         """Set the function that :meth:`evaluations` calls."""
         self._evaluations = evaluations
 
@@ -123,7 +123,7 @@ class Run:
             raise InvalidOption("run.learners: the fleet has none; name them in spec.learners")
         return self._learners
 
-    def learns_with(self, learners: RunLearners) -> None:
+    def set_learners(self, learners: RunLearners) -> None:
         """Set :attr:`learners`."""
         self._learners = learners
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.run.collector_setup import CollectorSetup
 from collectorfleet.run.evaluation_options import evaluation_of_script
-from collectorfleet.run.making import Making
 from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet_api.packing.shares import divides, fewer
@@ -38,7 +38,7 @@ class ScriptCollectors:
         self,
         spec: CollectorFleetSpec,
         built: dict[str, Any],
-        making: Making,
+        making: CollectorSetup,
         fleets: dict[str, Any],
         made: Callable[[RunCollector, ResumePoint], None],
     ) -> None:

@@ -19,17 +19,17 @@ from collectorfleet.errors import InfrastructureError, InvalidOption
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.collector_options import GpuPerCollector, collector_options
-from collectorfleet.run.endings import LastCheckpoint, Way, checkpoint_of, way_of
+from collectorfleet.run.collector_setup import CollectorSetup
+from collectorfleet.run.driver_code import DriverCode, built_options
+from collectorfleet.run.endings import EndReason, LastCheckpoint, checkpoint_of, end_reason
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.log.opening import open_run_log
 from collectorfleet.run.log.run_log import RunLog
-from collectorfleet.run.making import Making
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.output.formats import open_writer
 from collectorfleet.run.output.interface import OutputWriter
-from collectorfleet.run.own_code import OwnCode, built_options
 from collectorfleet.run.position import Position
 from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
@@ -49,7 +49,7 @@ SHUTDOWN_SECONDS: Final = 10
 class Session:
     """A run with its collector and the work on it. A script creates the collector in the middle of its work."""
 
-    def __init__(self, making: Making, run: Run, starting: DriverReport, stop: StopRequest) -> None:
+    def __init__(self, making: CollectorSetup, run: Run, starting: DriverReport, stop: StopRequest) -> None:
         """``starting`` is the report until the collector exists."""
         self.resume_point = ResumePoint(Position())
         self._making = making
@@ -66,10 +66,10 @@ class Session:
         self._work: Callable[[], Completed] | None = None
         self._learners: RunLearners | None = None
 
-    def learns_with(self, learners: RunLearners) -> None:
+    def set_learners(self, learners: RunLearners) -> None:
         """Use ``learners``, which exist before the collector that writes to them, and end after it."""
         self._learners = learners
-        self._run.learns_with(learners)
+        self._run.set_learners(learners)
 
     def logs_videos_with(self, run_log: RunLog, folder: VideoFolder | None) -> None:
         """Write the videos of each evaluation to the loggers of ``run_log``, and to ``folder`` if it is not None."""
@@ -80,7 +80,7 @@ class Session:
         self.resume_point = resume_point
         self._collector = collector
         if collector.evaluates:
-            self._run.evaluates_with(collector.evaluations)
+            self._run.set_evaluations(collector.evaluations)
             if self._run_log is not None:
                 collector.take_videos(self._run_log.add_videos)
         if self._size:
@@ -130,7 +130,7 @@ class Session:
         if self._collector is not None:
             self._collector.drain_pods(pods)
 
-    def does(self, work: Callable[[], Completed]) -> None:
+    def set_work(self, work: Callable[[], Completed]) -> None:
         """Set the work that :meth:`execute` does."""
         self._work = work
 
@@ -162,15 +162,15 @@ class Session:
         """Write the last checkpoint, as :mod:`collectorfleet.run.endings` decides. StopNow is not raised any more."""
         self._stop.run_ended()
         asked = self._stop.reason
-        way = way_of(error, asked.way if asked else None)
+        way = end_reason(error, asked.way if asked else None)
         if self._collector is not None and error is None:
-            if way is Way.RETURNED:
+            if way is EndReason.RETURNED:
                 self._collector.settle()
             if self._learners is not None:
                 self._learners.look(self._collector, now=True)
         match checkpoint_of(way, returned=error is None):
             case LastCheckpoint.OF_THE_END:
-                self._making.checkpoints.write(self.position(), completed=way is Way.RETURNED)
+                self._making.checkpoints.write(self.position(), completed=way is EndReason.RETURNED)
             case LastCheckpoint.OF_THE_LAST_BATCH:
                 self._making.boundary.write_last()
             case LastCheckpoint.NONE:
@@ -194,7 +194,7 @@ class Session:
 @contextmanager
 def open_session(
     fleet: CollectorFleet,
-    code: OwnCode,
+    code: DriverCode,
     stop: StopRequest,
     history: RunHistory,
     folder: CheckpointFolder | None,
@@ -214,7 +214,7 @@ def open_session(
     None. ``learners_on_gpus`` and ``evaluators_on_gpus`` are False if the machine lacks the GPUs in the spec.
     ``starting`` is the report until there is a collector. ``videos`` is the folder for videos of episodes.
     """
-    making = Making(fleet.spec, stop, history, folder, say)
+    making = CollectorSetup(fleet.spec, stop, history, folder, say)
     options = collector_options(fleet.spec, gpu_per_collector, evaluators_on_gpus=evaluators_on_gpus)
     if launcher is not None:
         options["launcher"] = launcher
@@ -239,7 +239,7 @@ def open_session(
         else:
             built = code.built | built_options(fleet.spec, on_ray=True)
             collectors = ScriptCollectors(fleet.spec, built, making, options, session.begin)
-            session.does(partial(run_script, code.script, collectors.type(), run, session.position))
+            session.set_work(partial(run_script, code.script, collectors.type(), run, session.position))
         yield session
 
 
@@ -255,8 +255,8 @@ def _open(session: Session, stop: StopRequest) -> Iterator[None]:
 def _begin_with_collector(
     session: Session,
     fleet: CollectorFleet,
-    code: OwnCode,
-    making: Making,
+    code: DriverCode,
+    making: CollectorSetup,
     run: Run,
     history: RunHistory,
     options: dict[str, Any],
@@ -282,7 +282,7 @@ def _begin_with_collector(
     if open_learners is not None:
         with stop.at_once():  # learners may wait long for resources that other pods use
             learners = open_learners(code.built["policy"])
-        session.learns_with(learners)
+        session.set_learners(learners)
         built["replay_buffer"] = learners.feed.replay_buffer
         making.keep_learners(learners, resume.position)
     collector = RunCollector(
@@ -295,14 +295,14 @@ def _begin_with_collector(
     )
     making.made(collector, spec.collectors.replicas)
     if learners is not None:
-        making.boundary.look_between(partial(learners.look, collector))
+        making.boundary.call_between_batches(partial(learners.look, collector))
     session.begin(collector, resume)
     if code.train is not None:
-        session.does(partial(train, code.train, collector, run))
+        session.set_work(partial(train, code.train, collector, run))
     elif spec.learners is not None:
-        session.does(partial(learn, collector, run, spec.learners.batch_size))
+        session.set_work(partial(learn, collector, run, spec.learners.batch_size))
     elif writer is not None:
-        session.does(partial(write_out, collector, writer))
+        session.set_work(partial(write_out, collector, writer))
 
 
 def _writer(fleet: CollectorFleet, run_id: str) -> OutputWriter | None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from collectorfleet.run.endings import Way, seconds_for_batch
+from collectorfleet.run.endings import EndReason, seconds_for_batch
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class StopNow(KeyboardInterrupt):
 class StopReason:
     """The reason why a run ends early."""
 
-    way: Way
+    way: EndReason
     text: str  # "SIGTERM", "the fleet was deleted"
 
 
@@ -140,7 +140,7 @@ class StopRequest:
             return
         self._signalled = True
         is_terminal = number == signal.SIGINT
-        way = Way.INTERRUPTED if is_terminal else Way.SIGTERM
+        way = EndReason.INTERRUPTED if is_terminal else EndReason.SIGTERM
         self.request(StopReason(way, "Ctrl-C" if is_terminal else signal.Signals(number).name))
 
     def _interrupt(self) -> None:

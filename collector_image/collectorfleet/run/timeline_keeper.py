@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final
 
-from collectorfleet.durable_files import failure_of
+from collectorfleet.durable_files import describe_failure
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.timeline import files
@@ -74,7 +74,7 @@ class TimelineKeeper:
                 keep(timeline)
             except (OSError, FolderTakenOver) as error:
                 if name not in self._failed:
-                    cause = failure_of(error) if isinstance(error, OSError) else error
+                    cause = describe_failure(error) if isinstance(error, OSError) else error
                     log.warning("%s cannot be written, and the run continues without it: %s", name, cause)
                 self._failed.add(name)
             else:

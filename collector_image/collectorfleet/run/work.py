@@ -14,10 +14,10 @@ import collectorfleet
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.run.current import as_current
+from collectorfleet.run.driver_code import Script, TrainingFunction
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.output.interface import OutputWriter
-from collectorfleet.run.own_code import Script, TrainingFunction
 from collectorfleet.run.position import Position
 from collectorfleet.transport.ray.replay_buffer import loss_of
 from collectorfleet_api.v1alpha1 import Progress

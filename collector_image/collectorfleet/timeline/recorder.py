@@ -8,7 +8,7 @@ from typing import Final
 from collectorfleet.timeline.configuration import Configuration
 from collectorfleet.timeline.evaluations import Evaluations
 from collectorfleet.timeline.points import Points
-from collectorfleet.timeline.timeline import Earlier, Happened, Span, Timeline
+from collectorfleet.timeline.timeline import Earlier, RunEvent, Span, Timeline
 from collectorfleet_api.v1alpha1 import CollectorStatus, DriverReport, EvaluationStatus
 
 MOST_SPANS: Final = 40  # of one collector
@@ -113,7 +113,7 @@ class Recorder:
             self._tell(now, row.last_error or "started again", row.name)
 
     def _tell(self, now: float, what: str, collector: str | None = None) -> None:
-        self._happened.append(Happened(time=now, what=what[:_LONGEST], collector=collector))
+        self._happened.append(RunEvent(time=now, what=what[:_LONGEST], collector=collector))
         self._left_out += max(0, len(self._happened) - MOST_HAPPENED)
         del self._happened[:-MOST_HAPPENED]
 

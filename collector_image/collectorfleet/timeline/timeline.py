@@ -17,7 +17,7 @@ class Span(Model):
     end: float
 
 
-class Happened(Model):
+class RunEvent(Model):
     """An event at one time, such as a lost collector or a restarted driver."""
 
     time: float
@@ -68,7 +68,7 @@ class Timeline(Model):
     total_frames: int | None = None
     lives: dict[str, list[Span]] = Field(default_factory=dict)
     evaluations: list[Evaluated] = Field(default_factory=list)
-    happened: list[Happened] = Field(default_factory=list)
+    happened: list[RunEvent] = Field(default_factory=list)
     left_out: Count = 0  # number of dropped events, the oldest of the run
     ended: str | None = None  # a sentence on how the run ended
     configuration: dict[str, Any] | None = None

@@ -14,7 +14,7 @@ LONGEST_CAUSE: Final = 1000
 _MOST_CAUSES: Final = 3
 
 
-def first_causes(collectors: Sequence[CollectorStatus]) -> str:
+def most_frequent_errors(collectors: Sequence[CollectorStatus]) -> str:
     """Return the errors of collectors that are not ready, the most frequent first; empty if there are none.
 
     ``ModuleNotFoundError: No module named 'my_envs' (16 of 16 collectors: c0-c15)``

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from collectorfleet_api.conditions.causes import first_causes
+from collectorfleet_api.conditions.causes import most_frequent_errors
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1.condition import Condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
@@ -26,7 +26,7 @@ def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) 
     have = f"{counts.available} of {replicas} collectors run acknowledged weights{_lacking(counts)}"
     if counts.available >= replicas:
         return condition(_TYPE, True, Reason.ALL_AVAILABLE, have)
-    causes = first_causes(report.collectors)
+    causes = most_frequent_errors(report.collectors)
     because = f"; {causes}" if causes else ""
     if counts.available >= needed:
         return condition(_TYPE, True, Reason.SOME_UNAVAILABLE, f"{have}{because}")

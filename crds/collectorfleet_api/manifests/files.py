@@ -18,7 +18,7 @@ from collectorfleet_api.rules.config_map_keys import key_problem
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean
 from collectorfleet_api.rules.validation import read
-from collectorfleet_api.v1alpha1.base import one_kind_of_number
+from collectorfleet_api.v1alpha1.base import whole_floats_to_int
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 
 # Five times the largest object that etcd stores. This reader needs about two seconds for such a file.
@@ -132,7 +132,7 @@ class _Reading:
     def add(self, document: Document) -> None:
         for problem in document.problems:
             self.note_at(document.line_of(problem.field), problem)
-        for prefix, obj in _objects(one_kind_of_number(document.content)):
+        for prefix, obj in _objects(whole_floats_to_int(document.content)):
             wrong = _kind_problem(obj)
             problems = [wrong] if wrong else self._repeated(obj, document.line_of(prefix + "metadata.name"))
             if not wrong and obj["kind"] == KIND:

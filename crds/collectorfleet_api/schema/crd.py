@@ -16,7 +16,7 @@ from typing import Any, Final
 from collectorfleet_api.manifests.yaml_writer import to_yaml
 from collectorfleet_api.names import GROUP, KIND, PLURAL, VERSION, VERSION_LABEL
 from collectorfleet_api.rules.cel import RULES
-from collectorfleet_api.v1alpha1.base import Model, one_kind_of_number
+from collectorfleet_api.v1alpha1.base import Model, whole_floats_to_int
 from collectorfleet_api.v1alpha1.reasons import ConditionType
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import CollectorFleetStatus
@@ -157,7 +157,7 @@ def _convert(schema: Schema, defs: Schema, *, defaults: bool) -> Schema:
         elif key == "additionalProperties" or (key == "default" and (value is None or not defaults)):
             continue
         elif key == "default":
-            value = one_kind_of_number(value)
+            value = whole_floats_to_int(value)
         found[key] = value
     return found
 

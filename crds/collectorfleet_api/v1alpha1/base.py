@@ -46,7 +46,7 @@ class Model(BaseModel):
         """
         # In strict mode, pydantic converts strings to enums and times only if the input is JSON.
         return cls.model_validate_json(
-            json.dumps(one_kind_of_number(cls._without_nulls(obj))),
+            json.dumps(whole_floats_to_int(cls._without_nulls(obj))),
             by_alias=True,
             by_name=False,
             extra="ignore" if ignore_unknown else None,
@@ -103,7 +103,7 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
     return [function(item) for item in value] if isinstance(value, list) else function(value)
 
 
-def one_kind_of_number(value: Any) -> Any:
+def whole_floats_to_int(value: Any) -> Any:
     """Return ``value`` with all whole floats converted to integers, also in mappings and lists.
 
     JSON, and so Kubernetes, does not distinguish them: ``totalFrames: 1e6`` is an integer. The API server also returns
@@ -113,9 +113,9 @@ def one_kind_of_number(value: Any) -> Any:
         case float() if value.is_integer() and abs(value) < 2**63:
             return int(value)
         case dict():
-            return {key: one_kind_of_number(inner) for key, inner in value.items()}
+            return {key: whole_floats_to_int(inner) for key, inner in value.items()}
         case list():
-            return [one_kind_of_number(inner) for inner in value]
+            return [whole_floats_to_int(inner) for inner in value]
     return value
 
 

@@ -30,7 +30,7 @@ def built_hash(spec: Object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def as_it_was_built(stored: Object, desired: Object) -> Object:
+def keep_manifest_of_other_release(stored: Object, desired: Object) -> Object:
     """Return ``desired``; if another release built ``stored`` from the same spec, ``stored`` with the desired sizes."""
     if annotation(stored, BUILT) == annotation(desired, BUILT) or _is_of_another_spec(stored, desired):
         return desired

@@ -79,7 +79,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
     return job
 
 
-def started_again(fleet: CollectorFleet, generation: str | None, restarts: int, began: str) -> Object:
+def next_driver_job(fleet: CollectorFleet, generation: str | None, restarts: int, began: str) -> Object:
     """Return a driver's Job that runs the spec of ``fleet`` again, with this total number of restarts.
 
     ``generation`` and ``began`` come from the previous Job: the generation of the running spec, and the time at which
@@ -153,7 +153,7 @@ def _template(fleet: CollectorFleet) -> Object:
     return template
 
 
-def started_with(job: Object) -> Object | None:
+def spec_of_job(job: Object) -> Object | None:
     """Return the spec in a stored driver Job, or None if the Job has none."""
     found = annotation(job["spec"]["template"], names.SPEC_ANNOTATION)
     spec: Object | None = json.loads(found) if found else None

@@ -12,7 +12,7 @@ from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.kuberay import until_late
 from collectorfleet_operator.decide.leftover_containers import until_leftovers_are_deleted
 from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
-from collectorfleet_operator.decide.lost_nodes import until_given_up
+from collectorfleet_operator.decide.lost_nodes import until_next_force_delete
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, until_overdue
 
@@ -33,7 +33,7 @@ def until_next_deadline(seen: Situation) -> timedelta | None:
         _still(until_stalled(seen)),
         _still(rolling.until_overdue(seen, orders(seen))),
         until_limit(seen),
-        until_given_up(seen),
+        until_next_force_delete(seen),
         _still(until_leftovers_are_deleted(seen)),
         _still(until_replaced(seen)),
         _still(until_late(seen)),
@@ -47,7 +47,7 @@ def until_next_deadline_after(seen: Situation) -> timedelta | None:
     waits = (
         retry_after(seen),
         _still(end - seen.now) if end is not None else None,
-        until_given_up(seen),
+        until_next_force_delete(seen),
         _still(until_leftovers_are_deleted(seen)),
     )
     return min((wait for wait in waits if wait is not None), default=None)

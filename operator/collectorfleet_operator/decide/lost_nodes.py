@@ -20,12 +20,12 @@ _MARGIN: Final = timedelta(seconds=5)
 
 
 @once
-def given_up(seen: Situation) -> list[Pod]:
+def pods_to_force_delete(seen: Situation) -> list[Pod]:
     """Return the pods on lost nodes to delete by force now: their grace period is over or has no use."""
     return [pod for pod in _lost(seen) if seen.now >= _given_up_at(seen, pod)]
 
 
-def until_given_up(seen: Situation) -> timedelta | None:
+def until_next_force_delete(seen: Situation) -> timedelta | None:
     """Return the time until the next pod on a lost node is deleted by force; None if there is no such pod."""
     left = [_given_up_at(seen, pod) - seen.now for pod in _lost(seen)]
     return min((one for one in left if one > timedelta(0)), default=None)

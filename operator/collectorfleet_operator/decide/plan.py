@@ -14,7 +14,7 @@ from typing import assert_never
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
-from collectorfleet_operator.children.driver_job import JOB, started_again, with_workers_of
+from collectorfleet_operator.children.driver_job import JOB, next_driver_job, with_workers_of
 from collectorfleet_operator.children.table import (
     DRIVER_CHILD,
 )
@@ -31,7 +31,7 @@ from collectorfleet_operator.decide.leftover_containers import (
     until_leftovers_are_deleted,
 )
 from collectorfleet_operator.decide.limits import recorded_condition
-from collectorfleet_operator.decide.lost_nodes import given_up
+from collectorfleet_operator.decide.lost_nodes import pods_to_force_delete
 from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
 from collectorfleet_operator.decide.pods_ready import report_pods_ready
 from collectorfleet_operator.decide.quota import give_quota_back, leave_queue, request_quota
@@ -40,8 +40,8 @@ from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import (
     changed_pods,
     ends_for_lost_head,
+    has_spec_to_roll_out,
     has_stopped,
-    is_rolled,
     only_workers_changed,
     restarts,
     stop_wanted,
@@ -75,7 +75,7 @@ def again_after(seen: Situation) -> timedelta | None:
     if seen.fleet.metadata.deletion_timestamp is not None:
         return None
     match outcome(seen):
-        case Completed() | Failed() | Suspended() if not given_up(seen):
+        case Completed() | Failed() | Suspended() if not pods_to_force_delete(seen):
             return until_next_deadline_after(seen)
         case _:
             return until_next_deadline(seen)
@@ -88,7 +88,7 @@ def _actions(seen: Situation) -> Iterable[Action]:
     lost = tuple(_give_up(seen))
     if lost:
         # In the same plan: once another head exists, it is unknown that the driver ended for a lost head.
-        return (*lost, *_beside_the_next_head(seen)) if isinstance(found, Running) else lost
+        return (*lost, *_replace_driver_of_lost_head(seen)) if isinstance(found, Running) else lost
     match found:
         case Completed() | Failed():
             return (*_clear_up(seen, found), *leave_queue(seen, f"the fleet {found.verb}"))
@@ -106,7 +106,7 @@ def _give_up(seen: Situation) -> Iterator[Action]:
 
     If the run continues, create the driver's next Job at once.
     """
-    for pod in given_up(seen):
+    for pod in pods_to_force_delete(seen):
         job = seen.job if seen.is_usable(seen.job) and pod.controller == seen.job.uid else None
         node = f"node {pod.node} is lost"
         if job is not None:
@@ -179,12 +179,12 @@ def _go_on(seen: Situation) -> Iterator[Action]:
             yield from _end_unused_pods(seen)
             yield from _start(seen)
         return
-    again = tuple(_beside_the_next_head(seen))
+    again = tuple(_replace_driver_of_lost_head(seen))
     if again:
         yield from again
     elif why := _why_stop(seen) or why_replaced(seen, job):
         yield delete(JOB, job.name, job.uid, why)
-    elif is_rolled(seen) and only_workers_changed(seen):
+    elif has_spec_to_roll_out(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
         why = describe(JOB, job.name, f"{changed_pods(seen)} are of generation {generation} from now on")
         changed = with_workers_of(seen.children[DRIVER_CHILD], seen.fleet)
@@ -195,7 +195,7 @@ def _go_on(seen: Situation) -> Iterator[Action]:
         yield from _keep_up(seen)
 
 
-def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
+def _replace_driver_of_lost_head(seen: Situation) -> Iterator[Action]:
     """Replace the Job of a driver that ended only because its head was lost."""
     job, why = seen.job, _why_stop(seen)
     if seen.is_usable(job) and why and ends_for_lost_head(seen):
@@ -205,7 +205,7 @@ def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
 
 def _driver_again(seen: Situation, job: Job, count: int, why: str) -> Create:
     """Return the creation of the driver's next Job, with the spec of the present Job. A held change stays held."""
-    made = started_again(seen.present, job.generation, count, job.run_began_text)
+    made = next_driver_job(seen.present, job.generation, count, job.run_began_text)
     return Create(JOB, with_propagated(seen, as_admitted(seen, DRIVER_CHILD, made)), describe(JOB, name_of(made), why))
 
 

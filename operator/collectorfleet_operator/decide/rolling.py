@@ -60,7 +60,7 @@ def _of_other_templates(seen: Situation, templates: tuple[tuple[str, str | None]
 
 
 @once
-def to_drain(seen: Situation) -> list[str]:
+def pods_to_drain(seen: Situation) -> list[str]:
     """Return the names of the pods that the driver must drain now. A pod stays listed until it is gone.
 
     Outdated pods that work are drained only up to ``maxUnavailable`` at a time.

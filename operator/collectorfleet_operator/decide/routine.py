@@ -24,7 +24,7 @@ _COLLECTOR: Final = ("appliedVersion", "batches", "frames")
 _CHECKPOINT: Final = ("frames", "time")
 
 
-def what_matters(fleet: Object) -> Object:
+def without_routine_numbers(fleet: Object) -> Object:
     """Return a healthy stored fleet without its driver's routine numbers; return any other fleet unchanged."""
     status: Object = fleet.get("status") or {}
     if not _is_as_it_should_be(fleet, status):

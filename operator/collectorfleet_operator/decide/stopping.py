@@ -21,7 +21,7 @@ from collectorfleet_operator.decide.limits import recorded_condition, why_idle
 from collectorfleet_operator.decide.pods import not_terminating
 from collectorfleet_operator.decide.queue import why_withdrawn
 from collectorfleet_operator.decide.resuming import kept_at, resumes
-from collectorfleet_operator.decide.rolling import to_drain
+from collectorfleet_operator.decide.rolling import pods_to_drain
 from collectorfleet_operator.decide.situation import Situation, once
 
 
@@ -49,7 +49,7 @@ def stop_wanted(seen: Situation) -> Stop | None:
     waits = why_suspended_idle(seen) or why_idle(seen)
     if waits:
         return Stop(Reason.IDLE_TIMEOUT, waits, is_recorded=bool(why_suspended_idle(seen)))
-    if is_rolled(seen) and not only_workers_changed(seen) and not why_held(seen):
+    if has_spec_to_roll_out(seen) and not only_workers_changed(seen) and not why_rollout_waits(seen):
         generation = seen.fleet.metadata.generation
         return Stop(Reason.UPDATING, f"generation {generation} of the spec replaces it", frees_pods=False)
     if _outlives_its_head(seen):
@@ -104,7 +104,7 @@ def why_suspended_idle(seen: Situation) -> str:
     return found.message.partition(":")[0] if found is not None else ""
 
 
-def is_rolled(seen: Situation) -> bool:
+def has_spec_to_roll_out(seen: Situation) -> bool:
     """Return whether there is a valid changed spec that ``spec.updateStrategy`` rolls out."""
     is_rolling = seen.fleet.spec.update_strategy.type is UpdateStrategyType.ROLLING_UPDATE
     return is_rolling and seen.spec_is_held and not seen.problems
@@ -123,7 +123,7 @@ def changed_pods(seen: Situation) -> str:
 
 
 @once
-def why_held(seen: Situation) -> str:
+def why_rollout_waits(seen: Situation) -> str:
     """Return why a changed spec waits although ``spec.updateStrategy`` rolls it out; empty if it does not wait.
 
     It waits if the next driver could not resume, so that the training progress would be lost.
@@ -164,7 +164,7 @@ def orders(seen: Situation) -> Orders | None:
         return None
     if stop_wanted(seen) is not None:
         return Orders(driver=pod.name, stop_at_batch=True, since=seen.stop_requested_at or seen.now)
-    drained = to_drain(seen)
+    drained = pods_to_drain(seen)
     if not drained:
         return None
     return Orders(driver=pod.name, drain_pods=drained, since=_drained_since(seen, drained) or seen.now)

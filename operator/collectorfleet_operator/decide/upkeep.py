@@ -7,7 +7,7 @@ from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.built import as_it_was_built
+from collectorfleet_operator.children.built import keep_manifest_of_other_release
 from collectorfleet_operator.children.by_identity import by_identity
 from collectorfleet_operator.children.group_sizes import sized_in_place
 from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
@@ -113,7 +113,7 @@ def _keep(seen: Situation, child: Child) -> Iterator[Action]:
         yield Create(child.kind, with_propagated(seen, desired), why)
     elif not is_terminating(own):
         if child is RAYCLUSTER_CHILD:
-            desired = sized(seen, seen.raycluster, as_it_was_built(own, desired))
+            desired = sized(seen, seen.raycluster, keep_manifest_of_other_release(own, desired))
         desired = with_propagated(seen, desired)
         if child is COLLECTORS_CHILD:
             # After all other changes, because only the size of a Job can be changed in place.

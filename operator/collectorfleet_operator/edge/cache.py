@@ -21,7 +21,7 @@ from collectorfleet_operator.decide.job import Job, read_job
 from collectorfleet_operator.decide.lease import Lease, read_lease
 from collectorfleet_operator.decide.pod import Pod, read_pod
 from collectorfleet_operator.decide.raycluster import RayCluster, read_raycluster
-from collectorfleet_operator.decide.routine import what_matters
+from collectorfleet_operator.decide.routine import without_routine_numbers
 from collectorfleet_operator.decide.workload import Workload, read_workload
 from collectorfleet_operator.edge.readable import stand_in
 from collectorfleet_operator.edge.renewals import Renewals
@@ -159,7 +159,7 @@ class Cache:
             self._objects[kind][key] = replace(stored, version=version)
             return set()
         # Everything that can fail for a malformed object comes before the first change of the cache.
-        matters = hash(_text(what_matters(kept))) if kind == FLEET else hash(text)
+        matters = hash(_text(without_routine_numbers(kept))) if kind == FLEET else hash(text)
         new = _Stored(uid_of(obj), version, text, matters, _READ[kind](kept) if kind in _READ else None)
         new_summary = summary(obj) if kind == FLEET else None
         fleet = _fleet_by_label(kind, key, obj)

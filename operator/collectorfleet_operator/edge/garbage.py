@@ -27,7 +27,7 @@ _COMPLETE_AFTER: Final = 2
 _COLLECTIONS_PER_COUNT: Final = 500
 
 
-class SetAside:
+class GarbageFreezer:
     """The freezing of all objects that survive complete collections. Create it after all modules are imported."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from collectorfleet_api.nesting import EndOfValue, is_deeper
+from collectorfleet_api.nesting import EndOfValue, exceeds_depth
 from collectorfleet_operator.edge.readable import object_of
 from collectorfleet_operator.objects import Key, Object, name_of, namespace_of
 
@@ -150,7 +150,7 @@ class _Items:
                 self._end = EndOfValue()
             else:
                 text = self._text[self._at : end]
-                return (object_of(text) if is_deeper(text.encode()) else item), end
+                return (object_of(text) if exceeds_depth(text.encode()) else item), end
         length = self._end.find(self._text[self._at :])
         if length is None:
             return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import aiohttp
 
-from collectorfleet_api.nesting import MAX_LEVELS, is_deeper
+from collectorfleet_api.nesting import MAX_LEVELS, exceeds_depth
 from collectorfleet_operator.edge.readable import event_of
 
 
@@ -33,4 +33,4 @@ class ReadableLines:
 
 def _readable(line: bytes) -> bytes:
     # The object is one level below its event.
-    return json.dumps(event_of(line)).encode() if is_deeper(line, MAX_LEVELS + 1) else line
+    return json.dumps(event_of(line)).encode() if exceeds_depth(line, MAX_LEVELS + 1) else line

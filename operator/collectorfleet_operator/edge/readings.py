@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from collectorfleet_api.rules.followed import as_run, with_followed
 from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.driver_job import started_with
+from collectorfleet_operator.children.driver_job import spec_of_job
 from collectorfleet_operator.objects import (
     Key,
     Object,
@@ -124,7 +124,7 @@ def _parsed(stored: Object) -> tuple[CollectorFleet, Sequence[str]] | None:
 def _running(stored: Object, job: Object | None, fleet: CollectorFleet | None) -> CollectorFleet | None:
     if job is None or controller_uid(job) != uid_of(stored) or is_terminating(job):
         return None
-    spec = started_with(job)
+    spec = spec_of_job(job)
     if not spec:
         return None
     if fleet is not None and with_followed(spec, stored.get("spec")) == fleet.spec.to_wire():

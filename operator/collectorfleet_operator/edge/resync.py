@@ -155,7 +155,7 @@ class Resync:
         if refused:
             raise refused
 
-    async def look_at_code(self) -> None:
+    async def read_code_changes(self) -> None:
         """Read when the code's ConfigMaps of failed fleets last changed. Report fleets with changed code.
 
         Each ConfigMap is read once, by name. ConfigMaps of other fleets are not read.

@@ -164,7 +164,7 @@ class Session:
         """Read the code's ConfigMaps as often as the complete lists. It is separate: each ConfigMap takes a request."""
         while True:
             with contextlib.suppress(KubeError):
-                await self._resync.look_at_code()
+                await self._resync.read_code_changes()
             await asyncio.sleep(TICKS_PER_FULL_LIST * TICK_SECONDS)
 
     async def _served_kinds_changed(self, missing: set[Kind]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from tests.delivery.helm import CHARTS, Helm, HelmError
 
 from collectorfleet_api.manifests.yaml_reader import read_documents
-from collectorfleet_api.v1alpha1.base import one_kind_of_number
+from collectorfleet_api.v1alpha1.base import whole_floats_to_int
 
 Values = Mapping[str, Any] | str
 
@@ -57,7 +57,7 @@ def refusal(helm: Helm, values: Values, *words: str | Path, name: str = RELEASE)
 
 def by_kind(manifests: str) -> dict[str, Any]:
     """Objects by kind; each kind once."""
-    found = [one_kind_of_number(document.content) for document in read_documents(manifests)]
+    found = [whole_floats_to_int(document.content) for document in read_documents(manifests)]
     kinds = {obj["kind"]: obj for obj in found}
     assert len(kinds) == len(found), f"a kind stands twice in {[obj['kind'] for obj in found]}"
     return kinds

@@ -11,7 +11,7 @@ from tests.delivery.helm import Helm
 
 from collectorfleet_api import names
 from collectorfleet_api.manifests.yaml_reader import read_documents
-from collectorfleet_api.v1alpha1.base import one_kind_of_number
+from collectorfleet_api.v1alpha1.base import whole_floats_to_int
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
 ODD = Path(__file__).with_name("odd.yaml").read_text()
@@ -20,7 +20,7 @@ ODD = Path(__file__).with_name("odd.yaml").read_text()
 def as_kubectl_reads(text: str) -> Any:
     [document] = read_documents(text)
     assert not document.problems
-    return one_kind_of_number(document.content)
+    return whole_floats_to_int(document.content)
 
 
 def test_the_spec_is_what_fleet_says_word_for_word_and_number_for_number(helm: Helm) -> None:
@@ -43,7 +43,7 @@ def test_nothing_is_rendered_that_was_not_asked_for(helm: Helm) -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_the_spec_of_an_example_gives_the_object_of_the_example(helm: Helm, example: Path) -> None:
     documents = [document.content for document in read_documents(example.read_text())]
-    fleet = one_kind_of_number(next(found for found in documents if found["kind"] == names.KIND))
+    fleet = whole_floats_to_int(next(found for found in documents if found["kind"] == names.KIND))
     found = render(helm, {"fleet": fleet["spec"]}, name=fleet["metadata"]["name"])[names.KIND]
     assert {key: found[key] for key in found if key != "metadata"} == {
         key: fleet[key] for key in fleet if key != "metadata"

@@ -55,11 +55,11 @@ def test_a_fleet_from_git_is_started_scaled_changed_suspended_and_pruned(
     rolling = cluster.wait_for(FLEET, lambda f: (condition(f, "Reconciling") or {})["status"] == "True", namespace)
     states.saw("changed, rolling", rolling, "Progressing")
 
-    def is_rolled(found: Object) -> bool:
+    def has_spec_to_roll_out(found: Object) -> bool:
         up_to_date = (condition(found, "UpToDate") or {})["status"] == "True"
         return up_to_date and found["status"]["driverIncarnation"] > held["status"]["driverIncarnation"]
 
-    cluster.wait_for(FLEET, is_rolled, namespace, within=180)
+    cluster.wait_for(FLEET, has_spec_to_roll_out, namespace, within=180)
     _, said = delivery.wait_health("Healthy")
     assert delivery.fleet()["status"]["progress"]["framesLost"] == 0
     seen.add(TOOL, "a changed spec with `RollingUpdate`", "Synced, Progressing, then Healthy", said)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import pytest
 
 from collectorfleet.display.report.files import write_whole
-from collectorfleet.durable_files import failure_of, write
+from collectorfleet.durable_files import describe_failure, write
 
 
 def half(out: BinaryIO) -> None:
@@ -40,7 +40,7 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
     assert re.fullmatch(
         rf"{tmp_path}/file: OSError: \[Errno 28\] No space left on device \([\d,]+ of [\d,]+ bytes left\); "
         "make room on the volume",
-        failure_of(caught.value),
+        describe_failure(caught.value),
     )
 
 
@@ -61,7 +61,7 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
     ids=["fails", "read-only", "forbidden", "without a number"],
 )
 def test_an_error_says_what_to_do_where_that_is_known(error: OSError, sentence: str) -> None:
-    assert failure_of(error) == sentence
+    assert describe_failure(error) == sentence
 
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one_and_nothing_that_takes_room(

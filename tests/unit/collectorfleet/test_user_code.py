@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collectorfleet.fleet.recipes import Together
+from collectorfleet.fleet.collector_configs import BatchedEnvironmentFactory
 from collectorfleet.user_code import Factory, accepts, takes
 
 HERE = __name__
@@ -50,8 +50,8 @@ class Built:
         Built,
         partial(plain, other=1),
         Factory(f"{HERE}:plain"),
-        Together(plain, 2),
-        Together(Factory(f"{HERE}:plain"), 2),
+        BatchedEnvironmentFactory(plain, 2),
+        BatchedEnvironmentFactory(Factory(f"{HERE}:plain"), 2),
     ],
 )
 def test_a_parameter_of_that_name_is_found(code: Callable[..., Any]) -> None:
@@ -67,7 +67,7 @@ def test_a_parameter_of_that_name_is_found(code: Callable[..., Any]) -> None:
         partial(plain, 1),
         partial(plain, collector_index=1),
         Factory(f"{HERE}:plain", {"collector_index": 1}),
-        Together(partial(plain, collector_index=1), 2),
+        BatchedEnvironmentFactory(partial(plain, collector_index=1), 2),
     ],
 )
 def test_what_is_given_already_or_not_named_is_not(code: Callable[..., Any]) -> None:

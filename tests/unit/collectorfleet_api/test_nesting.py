@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectorfleet_api.nesting import MAX_LEVELS, EndOfValue, TooDeepError, check_depth, cut, decode, is_deeper
+from collectorfleet_api.nesting import MAX_LEVELS, EndOfValue, TooDeepError, check_depth, cut, decode, exceeds_depth
 
 TEXTS = st.sampled_from(["", "a", '{"', "[[[", "}]", "\\", 'x\\"y', "ü🎈", "\n"])
 VALUES = st.recursive(
@@ -33,7 +33,7 @@ def nested(levels: int, of: str = '{"a":') -> str:
 
 @given(VALUES, st.integers(1, 8))
 def test_the_depth_of_a_text_is_that_of_its_value(value: Any, levels: int) -> None:
-    assert is_deeper(json.dumps(value).encode(), levels) == (depth_of(value) > levels)
+    assert exceeds_depth(json.dumps(value).encode(), levels) == (depth_of(value) > levels)
 
 
 @given(VALUES, st.integers(1, 8))

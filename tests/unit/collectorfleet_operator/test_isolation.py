@@ -176,7 +176,7 @@ def of_all_fleets(world: World) -> list[Metric]:
 
     async def run() -> None:
         await resync.list_warnings()
-        await resync.look_at_code()
+        await resync.read_code_changes()
 
     asyncio.run(run())
     return list(families(State(0, 0.0, {}, {}, fleets)))

@@ -33,7 +33,7 @@ def find(env: EnvBase) -> dict[str, list[Kept]]:
     return found
 
 
-def built_without(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
+def build_without_running_statistics(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
     """Build an environment in a separate process, which cannot share running statistics with the fleet.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from torchrl.envs import EnvBase, ParallelEnv, SerialEnv, TransformedEnv
 
 from collectorfleet.actor.parameters.leaf import ParameterizedEnvironment, Row
-from collectorfleet.actor.parameters.takers import ParametersRefused
+from collectorfleet.actor.parameters.parameter_setters import ParametersRefused
 from collectorfleet.errors import describe
 from collectorfleet.messages import Parameters
 from collectorfleet.parameters import EnvironmentParameters

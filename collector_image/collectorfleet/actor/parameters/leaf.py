@@ -10,7 +10,13 @@ import gymnasium
 from torchrl.envs import EnvBase, GymWrapper
 
 from collectorfleet.actor.origin import Origin, calling
-from collectorfleet.actor.parameters.takers import ParametersRefused, Taker, find_taker, innermost, name_of
+from collectorfleet.actor.parameters.parameter_setters import (
+    ParameterSetter,
+    ParametersRefused,
+    find_setter,
+    innermost,
+    name_of,
+)
 from collectorfleet.errors import describe
 from collectorfleet.messages import Parameters
 from collectorfleet.parameters import Apply, EnvironmentParameters, Through
@@ -49,7 +55,7 @@ class ParameterizedEnvironment:
         self._at_reset = options.apply == Apply.RESET
         self._waiting: Parameters | None = None
         self._taken: Parameters | None = None
-        self._taker: Taker | None = None
+        self._taker: ParameterSetter | None = None
         self._resets = self._taken_at = 0
         self._failure = ""
         self._is_watched = False
@@ -70,7 +76,7 @@ class ParameterizedEnvironment:
         if self._options.through == Through.RESET_OPTIONS:
             self._require_gymnasium()
         else:
-            self._taker = find_taker(self._env, Through(self._options.through), offered.values)
+            self._taker = find_setter(self._env, Through(self._options.through), offered.values)
         self._watch()
         if self._at_reset:
             self._waiting = offered

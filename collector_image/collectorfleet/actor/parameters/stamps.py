@@ -11,7 +11,7 @@ from torch import Tensor
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.parameters.environments import ParameterizedEnvironments
 from collectorfleet.actor.parameters.leaf import Row
-from collectorfleet.actor.parameters.takers import ParametersRefused
+from collectorfleet.actor.parameters.parameter_setters import ParametersRefused
 from collectorfleet.codec.frames import TRAJECTORY_KEY
 from collectorfleet.messages import Parameters
 from collectorfleet.parameters import Apply, EnvironmentParameters

@@ -10,7 +10,7 @@ from tensordict import TensorDictBase
 from torchrl.collectors import Collector
 from torchrl.envs.utils import set_exploration_type
 
-from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollout.find import Found, find_loop
 from collectorfleet.actor.rollout.loop import LeftOver
 from collectorfleet.torchrl_private.collectors import (
@@ -31,7 +31,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     The collector chooses the loop before the first rollout. It chooses again before a rollout if the environment, the
     transforms or the policy have changed. TorchRL's loop takes over if a rollout shows that the choice was wrong. With
-    ``must_be_fast``, the collector raises NotExact instead.
+    ``must_be_fast``, the collector raises FastLoopUnsupported instead.
     """
 
     must_be_fast = False
@@ -39,13 +39,13 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     frames_per_batch: int
     pre_collect_hook: Any
     reset_at_each_iter: bool
-    _found: Found | NotExact | None = None
+    _found: Found | FastLoopUnsupported | None = None
     _before_policy: Callable[[], None] | None = None
 
-    def _choose(self) -> Found | NotExact:
+    def _choose(self) -> Found | FastLoopUnsupported:
         """Return the chosen loop, or choose again if the parts that it was chosen for have changed."""
         found = self._found
-        if isinstance(found, NotExact):
+        if isinstance(found, FastLoopUnsupported):
             return found
         changed = None if found is None else found.structure.change()
         if found is None or changed is not None:
@@ -53,7 +53,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self._use(found)
         return found
 
-    def _use(self, found: Found | NotExact) -> None:
+    def _use(self, found: Found | FastLoopUnsupported) -> None:
         self._found = found
         call = self._before_policy
         if call is None:
@@ -67,13 +67,13 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     def steps_by(self) -> str:
         """The name of the loop in use, with the reason if it is TorchRL's loop."""
         found = self._found or self._choose()
-        return f"TorchRL: {found}" if isinstance(found, NotExact) else found.loop.name
+        return f"TorchRL: {found}" if isinstance(found, FastLoopUnsupported) else found.loop.name
 
     @property
     def inexact(self) -> str | None:
         """The reason why TorchRL's loop steps, in one sentence, or None if the fast loop steps."""
         found = self._found or self._choose()
-        return str(found) if isinstance(found, NotExact) else None
+        return str(found) if isinstance(found, FastLoopUnsupported) else None
 
     def call_before_policy(self, call: Callable[[], None]) -> None:
         """Call ``call`` in each step before the policy, which must be a module. ``call`` may change the weights.
@@ -89,7 +89,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
         if self.pre_collect_hook is not None:
             self.pre_collect_hook()  # before the choice: the hook may change the environment
         found = self._choose()
-        if isinstance(found, NotExact):
+        if isinstance(found, FastLoopUnsupported):
             if self.must_be_fast:
                 raise found
             return self._by_torchrl()
@@ -101,9 +101,9 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             random = draws_random_actions(self)
             left = found.loop.run(self, batch, self.frames_per_batch, random=random)
         if left is not None:
-            self._use(NotExact(left.why))
+            self._use(FastLoopUnsupported(left.why))
             if self.must_be_fast:
-                raise NotExact(f"{left.why}; clone it there, or set collection.rollout to Auto")
+                raise FastLoopUnsupported(f"{left.why}; clone it there, or set collection.rollout to Auto")
             self._finish(batch, left)
         return truncated_at_end(self, batch)
 
@@ -155,12 +155,12 @@ def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None
         return
     writes = policy_writes(collector)
 
-    def keep(_: Any, __: Any, said: Any) -> None:
-        if isinstance(said, TensorDictBase):
+    def keep(_: Any, __: Any, outputs: Any) -> None:
+        if isinstance(outputs, TensorDictBase):
             for key in writes:
-                tensor = said.get(key, None)
+                tensor = outputs.get(key, None)
                 if isinstance(tensor, torch.Tensor):
-                    said.set(key, tensor.clone())
+                    outputs.set(key, tensor.clone())
 
     policy.register_forward_pre_hook(lambda *_: call())
     policy.register_forward_hook(keep)
@@ -177,11 +177,11 @@ def _call_before_recorded(collector: Any, call: Callable[[], None]) -> None:
     set_recorded_policy(collector, acting)
 
 
-def _find(collector: FastCollector, changed: str | None) -> Found | NotExact:
+def _find(collector: FastCollector, changed: str | None) -> Found | FastLoopUnsupported:
     try:
         return find_loop(collector)
-    except NotExact as why:
+    except FastLoopUnsupported as why:
         found = why
     except Exception as error:  # noqa: BLE001  (the user's code may raise any error; TorchRL's loop may work)
-        found = NotExact(f"inspecting the environment and the policy raised {type(error).__name__}: {error}")
-    return found if changed is None else NotExact(f"{found} ({changed} has changed)")
+        found = FastLoopUnsupported(f"inspecting the environment and the policy raised {type(error).__name__}: {error}")
+    return found if changed is None else FastLoopUnsupported(f"{found} ({changed} has changed)")

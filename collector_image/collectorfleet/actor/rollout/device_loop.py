@@ -29,7 +29,7 @@ from collectorfleet.torchrl_private.collectors import carrier_of
 CHANGES: Final = "the environment changes what its step is given"
 
 _MASK: Final = "mask"
-_SAID, _REACHED, _FOLLOWING = "said", "reached", "following"
+_OUTPUTS, _REACHED, _FOLLOWING = "outputs", "reached", "following"
 
 
 class DeviceLoop:
@@ -73,7 +73,7 @@ class DeviceLoop:
         loop has to step. This happens if policy or environment begin to write into their inputs.
 
         Raises:
-            NotExact: they wrote at a point where TorchRL's frames can no longer be made.
+            FastLoopUnsupported: they wrote at a point where TorchRL's frames can no longer be made.
         """
         carrier, interruptor = carrier_of(collector), collector.interruptor
         is_carrier = carrier.device == self.envs.env.device
@@ -81,7 +81,7 @@ class DeviceLoop:
         rows = Rows(memory, self.policy.writes)
         self.policy.begin()
         now = self.envs.read(carrier)
-        said: Values = {key: carrier.get(key) for key in self.policy.writes if key != "action" and key in carrier}
+        outputs: Values = {key: carrier.get(key) for key in self.policy.writes if key != "action" and key in carrier}
         mask: Tensor | None = None
         written: list[str] = []
         changed: Values = {}
@@ -89,36 +89,38 @@ class DeviceLoop:
         step = 0
         for step in range(steps):
             if random:
-                said = {**self._left(said, mask), "action": self._random_action(collector)}
+                outputs = {**self._left(outputs, mask), "action": self._random_action(collector)}
             elif self.records_steps and self._tried:
                 rows.write(step, now)
-                said, reached, now, mask = self._replay(now)
-                rows.write(step, said)
+                outputs, reached, now, mask = self._replay(now)
+                rows.write(step, outputs)
                 rows.write_next(step, reached)
                 interrupted = interruptor is not None and interruptor.collection_stopped()
                 if interrupted:
                     break
                 continue
             else:
-                now, said, written = self._ask(now)
+                now, outputs, written = self._ask(now)
                 if written and step:
                     self._share(rows, step, written, now, mask, WRITES)
             rows.write(step, now)
-            reached = self._step(now, said)
+            reached = self._step(now, outputs)
             changed = self.envs.changed_input(reached)
             if changed:
                 into = [key for key, tensor in changed.items() if tensor is now.get(key)]
                 # If TorchRL passes its carrier and not a copy to the environment, its frames show the entries that the
                 # environment sets there.
-                shown = {key: tensor for key, tensor in changed.items() if is_carrier or key in into or key not in said}
+                shown = {
+                    key: tensor for key, tensor in changed.items() if is_carrier or key in into or key not in outputs
+                }
                 rows.write(step, {key: shown[key] for key in now if key in shown and (is_carrier or key in into)})
                 # Only entries that were written in place are also in the memory of the previous step.
                 if step and into:
                     self._share(rows, step, into, now, mask, CHANGES)
                 now = {key: changed.get(key, tensor) for key, tensor in now.items()}
-                said |= {key: tensor for key, tensor in shown.items() if key not in now}
+                outputs |= {key: tensor for key, tensor in shown.items() if key not in now}
             # Written after the step: an environment may write into its action, and TorchRL's frames show the result.
-            rows.write(step, said)
+            rows.write(step, outputs)
             # Written before the reset, because a reset may write into the tensors that the step returned.
             rows.write_next(step, reached)
             now, mask = self._go_on(now, reached)
@@ -126,7 +128,7 @@ class DeviceLoop:
             if interrupted or written or changed:
                 break
         taken = step + 1
-        self._end(collector, batch, memory, taken, now, self._left(said, mask))
+        self._end(collector, batch, memory, taken, now, self._left(outputs, mask))
         self._bring(memory, batch, taken)
         if not (written or changed):
             return None
@@ -175,17 +177,17 @@ class DeviceLoop:
             # The first call gets copies to compare, because torch does not count all writes.
             self._tried = True
             shown = {**now, **{key: now[key].clone() for key in self.policy.reads}}
-            said = self._act(shown)
+            outputs = self._act(shown)
             written = [key for key in self.policy.reads if not _same_bytes(shown[key], now[key])]
             now = shown if written else now
         else:
             versions = [version_of(now[key]) for key in self.policy.reads]
-            said = self._act(now)
+            outputs = self._act(now)
             both = zip(self.policy.reads, versions, strict=True)
             written = [key for key, version in both if version_of(now[key]) != version]
         for key in written:
             require(key not in ENDS, f"the policy writes into the counter {key}; {CLONE}")
-        return now, said, written
+        return now, outputs, written
 
     def _act(self, now: Values) -> Values:
         if self.before_policy is not None:
@@ -199,9 +201,9 @@ class DeviceLoop:
         # The environment may keep an output that is a view of the weights, or that the next replay overwrites.
         return {key: owned(values.pop(key)).to(self._device) for key in self.policy.writes}
 
-    def _step(self, now: Values, said: Values) -> Values:
+    def _step(self, now: Values, outputs: Values) -> Values:
         with calling(Origin.ENVIRONMENT):
-            return self.envs.step(now, said)
+            return self.envs.step(now, outputs)
 
     def _go_on(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
         with calling(Origin.ENVIRONMENT):
@@ -211,13 +213,13 @@ class DeviceLoop:
         """Call the policy, step and reset: one function of tensors, for :class:`Recorded`."""
         values = dict(now)
         self.policy(values)
-        said = {key: values[key] for key in self.policy.writes}
+        outputs = {key: values[key] for key in self.policy.writes}
         with calling(Origin.ENVIRONMENT), self.envs.written_in_place():
             # Copies, because the reset may write into the tensors that the step returned.
-            reached = {key: tensor.clone() for key, tensor in self.envs.step(now, said).items()}
+            reached = {key: tensor.clone() for key, tensor in self.envs.step(now, outputs).items()}
             following, mask = self.envs.go_on(now, reached)
         made: Values = {} if mask is None else {_MASK: mask}
-        for name, entries in ((_SAID, said), (_REACHED, reached), (_FOLLOWING, following)):
+        for name, entries in ((_OUTPUTS, outputs), (_REACHED, reached), (_FOLLOWING, following)):
             made |= {(name, key): tensor for key, tensor in entries.items()}
         return made
 
@@ -225,11 +227,11 @@ class DeviceLoop:
         if self.before_policy is not None:
             self.before_policy()
         made = self._recorded(now)
-        parts: dict[str, Values] = {_SAID: {}, _REACHED: {}, _FOLLOWING: {}}
+        parts: dict[str, Values] = {_OUTPUTS: {}, _REACHED: {}, _FOLLOWING: {}}
         for key, tensor in made.items():
             if key != _MASK:
                 parts[key[0]][key[1]] = tensor
-        return parts[_SAID], parts[_REACHED], parts[_FOLLOWING], made.get(_MASK)
+        return parts[_OUTPUTS], parts[_REACHED], parts[_FOLLOWING], made.get(_MASK)
 
     def _share(self, rows: Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None, why: str) -> None:
         """Copy the written inputs into the previous step as well, because TorchRL's loop has the same tensors there."""
@@ -242,9 +244,9 @@ class DeviceLoop:
         """Return whether TorchRL stores ``next`` of this step and the next step's observation in the same memory."""
         return self.envs.shares_observations and (mask is None or not bool(mask.any()))
 
-    def _left(self, said: Values, mask: Tensor | None) -> Values:
+    def _left(self, outputs: Values, mask: Tensor | None) -> Values:
         """Return the policy's outputs as the next step finds them."""
-        kept = {key: tensor for key, tensor in said.items() if key != "action"}
+        kept = {key: tensor for key, tensor in outputs.items() if key != "action"}
         if mask is None:
             return {key: tensor.clone() for key, tensor in kept.items()}
         return {key: zeroed_by_partial_reset(tensor, mask) for key, tensor in kept.items()}

@@ -51,7 +51,7 @@ class EnvironmentLoop:
         ends = env.done_keys
         self.policy.begin()
         carrier = carrier_of(collector)
-        said: dict[Any, list[Any]] = {key: [] for key in (*self._keys, TRAJECTORY)}
+        outputs: dict[Any, list[Any]] = {key: [] for key in (*self._keys, TRAJECTORY)}
         taken = 0
         while taken < steps:
             if random:
@@ -69,7 +69,7 @@ class EnvironmentLoop:
             reached = output.get("next")
             if output is not carrier:
                 carrier.set("next", reached.clear_device_() if lacks_device(collector) else reached)
-            for key, rows in said.items():
+            for key, rows in outputs.items():
                 rows.append(carrier.get(key))
             following.set("collector", carrier.get("collector").copy())
             if lacks_device(collector):
@@ -83,7 +83,7 @@ class EnvironmentLoop:
                 break
         batch.get(TRAJECTORY).fill_(-1)
         time = batch.ndim - 1
-        for key, rows in said.items():
+        for key, rows in outputs.items():
             # Outputs of the policy are missing until its first call. A hook may have removed an entry from the batch.
             entry = batch.get(key)
             if rows[0] is not None and entry is not None:

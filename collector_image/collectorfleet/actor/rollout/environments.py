@@ -12,7 +12,7 @@ from torchrl.data import Bounded, Categorical, OneHot, Unbounded
 from torchrl.envs import Compose, EnvBase, GymEnv, GymWrapper, SerialEnv, Transform, TransformedEnv
 
 from collectorfleet.actor.rollout.ends import Ends
-from collectorfleet.actor.rollout.exact import NotExact, require
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported, require
 from collectorfleet.actor.rollout.vectors import find_vector, wrong_shape
 from collectorfleet.torchrl_private.environments import (
     allows_done_after_reset,
@@ -111,7 +111,7 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
     """Return the environments to call and the transforms around them, the innermost first.
 
     Raises:
-        NotExact: the environments are not Gymnasium's, or TorchRL reads more than their results.
+        FastLoopUnsupported: the environments are not Gymnasium's, or TorchRL reads more than their results.
     """
     base, outer = _peeled(env)
     if isinstance(base, GymWrapper) and is_vector(base):
@@ -169,7 +169,10 @@ def _settings(transform: Transform) -> tuple[Any, ...]:
 
 
 def _only_observation(env: EnvBase) -> str:
-    """Return the key of the only observation. Raise NotExact if the wrapper does more than Gymnasium's environment."""
+    """Return the key of the only observation.
+
+    Raise FastLoopUnsupported if the wrapper does more than Gymnasium's environment.
+    """
     name = type(env).__name__
     require(type(env) in (GymEnv, GymWrapper), f"{name} is not a Gymnasium environment")
     require(GymWrapper.get_library_name(gymnasium_of(env)) == "gymnasium", "the environment is of the older gym")
@@ -206,7 +209,7 @@ def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor],
         return listed
     if isinstance(spec, Bounded | Unbounded):
         return Tensor.numpy
-    raise NotExact(f"actions are encoded ({type(spec).__name__})")
+    raise FastLoopUnsupported(f"actions are encoded ({type(spec).__name__})")
 
 
 def _number(reward: Any) -> Any:

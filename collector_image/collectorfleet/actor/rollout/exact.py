@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-class NotExact(Exception):
+class FastLoopUnsupported(Exception):
     """The rollouts would differ from TorchRL's, or are not proven equal in each entry. The text has the reason."""
 
 
 def require(holds: Any, why: str) -> None:
-    """Raise :class:`NotExact` with the reason ``why`` if ``holds`` is false."""
+    """Raise :class:`FastLoopUnsupported` with the reason ``why`` if ``holds`` is false."""
     if not holds:
-        raise NotExact(why)
+        raise FastLoopUnsupported(why)

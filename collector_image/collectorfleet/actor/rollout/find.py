@@ -16,7 +16,7 @@ from torchrl.envs import GymLikeEnv, Transform
 from collectorfleet.actor.rollout.device_loop import DeviceLoop
 from collectorfleet.actor.rollout.environment_loop import EnvironmentLoop
 from collectorfleet.actor.rollout.environments import find_environments
-from collectorfleet.actor.rollout.exact import NotExact, require
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported, require
 from collectorfleet.actor.rollout.loop import Loop
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.policies import Policy, find_policy
@@ -40,7 +40,7 @@ def find_loop(collector: Collector) -> Found:
     """Return the fast loop for a collector between two rollouts.
 
     Raises:
-        NotExact: the policy or an option is not supported, so TorchRL's loop has to step the collector.
+        FastLoopUnsupported: the policy or an option is not supported, so TorchRL's loop has to step the collector.
     """
     _require_plain(collector)
     if _device_of_environment(collector).type != "cpu":
@@ -49,12 +49,12 @@ def find_loop(collector: Collector) -> Found:
     _bring_to_cpu(kept_batch(collector))
     try:
         return _found(collector, _find_whole_loop(collector), list(chain(collector.env)))
-    except NotExact as error:
+    except FastLoopUnsupported as error:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (the user's code may raise any error; the environment can step itself)
         why = f"inspecting it raised {type(error).__name__}: {error}"
     if not isinstance(base_of(collector.env), GymLikeEnv):  # these environments convert CPU arrays into tensors
-        with suppress(NotExact):
+        with suppress(FastLoopUnsupported):
             return found_with_tensors(collector)
     return _found(collector, _find_environment_loop(collector, why), list(containers(collector.env)))
 
@@ -63,7 +63,7 @@ def found_with_tensors(collector: Collector) -> Found:
     """Return the loop for an environment that is a batch of tensors.
 
     Raises:
-        NotExact: the environment is no batch of tensors, or changes how TorchRL steps.
+        FastLoopUnsupported: the environment is no batch of tensors, or changes how TorchRL steps.
     """
     loop = _find_device_loop(collector)
     all_of_it = chain(collector.env) if loop.records_steps else containers(collector.env)
@@ -178,8 +178,8 @@ def _find_whole_loop(collector: Collector) -> Loop:
     raw = None
     if observed is not None:
         raw = np.zeros((len(envs), *envs.shape), envs.dtype), observed
-    said = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
-    stage = Stage(now, said, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
+    outputs = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
+    stage = Stage(now, outputs, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
     # No environment is at an end when it begins or continues.
     ends = {key: torch.zeros_like(carrier_of(collector).get(key)) for key in ENDS if key in policy.reads}
     return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)
@@ -189,7 +189,7 @@ def is_recorded(collector: Collector) -> bool:
     """Return whether the policy is recorded as a CUDA graph.
 
     Raises:
-        NotExact: the collector requests options that only TorchRL's recorder supports.
+        FastLoopUnsupported: the collector requests options that only TorchRL's recorder supports.
     """
     # Without CUDA, TorchRL's recorder logs a warning and calls the policy without a graph.
     if not (collector.cudagraphed_policy and torch.cuda.is_available()):
@@ -242,7 +242,7 @@ def _bring_to_cpu(batch: TensorDictBase) -> None:
 
 
 def _tensors(batch: TensorDictBase) -> set[Any]:
-    """Return the keys of a batch. Raise NotExact if an entry is no tensor."""
+    """Return the keys of a batch. Raise FastLoopUnsupported if an entry is no tensor."""
     for key, entry in batch.items(True):
         require(type(entry) in (torch.Tensor, TensorDict), f"{key} is a {type(entry).__name__}")
     return set(batch.keys(True, True))

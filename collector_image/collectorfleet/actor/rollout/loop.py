@@ -21,7 +21,7 @@ from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory
 from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Values
-from collectorfleet.actor.rollout.stage import Frame, Said, Stage
+from collectorfleet.actor.rollout.stage import Frame, PolicyRows, Stage
 from collectorfleet.actor.rollout.transforms import Observed, Stepping
 from collectorfleet.torchrl_private.collectors import carrier_of
 
@@ -86,7 +86,7 @@ class Loop:
         loop has to step. This happens if the policy begins to write into its observations.
 
         Raises:
-            NotExact: the policy wrote at a point where TorchRL's frames can no longer be made.
+            FastLoopUnsupported: the policy wrote at a point where TorchRL's frames can no longer be made.
         """
         memory = Memory(batch, self._keys, batched=self._batched)
         carrier, interruptor = carrier_of(collector), collector.interruptor
@@ -105,7 +105,7 @@ class Loop:
         # Frames with random actions repeat the last outputs of the policy.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}
-        said: list[Said] = []
+        outputs: list[PolicyRows] = []
         ends: Ends | None = None
         over: list[int] = []
         copied = row = 0
@@ -114,7 +114,7 @@ class Loop:
         for step in range(steps):
             row = step - copied
             if row == stage.steps:
-                memory.write(stage, [one.key for one in said], copied, row)
+                memory.write(stage, [one.key for one in outputs], copied, row)
                 values = {}  # Release the last frame, because a frame with references is not overwritten.
                 stage.begin_again()
                 counted = {**stage.memory, **self._ends}
@@ -146,14 +146,14 @@ class Loop:
             else:
                 written = self._try(values)
             if step == 0:
-                said = stage.said_by(values, random=random)
+                outputs = stage.output_rows(values, random=random)
             ends = self._step(values["action"], now, after, stage.rewards[row])
             if written:
                 # Written after the step, because a stack of frames uses the environment's original observation.
                 for key, tensor in written.items():
                     now.tensors[key].copy_(tensor)
             # Written after the step: an environment may write into its action, and TorchRL's frames show the result.
-            for one in said:
+            for one in outputs:
                 one.write(row, values[one.key])
             over = []
             if ends is not None:
@@ -166,7 +166,7 @@ class Loop:
             interrupted = interruptor is not None and interruptor.collection_stopped()
             if interrupted or written:
                 break
-        memory.write(stage, [one.key for one in said], copied, row + 1)
+        memory.write(stage, [one.key for one in outputs], copied, row + 1)
         memory.write_ends(step + 1, ended)
         self._envs.leave(ends)
         if self._observed is not None:
@@ -208,7 +208,7 @@ class Loop:
         return written
 
     def _require_followed(self, written: Iterable[str], over: Sequence[int]) -> None:
-        """Raise NotExact unless TorchRL's loop can continue after a policy wrote into these entries for the first time.
+        """Raise FastLoopUnsupported unless TorchRL's loop can continue after the policy first wrote into these entries.
 
         The environments ``over`` have just been reset.
         """

@@ -32,10 +32,10 @@ class Memory:
             key: as_array(entry, batched) for key, entry in entries.items() if entry is not None
         }
 
-    def write(self, stage: Stage, said: Iterable[Any], first: int, steps: int) -> None:
+    def write(self, stage: Stage, outputs: Iterable[Any], first: int, steps: int) -> None:
         """Copy ``steps`` of the stage into the batch from step ``first`` on.
 
-        ``said`` are the keys of the policy's outputs.
+        ``outputs`` are the keys of the policy's outputs.
         """
         time = slice(first, first + steps)
         for key, rows in stage.seen.items():
@@ -45,8 +45,8 @@ class Memory:
                 after[:, time] = rows[1 : steps + 1].swapaxes(0, 1)
                 for step, one, last in stage.last:
                     after[one, first + step] = last[key]
-        for key in said:
-            self._write(key, time, stage.said[key][:steps])
+        for key in outputs:
+            self._write(key, time, stage.outputs[key][:steps])
         self._write(("next", "reward"), time, stage.rewards[:steps])
 
     def write_next(self, step: int, frame: Frame) -> None:

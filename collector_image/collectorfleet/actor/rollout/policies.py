@@ -35,7 +35,7 @@ from torchrl.modules.distributions.utils import sample_and_log_prob
 from torchrl.modules.tensordict_module.probabilistic import use_generator
 
 from collectorfleet.actor.rollout.draws import Draw, RandomState, find_draw
-from collectorfleet.actor.rollout.exact import NotExact, require
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported, require
 from collectorfleet.actor.rollout.layers import find_layers
 from collectorfleet.actor.rollout.recording import Recorded, Values
 from collectorfleet.torchrl_private.collectors import compile_with_warmup
@@ -113,12 +113,12 @@ class Policy:
         if self._device is not None:
             read = {key: tensor.to(self._device) for key, tensor in read.items()}
         if self._whole is None:
-            said = self._said(read)
+            outputs = self._said(read)
         else:
             # The next call may overwrite the outputs of a graph, but the caller has copied them by then.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
-            said = self._whole(read)
-        values.update(said if self._device is None else {key: tensor.cpu() for key, tensor in said.items()})
+            outputs = self._whole(read)
+        values.update(outputs if self._device is None else {key: tensor.cpu() for key, tensor in outputs.items()})
 
     def _said(self, read: Values) -> Values:
         values = dict(read)
@@ -138,7 +138,7 @@ def find_policy(
     """Return ``policy`` as calls, for frames that have the keys ``known``. ``device`` is the device of the policy.
 
     Raises:
-        NotExact: a module is not supported, or reads an entry that only earlier steps wrote.
+        FastLoopUnsupported: a module is not supported, or reads an entry that only earlier steps wrote.
     """
     if type(policy) is RandomPolicy:
         require(policy.action_key == "action", "RandomPolicy writes another key than action")
@@ -203,7 +203,7 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
     elif kind in _WHOLE:
         yield policy, _Whole(policy, batch_size)
     else:
-        raise NotExact(f"{kind.__name__} in the policy may read and write any entry")
+        raise FastLoopUnsupported(f"{kind.__name__} in the policy may read and write any entry")
 
 
 class _Computing:

@@ -52,7 +52,7 @@ def _compared(array: np.ndarray) -> np.ndarray:
 _Memory = tuple[dict[str, Tensor], list[Frame], dict[str, np.ndarray], list[int]]
 
 
-class Said:
+class PolicyRows:
     """The rows for one output of a policy. ``wanted`` is the output when the collector was built."""
 
     def __init__(self, key: Any, wanted: Tensor, dtype: torch.dtype | None, rows: np.ndarray, *, batched: bool) -> None:
@@ -79,24 +79,24 @@ class Stage:
 
     Args:
         frame: the entries of the environment at the start.
-        said: the policy's outputs of one step.
+        outputs: the policy's outputs of one step.
         reward: the reward of one step.
         batched: False for an environment without batch size: its tensors have no first dimension.
 
-    There is one more of ``frames`` than ``steps``: the last frame begins the next steps. ``seen``, ``said`` and
+    There is one more of ``frames`` than ``steps``: the last frame begins the next steps. ``seen``, ``outputs`` and
     ``rewards`` are ``[steps, environments, ...]``. ``last`` has the last observations of ended episodes by step,
     environment and key. The frame after such a step already has the first observation of the next episode.
     """
 
     def __init__(
-        self, frame: Mapping[str, Tensor], said: Mapping[Any, Tensor], reward: Tensor, *, batched: bool
+        self, frame: Mapping[str, Tensor], outputs: Mapping[Any, Tensor], reward: Tensor, *, batched: bool
     ) -> None:
-        a_step = sum(tensor.numel() * tensor.element_size() for tensor in (*frame.values(), *said.values()))
+        a_step = sum(tensor.numel() * tensor.element_size() for tensor in (*frame.values(), *outputs.values()))
         self.steps = min(max(_FEWEST_STEPS, _CACHED_BYTES // max(1, a_step)), _MOST_STEPS)
         self._batched = batched
-        self._said = dict(said)
+        self._said = dict(outputs)
         self._like = dict(frame)
-        self.said = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in said.items()}
+        self.outputs = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in outputs.items()}
         self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
         self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
         # Memories that a policy has kept references to. A policy that keeps few tensors needs two memories in turn.
@@ -129,11 +129,11 @@ class Stage:
                 return
         self._make_frames()
 
-    def said_by(self, values: Mapping[str, Tensor], *, random: bool) -> list[Said]:
+    def output_rows(self, values: Mapping[str, Tensor], *, random: bool) -> list[PolicyRows]:
         """Return the rows for the policy's outputs ``values``. ``random``: the action is a random action."""
         # A random action may have another dtype. It is stored in the dtype of the policy's actions.
         return [
-            Said(key, wanted, None if random else wanted.dtype, self.said[key], batched=self._batched)
+            PolicyRows(key, wanted, None if random else wanted.dtype, self.outputs[key], batched=self._batched)
             for key, wanted in self._said.items()
             if values.get(key) is not None
         ]

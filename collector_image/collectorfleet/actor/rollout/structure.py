@@ -146,7 +146,7 @@ def _transforms(transform: Transform) -> Iterator[Any]:
 
 
 def require_own_methods(objects: Iterable[Any]) -> None:
-    """Raise NotExact if a method was assigned to one of the objects, because the fast loop would not call it."""
+    """Raise FastLoopUnsupported if one of the objects has an assigned method, which the fast loop would not call."""
     for one in objects:
         for name, value in vars(one).items():
             assigned = callable(value) and callable(getattr(type(one), name, None))

@@ -124,9 +124,9 @@ class TensorEnvironment:
         found = {key: carrier.get(key, None) for key in self.keys}
         return {key: tensor for key, tensor in found.items() if tensor is not None}
 
-    def step(self, now: Values, said: Values) -> Values:
-        """Step all environments with the policy's output ``said``. Return the next observations, rewards and ends."""
-        entries = {**now, **said}
+    def step(self, now: Values, outputs: Values) -> Values:
+        """Step all environments with the policy's ``outputs``. Return the next observations, rewards and ends."""
+        entries = {**now, **outputs}
         self._versions = {key: version_of(tensor) for key, tensor in now.items()}
         self._given = self._tensordict(dict(entries))
         self._entries = entries
@@ -301,7 +301,7 @@ def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tu
 
 
 def _require_tensors(env: EnvBase) -> None:
-    """Raise NotExact unless TensorEnvironment steps ``env`` exactly as TorchRL's methods do."""
+    """Raise FastLoopUnsupported unless TensorEnvironment steps ``env`` exactly as TorchRL's methods do."""
     require(len(env.batch_size) == 1, "the environment has no batch dimension, or several")
     require(env.batch_locked, "the environment takes batches of any size")
     for one in layers(env):

@@ -21,10 +21,10 @@ from collectorfleet.torchrl_private.collectors import new_trajectories
 class Rows:
     """Rows of the memory into which the entries of each step are written."""
 
-    def __init__(self, memory: Mapping[Any, Tensor], said: Sequence[Any]) -> None:
+    def __init__(self, memory: Mapping[Any, Tensor], outputs: Sequence[Any]) -> None:
         self._views = {key: entry.unbind(1) for key, entry in memory.items() if key != TRAJECTORY}
         self._wanted = {key: (views[0].shape, views[0].dtype) for key, views in self._views.items()}
-        self._said = set(said)
+        self._said = set(outputs)
 
     def write(self, step: int, entries: Values) -> None:
         """Copy the step's entries into the rows of the step."""

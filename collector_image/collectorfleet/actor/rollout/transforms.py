@@ -20,7 +20,7 @@ from torchrl.envs import (
     Transform,
 )
 
-from collectorfleet.actor.rollout.exact import NotExact, require
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported, require
 from collectorfleet.actor.rollout.stage import Frame
 from collectorfleet.torchrl_private.environments import RESET_KEY
 from collectorfleet.torchrl_private.transforms import frames_of, transformed
@@ -206,7 +206,7 @@ def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | 
     """Return the transforms of the observation ``key``, or None without any, and the transforms that store numbers.
 
     Raises:
-        NotExact: a transform is not supported for all environments at once.
+        FastLoopUnsupported: a transform is not supported for all environments at once.
     """
     observed: list[Transform] = []
     stack: Stack | None = None
@@ -232,7 +232,9 @@ def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | 
                 require(not transform.in_keys_inv, f"{name} changes actions")
                 observed.append(transform)
             case _:
-                raise NotExact(f"the transform {type(transform).__name__} has no form for all environments at once")
+                raise FastLoopUnsupported(
+                    f"the transform {type(transform).__name__} has no form for all environments at once"
+                )
     keys = [one.key for one in stepping]
     require(len(set(keys)) == len(keys), f"several transforms write {', '.join(keys)}")
     return Observed(key, observed, stack) if observed or stack else None, stepping

@@ -99,7 +99,7 @@ def find_vector(
     """Return the environment to call, and the transforms around it without the one that TorchRL adds.
 
     Raises:
-        NotExact: the environment resets itself, and another part decides which environments are reset.
+        FastLoopUnsupported: the environment resets itself, and another part decides which environments are reset.
     """
     vector = gymnasium_of(env)
     readers = [type(reader) for reader in env.info_dict_reader]

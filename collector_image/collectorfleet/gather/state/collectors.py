@@ -33,7 +33,7 @@ class Collector:
     node: str | None = None
     pid: int | None = None
     loop: str | None = None  # the rollout loop
-    coming_since: float | None = None  # when it began to build, or to load its first weights; else None
+    building_since: float | None = None  # when it began to build, or to load its first weights; else None
     applied_version: int | None = None
     offered_version: int = 0
     parameters_sent: int = 0  # the newest version of parameters that it was sent
@@ -136,7 +136,7 @@ class Collectors:
             one.applied_version = version
             return
         self._leaves_its_state(one)
-        one.state, one.applied_version, one.coming_since = CollectorState.READY, version, None
+        one.state, one.applied_version, one.building_since = CollectorState.READY, version, None
         self.available += 1
         self._queue(one)
 
@@ -174,7 +174,7 @@ class Collectors:
             self.available -= 1
             self._applied.remove(one.applied_version)
         self.busy -= bool(one.in_flight)
-        one.state, one.working_since, one.coming_since, one.turn = CollectorState.RETIRED, None, None, 0
+        one.state, one.working_since, one.building_since, one.turn = CollectorState.RETIRED, None, None, 0
 
     # ---------------------------------------------------------------- queries
     @property
@@ -202,7 +202,7 @@ class Collectors:
             found = found or one
         return found
 
-    def is_anybody_coming(self, now: float) -> bool:
+    def is_collector_starting(self, now: float) -> bool:
         """Return whether a collector is about to be available.
 
         While a fleet starts, its first collectors wait up to 10 s for the others. A replacement of a lost collector
@@ -228,9 +228,9 @@ class Collectors:
             row.popleft()
         return row[0][1] if row else None
 
-    def longest_coming(self) -> Collector | None:
+    def longest_building(self) -> Collector | None:
         """Return the collector that has been building, or loading its first weights, for the longest time."""
-        while self._coming and self._coming[0][1].coming_since != self._coming[0][0]:
+        while self._coming and self._coming[0][1].building_since != self._coming[0][0]:
             self._coming.popleft()
         return self._coming[0][1] if self._coming else None
 
@@ -250,7 +250,7 @@ class Collectors:
         return min((one for one in found if one is not None), key=lambda one: one.working_since or 0.0, default=None)
 
     def _comes(self, one: Collector, now: float) -> None:
-        one.coming_since = now
+        one.building_since = now
         self._coming.append((now, one))
 
     def _begins(self, one: Collector, now: float) -> None:

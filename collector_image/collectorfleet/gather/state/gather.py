@@ -90,7 +90,7 @@ class Gather:
 
     def _who_takes(self, share: Share, now: float) -> Collector | None:
         one = self.collectors.next_free(share.admission.number)
-        if one is not None and one.id in share.admission.holders and self.collectors.is_anybody_coming(now):
+        if one is not None and one.id in share.admission.holders and self.collectors.is_collector_starting(now):
             return None
         return one
 

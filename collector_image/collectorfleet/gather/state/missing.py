@@ -17,7 +17,7 @@ def missing(slots: Slots, living: Collectors) -> Iterator[tuple[Slot, Collector 
     for slot in slots.in_order():
         one = living.named(slot.name)
         is_built = one is not None and one.state is not CollectorState.STARTING
-        if not (is_built or slot.leaving or slot.lost_for_good or slot.waits_for):
+        if not (is_built or slot.leaving or slot.given_up or slot.waits_for):
             yield slot, one
 
 

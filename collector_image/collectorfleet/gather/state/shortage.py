@@ -30,7 +30,7 @@ class Shortage:
         if self._since is None:
             self._since = now
         too_long = now - self._since > patience.total_seconds()
-        if not too_long and slots.desired - slots.lost_for_good >= needed:
+        if not too_long and slots.desired - slots.given_up >= needed:
             return None
         state = f"available for {now - self._since:.0f} s" if too_long else "left"
         return f"only {available} of {slots.desired} collectors {state} (minAvailable is {needed})"

@@ -57,7 +57,7 @@ class Slot:
         return self.vacant and self.refill_at != _AT_ONCE
 
     @property
-    def lost_for_good(self) -> bool:
+    def given_up(self) -> bool:
         return self.vacant and self.refill_at is None
 
 
@@ -169,7 +169,7 @@ class Slots:
 
         Slots that wait for a drained pod, and slots that are given up, do not count.
         """
-        return self.desired - self.lost_for_good - sum(not slot.leaving for slot in self.waiting.values())
+        return self.desired - self.given_up - sum(not slot.leaving for slot in self.waiting.values())
 
     # ---------------------------------------------------------------- filling
     def to_fill(self, now: float) -> Iterator[Slot]:
@@ -221,7 +221,7 @@ class Slots:
         return forgiven
 
     @property
-    def lost_for_good(self) -> int:
+    def given_up(self) -> int:
         """The number of desired slots that are given up."""
         return sum(not slot.leaving for slot in self._for_good.values())
 

@@ -20,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import failure_of, is_full
+from collectorfleet.durable_files import describe_failure, is_full
 from collectorfleet.errors import CollectorFleetError, FolderTakenOver, describe, one_sentence
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
@@ -106,7 +106,7 @@ class Checkpointer:
         if newest is not None and newest.replay_buffer is not None:
             self._buffer.load(newest.replay_buffer)
 
-    def keep_beside(self, write: Callable[[timedelta], None]) -> None:
+    def add_writer(self, write: Callable[[timedelta], None]) -> None:
         self._beside.append(write)
 
     def note(self, position: Position) -> None:
@@ -233,7 +233,7 @@ class Checkpointer:
         if isinstance(error, FolderTakenOver):
             self._taken_over(f"checkpoints in {error}")
         cause = describe(error)
-        failure = failure_of(error) if isinstance(error, OSError) else cause
+        failure = describe_failure(error) if isinstance(error, OSError) else cause
         if isinstance(error, OSError) and is_full(error) and size_bytes is not None:
             failure += f" for a checkpoint of {size_bytes:,} bytes"
         self._failure = one_sentence(failure)

@@ -18,7 +18,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import is_full, may_pass
+from collectorfleet.durable_files import is_full, is_temporary
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.checkpoint_files import (
@@ -70,7 +70,7 @@ class CheckpointFolder:
         except CollectorFleetError:
             raise
         except (OSError, ValueError, KeyError) as error:
-            if isinstance(error, OSError) and may_pass(error):
+            if isinstance(error, OSError) and is_temporary(error):
                 raise InfrastructureError.of(f"checkpoints in {path}", error) from error
             raise UserCodeError.of(f"checkpoints in {path}", error) from error
 

@@ -30,7 +30,7 @@ class Checkpoints(Protocol):
         Call this before the first write to the buffer. Blocks. Raises UserCodeError or ReplayBufferLost.
         """
 
-    def keep_beside(self, write: Callable[[timedelta], None]) -> None:
+    def add_writer(self, write: Callable[[timedelta], None]) -> None:
         """Call ``write`` before each checkpoint, with its timeout. ``write`` writes to its own files.
 
         If ``write`` raises CollectorFleetError or OSError, no checkpoint is written.
@@ -72,7 +72,7 @@ class NoCheckpoints:
 
     def keep_buffer(self, buffer: Any) -> None: ...
 
-    def keep_beside(self, write: Callable[[timedelta], None]) -> None: ...
+    def add_writer(self, write: Callable[[timedelta], None]) -> None: ...
 
     def note(self, position: Position) -> None: ...
 

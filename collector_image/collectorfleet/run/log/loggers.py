@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from collectorfleet.durable_files import name_path
 from collectorfleet.errors import InvalidOption, UserCodeError
 from collectorfleet.evaluation.result import EpisodeVideo
-from collectorfleet.run.own_code import build
+from collectorfleet.run.driver_code import build
 from collectorfleet_api.v1alpha1 import Factory, Log
 
 if TYPE_CHECKING:

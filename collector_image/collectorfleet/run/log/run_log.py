@@ -17,7 +17,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from collectorfleet.durable_files import failure_of
+from collectorfleet.durable_files import describe_failure
 from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.log.loggers import Logger
 from collectorfleet.run.metrics.families import PREFIX, REPORTED, families
@@ -163,7 +163,7 @@ class RunLog:
             act()
         except Exception as error:  # noqa: BLE001  (a logger may be user code, and its errors are only logged)
             if name not in self._silent:
-                cause = failure_of(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+                cause = describe_failure(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
                 log.warning("%s: %s; the run continues without these %s", name, cause, what)
             self._silent.add(name)
         else:

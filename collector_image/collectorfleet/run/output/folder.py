@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import mapping_error, may_pass
+from collectorfleet.durable_files import is_temporary, mapping_error
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import holds_anything
@@ -64,7 +64,7 @@ class OutputFolder:
             raise self._failure(refused) from error
 
     def _failure(self, error: OSError) -> CollectorFleetError:
-        made = InfrastructureError if may_pass(error) else UserCodeError
+        made = InfrastructureError if is_temporary(error) else UserCodeError
         return made.of(f"spec.output.path {self.path}", error)
 
     def name_of(self, number: int) -> str:

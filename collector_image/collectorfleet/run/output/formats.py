@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collectorfleet.run.driver_code import build
 from collectorfleet.run.output.interface import OutputWriter
 from collectorfleet.run.output.replay_buffer import ReplayWriter
 from collectorfleet.run.output.rollouts import RolloutWriter
-from collectorfleet.run.own_code import build
 from collectorfleet_api.v1alpha1 import Output
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import UNFINISHED, failure_of, is_full
+from collectorfleet.durable_files import UNFINISHED, describe_failure, is_full
 from collectorfleet.learners.record import RECORD, is_whole
 from collectorfleet.run.fenced_folder import FencedFolder
 
@@ -66,7 +66,7 @@ class LearnerFolders:
         except OSError as error:
             if not is_full(error):
                 raise
-            log.warning("learners resume from %s itself, not from a copy: %s", before, failure_of(error))
+            log.warning("learners resume from %s itself, not from a copy: %s", before, describe_failure(error))
             return before
         self._earlier.append(own)
         return own

@@ -123,7 +123,7 @@ class Courier:
         """Nobody will ask for it again: members may forget it, in their own time."""
         self._dropped.append(parcel)
 
-    def hear(self, collector: CollectorId, said: Any) -> None:
+    def receive_message(self, collector: CollectorId, said: Any) -> None:
         """What a member says about the gang, parcels and frames."""
         with self._changed:
             if collector not in self._ledger.accounts:
@@ -286,7 +286,7 @@ class Courier:
     def _tell(self, collector: CollectorId, said: object) -> None:
         account = self._ledger.accounts.get(collector)
         if account is not None:
-            account.link.say(said)
+            account.link.send_message(said)
 
 
 def _named(collectors: list[CollectorId]) -> str:

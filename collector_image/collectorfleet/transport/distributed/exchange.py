@@ -71,7 +71,7 @@ class Exchange:
     def announce(self, answer: Answer) -> None:
         """Keep the frames of an answer until the driver has them. Any thread."""
         frames, self._kept[answer.request_id] = Frames.of(answer)
-        self._link.say(frames)
+        self._link.send_message(frames)
 
     def serve(self) -> None:
         """Obey, for as long as the process lives."""
@@ -82,19 +82,19 @@ class Exchange:
             except (RuntimeError, TimeoutError) as error:
                 # Somebody left, or is late. The driver forms the gang anew and asks again for what it does not have.
                 self._group = None
-                self._link.say(grouping.Broken(self._epoch, describe(error)))
+                self._link.send_message(grouping.Broken(self._epoch, describe(error)))
 
     def _obey(self, command: Any) -> None:
         match command:
             case grouping.Call():
                 # Not by the thread that hears: one that hangs here would be waited for in each gang.
-                self._link.say(grouping.Here())
+                self._link.send_message(grouping.Here())
             case grouping.Form() as form:
                 self._form(form)
             case grouping.Take(epoch=epoch) as take if self._group is not None and epoch == self._epoch:
                 self._take(take, self._group.result(TIMEOUT.total_seconds()))
                 self._offer_arrived()
-                self._link.say(grouping.Has(take.parcel))
+                self._link.send_message(grouping.Has(take.parcel))
             case grouping.Give(epoch, request_id) if self._group is not None and epoch == self._epoch:
                 self._group.result(TIMEOUT.total_seconds()).send(self._kept[request_id])
             case grouping.Delivered(request_id):
@@ -113,7 +113,7 @@ class Exchange:
     def _tell_if_broken(self, epoch: int, group: Future[Group]) -> None:
         error = group.exception()
         if error is not None:
-            self._link.say(grouping.Broken(epoch, describe(error)))
+            self._link.send_message(grouping.Broken(epoch, describe(error)))
 
     def _take(self, take: grouping.Take, group: Group) -> None:
         packed = torch.empty(take.header.layout.size_bytes, dtype=torch.uint8)

@@ -80,12 +80,12 @@ class CollectorHost:
                     say_at += _SAY_SECONDS
                 time.sleep(_LOOK_SECONDS)
             else:
-                link.say(self._came)
+                link.send_message(self._came)
                 return link, token
 
     def _obey(self, link: Link, processes: _Processes) -> None:
         while True:
-            match link.hear():
+            match link.receive_message():
                 case host_messages.Welcome(gpus_per_collector):
                     processes.gpus_per_collector = gpus_per_collector
                 case host_messages.Launch(collector, address):
@@ -115,7 +115,7 @@ class _Processes:
             process = local.launch(collector, address)
         except (InvalidOption, OSError) as error:
             # Of this machine: the driver is there, and the other collectors go on.
-            self._link.say(host_messages.Ended(collector, f"its process could not begin: {describe(error)}"))
+            self._link.send_message(host_messages.Ended(collector, f"its process could not begin: {describe(error)}"))
             return
         self._running[collector] = process
         threading.Thread(target=self._watch, args=(collector, process), daemon=True).start()
@@ -133,4 +133,4 @@ class _Processes:
 
     def _watch(self, collector: CollectorId, process: LocalProcess) -> None:
         ended = process.how_it_ended()
-        self._link.say(host_messages.Ended(collector, ended.cause))
+        self._link.send_message(host_messages.Ended(collector, ended.cause))

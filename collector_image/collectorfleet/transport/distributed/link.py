@@ -61,13 +61,13 @@ class Link:
         self._said = self._heard = 0
         self.own_host = str(connection.getsockname()[0])  # the address of this machine that the other side sees
 
-    def say(self, message: object) -> None:
+    def send_message(self, message: object) -> None:
         """Returns at once; an end of the connection is for the side that listens to notice."""
         written = cloudpickle.dumps(message)
         with contextlib.suppress(OSError):
             self.send(written)
 
-    def hear(self) -> Any:
+    def receive_message(self) -> Any:
         """Block until the other side says something. Raises EOFError or OSError at its end, and Unreadable."""
         written = self.receive()
         try:
@@ -167,7 +167,7 @@ class Listener:
             try:
                 connection.settimeout(GREETING_SECONDS)
                 link = _greet(connection, self._token, driver=True)
-                said = link.hear()
+                said = link.receive_message()
             except (OSError, EOFError, Unreadable):
                 return  # a stranger, or one that died at once
             converse(link, said)

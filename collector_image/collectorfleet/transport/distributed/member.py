@@ -34,8 +34,8 @@ def member(collector: CollectorId, address: Address, token: bytes) -> None:
             "machine connect to the driver's at any port"
         ) from error
     try:
-        link.say(collector)
-        _serve(link, collector, link.hear())
+        link.send_message(collector)
+        _serve(link, collector, link.receive_message())
     except (EOFError, OSError):
         # The driver is gone. A rollout may run for ever, and nobody would hear of it.
         os._exit(0)
@@ -45,9 +45,9 @@ def _serve(link: Link, collector: CollectorId, build: control.Build) -> None:
     """Raises EOFError or OSError once the driver is gone."""
     config = config_of(collector, build)
     if isinstance(config, Raised):
-        link.say(control.Said(config))
+        link.send_message(control.Said(config))
         while True:  # the driver ends this process once it has heard that
-            link.hear()
+            link.receive_message()
     _Member(link, CollectorServer(collector, config)).serve(build)
 
 
@@ -62,7 +62,7 @@ class _Member:
     def serve(self, build: control.Build) -> None:
         self._serving.begin(build, self._exchange.serve)
         while True:
-            self._hear(self._link.hear())
+            self._hear(self._link.receive_message())
 
     def _hear(self, said: Any) -> None:
         match said:

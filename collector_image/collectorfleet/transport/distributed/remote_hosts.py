@@ -114,7 +114,7 @@ class CollectorHosts:
             self._collectors[collector] = launched
             host = self._hosts.get(self._rank(collector))
             if host is not None:
-                host.link.say(host_messages.Launch(collector, address))
+                host.link.send_message(host_messages.Launch(collector, address))
         return launched
 
     def kill(self, launched: HostedCollector) -> None:
@@ -124,7 +124,7 @@ class CollectorHosts:
                 return
             host = self._hosts.get(self._rank(launched.id))
             if host is not None:
-                host.link.say(host_messages.Kill(launched.id))
+                host.link.send_message(host_messages.Kill(launched.id))
         _end([launched], Ended("it was stopped"))
 
     def present(self) -> list[str]:
@@ -145,7 +145,7 @@ class CollectorHosts:
 
     def _converse(self, link: Link, came: host_messages.Came) -> None:
         if came.collectors != self.collectors_per_host:
-            link.say(
+            link.send_message(
                 host_messages.Refused(
                     f"it holds {came.collectors} collectors, and this driver's hosts {self.collectors_per_host}; start "
                     f"it with --collectors {self.collectors_per_host}"
@@ -157,7 +157,7 @@ class CollectorHosts:
             return
         try:
             while True:
-                match link.hear():
+                match link.receive_message():
                     case host_messages.Ended(collector, cause):
                         self._ended(collector, Ended(cause))
         except (EOFError, OSError):
@@ -172,12 +172,12 @@ class CollectorHosts:
             before = self._hosts.get(rank)
             lost = [] if before is None else self._taken_from(rank)
             self._hosts[rank] = host
-            host.link.say(host_messages.Welcome(self.gpus_per_collector))
+            host.link.send_message(host_messages.Welcome(self.gpus_per_collector))
             for launched in self._of(rank):
-                host.link.say(host_messages.Launch(launched.id, launched.address))
+                host.link.send_message(host_messages.Launch(launched.id, launched.address))
         if before is not None:
             # One that vanished, most often. One that lives must not come back, and push this one out in turn.
-            before.link.say(host_messages.Refused(f"{host.came.pod} joined later as rank {rank}"))
+            before.link.send_message(host_messages.Refused(f"{host.came.pod} joined later as rank {rank}"))
             before.link.close()
             _end(lost, Ended(f"{before.came.pod} is gone", Fault.NODE_LOST))
         log.info("%s joined with rank %d", host.came.pod, rank)

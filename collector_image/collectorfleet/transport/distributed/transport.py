@@ -105,7 +105,7 @@ class DistributedTransport:
         if known is None or known.link is None:
             self._unanswered.lost(collector)
             return None
-        known.link.say(control.Ask(asked.number, method, written))
+        known.link.send_message(control.Ask(asked.number, method, written))
         return asked
 
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
@@ -147,21 +147,21 @@ class DistributedTransport:
         link = self._collectors[collector].link
         if link is None:
             raise RuntimeError(f"{collector} got a request before its process joined")
-        link.say(said)
+        link.send_message(said)
 
     def _converse(self, link: Link, collector: CollectorId) -> None:
         """Hear a collector until its end."""
         known = self._collectors.get(collector)
         if known is None:
             return  # it was stopped before it came
-        link.say(known.build)
+        link.send_message(known.build)
         known.link = link
         self._courier.join(collector, link)
         if collector not in self._collectors:
             link.close()  # it was stopped just now, by somebody who did not see its link
         while True:
             try:
-                said = link.hear()
+                said = link.receive_message()
             except (EOFError, OSError):
                 self._courier.leave(collector)
                 self._unanswered.lost(collector)
@@ -175,7 +175,7 @@ class DistributedTransport:
                 case control.Replied():
                     self._unanswered.replied(said)
                 case _:
-                    self._courier.hear(collector, said)
+                    self._courier.receive_message(collector, said)
 
     def _watch(self, collector: CollectorId, process: Launched) -> None:
         ended = process.how_it_ended()

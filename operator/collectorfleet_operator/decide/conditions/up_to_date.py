@@ -13,7 +13,12 @@ from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.retry import runs_another_spec
 from collectorfleet_operator.decide.rolling import outdated_pods
 from collectorfleet_operator.decide.situation import Situation
-from collectorfleet_operator.decide.stopping import changed_pods, is_rolled, only_workers_changed, why_held
+from collectorfleet_operator.decide.stopping import (
+    changed_pods,
+    has_spec_to_roll_out,
+    only_workers_changed,
+    why_rollout_waits,
+)
 
 _TYPE: Final = ConditionType.UP_TO_DATE
 
@@ -78,10 +83,10 @@ def _changed(seen: Situation, job: Job) -> Condition:
         # The Job's deletion becomes visible only after this status.
         return condition(_TYPE, False, Reason.UPDATING, f"Job {job.name} is replaced: {replaced}")
     runs = f"the driver runs {_generation(job)}"
-    if not is_rolled(seen):
+    if not has_spec_to_roll_out(seen):
         text = f"{runs}, and generation {generation} waits (spec.updateStrategy is OnDelete): {delete}"
         return condition(_TYPE, False, Reason.RESTART_NEEDED, text)
-    held = why_held(seen)
+    held = why_rollout_waits(seen)
     if held:
         text = (
             f"{runs}, and generation {generation} waits, because a restart would lose what was learned: {held}; "

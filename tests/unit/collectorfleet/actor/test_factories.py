@@ -12,8 +12,8 @@ from torchrl.collectors import MultiSyncCollector
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.server import CollectorServer
+from collectorfleet.fleet.collector_configs import CollectorConfigs
 from collectorfleet.fleet.options import FleetOptions
-from collectorfleet.fleet.recipes import Recipes
 from collectorfleet.messages import CollectorId, Raised
 
 C0 = CollectorId("c0", 1)
@@ -56,7 +56,7 @@ def told(config: CollectorConfig) -> Raised:
 
 def config(**given: Any) -> CollectorConfig:
     options = {"create_env_fn": envs.make_counting, "frames_per_batch": 8, **given}
-    recipes = Recipes(FleetOptions(**options))
+    recipes = CollectorConfigs(FleetOptions(**options))
     return recipes.config(0, 8)
 
 
@@ -91,7 +91,7 @@ def test_an_environment_factory_that_returns_something_else_is_named(
 
 
 def test_factories_of_their_own_are_checked_one_by_one() -> None:
-    recipes = Recipes(FleetOptions([envs.make_counting, make_none], frames_per_batch=8))
+    recipes = CollectorConfigs(FleetOptions([envs.make_counting, make_none], frames_per_batch=8))
     assert not isinstance(CollectorServer(C0, recipes.config(0, 8)).build(0, seed_environment=False), Raised)
     assert told(recipes.config(1, 8)).where == "environment make_none"
 

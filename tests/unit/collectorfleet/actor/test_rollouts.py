@@ -57,7 +57,7 @@ def test_the_oldest_of_several_versions_in_one_rollout_is_said(loop: RolloutLoop
 
 def test_the_oldest_of_the_versions_that_frames_say_themselves_is_said() -> None:
     batch = stamped([7, 5, 6])
-    made, oldest = frame_entries.with_stamps(batch)
+    made, oldest = frame_entries.take_stamped_versions(batch)
     assert oldest == 5
     assert made[keys.VERSION_KEY].tolist() == [7, 5, 6]
 
@@ -65,7 +65,7 @@ def test_the_oldest_of_the_versions_that_frames_say_themselves_is_said() -> None
 def test_padding_is_older_than_no_frame() -> None:
     batch = stamped([7, 6, 0])
     batch[keys.MASK_KEY] = torch.tensor([True, True, False])
-    assert frame_entries.with_stamps(batch)[1] == 6
+    assert frame_entries.take_stamped_versions(batch)[1] == 6
 
 
 def stamped(versions: list[int]) -> TensorDict:

@@ -23,7 +23,7 @@ from collectorfleet.display.report.files import write_page
 from collectorfleet.display.text import progress_line
 from collectorfleet.local.terminal import Terminal
 from collectorfleet.run.exit import UserError
-from collectorfleet.timeline.timeline import Happened, Timeline
+from collectorfleet.timeline.timeline import RunEvent, Timeline
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 HOSTILE = [
@@ -84,7 +84,7 @@ def fleet_with(text: str) -> CollectorFleet:
 
 def status_of(text: str) -> str:
     now = datetime.now(UTC)
-    events = [summary.Happened(time=now, warning=True, reason=text, message=text)]
+    events = [summary.RunEvent(time=now, warning=True, reason=text, message=text)]
     return "\n".join(summary.lines(fleet_with(text), events, now))
 
 
@@ -136,7 +136,7 @@ def test_how_a_run_ended_is_one_line(text: str) -> None:
 
 @hostile
 def test_the_page_is_written_with_every_character_as_text(text: str, tmp_path: Path) -> None:
-    happened = [Happened(time=1.0, what=text, collector=text)]
+    happened = [RunEvent(time=1.0, what=text, collector=text)]
     run = Timeline(fleet=text, began=0.0, times=[1.0], series={f"reported/{text}": [1.0]}, happened=happened)
     write_page(tmp_path / "page.html", text)(run)
     page = (tmp_path / "page.html").read_bytes().decode()

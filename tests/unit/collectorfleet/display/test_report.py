@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from collectorfleet.display.report import ticks
 from collectorfleet.display.report.page import page
-from collectorfleet.timeline.timeline import Evaluated, Happened, Span, Timeline
+from collectorfleet.timeline.timeline import Evaluated, RunEvent, Span, Timeline
 from collectorfleet.timeline.videos import VideoFile
 
 EVIL = '<script>alert("x")</script>&'
@@ -25,7 +25,7 @@ RUN = Timeline(
     | {"frames": [0.0, 100.0, 200.0], f"reported/{EVIL}": [1.0, None, 3.0]},
     total_frames=1000,
     lives={"c10": [Span(state=EVIL, begin=1_700_000_001, end=1_700_000_003)], "c2": []},
-    happened=[Happened(time=1_700_000_002, what=EVIL, collector=EVIL), Happened(time=1_700_000_003, what="again")],
+    happened=[RunEvent(time=1_700_000_002, what=EVIL, collector=EVIL), RunEvent(time=1_700_000_003, what="again")],
     evaluations=[
         Evaluated(time=1_700_000_002, version=5, frames=100, return_mean=-20.0, standard_error=4.0, episodes=20),
         Evaluated(time=1_700_000_003, version=10, frames=200, return_mean=87.5, standard_error=2.0, episodes=20),

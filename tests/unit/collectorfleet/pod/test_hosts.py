@@ -11,7 +11,7 @@ from tests.unit.collectorfleet_operator.children.fleets import fleet
 
 from collectorfleet.pod.hosts import hosts_of
 from collectorfleet.pod.settings import DriverSettings
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.stop import StopNow, StopReason, StopRequest
 from collectorfleet_api import names
 
@@ -50,7 +50,7 @@ def test_it_waits_for_the_token_and_listens_for_hosts_of_as_many_collectors_as_a
 
 def test_a_driver_that_is_to_end_waits_no_longer(settings: DriverSettings, tmp_path: Path) -> None:
     stop = StopRequest()
-    stop.request(StopReason(Way.ORDERED, "the operator asked it to"))
+    stop.request(StopReason(EndReason.ORDERED, "the operator asked it to"))
     with pytest.raises(StopNow):
         hosts_of(fleet(JOB), settings, 0.0, stop, tmp_path / "token")
     stop.run_ended()

@@ -15,7 +15,7 @@ from collectorfleet.pod import report_loop
 from collectorfleet.pod.report_loop import ReportLoop
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet.pod.status_writer import StatusWriter
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.stop import StopReason, StopRequest
 from collectorfleet_api.v1alpha1 import DriverReport, Progress
 
@@ -112,7 +112,7 @@ def test_a_driver_ends_when_the_operator_asks_it_and_no_other(stop: StopRequest,
     reported(api, stop, batches=[1, 1])
     if driver == SETTINGS.pod:
         assert stop.reason is not None
-        assert stop.reason.way is Way.ORDERED
+        assert stop.reason.way is EndReason.ORDERED
     else:
         assert stop.reason is None
 
@@ -120,7 +120,7 @@ def test_a_driver_ends_when_the_operator_asks_it_and_no_other(stop: StopRequest,
 def test_a_run_whose_fleet_is_deleted_is_asked_to_stop(stop: StopRequest) -> None:
     reported(PlayedApi(ApiException(status=404)), stop, batches=[1, 1])
     assert stop.reason is not None
-    assert stop.reason == StopReason(Way.FLEET_GONE, "fleet default/cheetah was deleted")
+    assert stop.reason == StopReason(EndReason.FLEET_GONE, "fleet default/cheetah was deleted")
 
 
 def test_a_run_whose_fleet_was_replaced_is_asked_to_stop(stop: StopRequest) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from collectorfleet.run.batch_boundary import BatchBoundary
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.position import Position
 from collectorfleet.run.stop import StopNow, StopReason, StopRequest
 
@@ -94,7 +94,7 @@ def test_a_checkpoint_is_of_the_batches_that_were_worked_off_when_the_next_is_as
 def test_a_run_that_is_to_stop_ends_with_the_batch_in_hand_and_writes_nothing_yet(training: Training) -> None:
     batches = training.batches()
     next(batches)
-    training.stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
+    training.stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
     assert list(batches) == []
     assert training.done == ["noted 100", "remembered 100 at any cost"]
 
@@ -122,7 +122,7 @@ def test_a_run_that_is_interrupted_while_it_waits_for_a_batch_leaves_all_that_wa
 
 def test_a_resumed_run_that_ends_before_its_first_batch_leaves_where_it_goes_on_from(training: Training) -> None:
     training.handed_out = 7
-    training.stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
+    training.stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
     assert list(training.batches()) == []
     training.done.clear()
     training.boundary.write_last()

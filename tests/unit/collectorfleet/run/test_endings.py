@@ -18,11 +18,11 @@ from collectorfleet.errors import (
 from collectorfleet.run.endings import (
     END_SECONDS,
     ENDINGS,
+    EndReason,
     LastCheckpoint,
-    Way,
     checkpoint_of,
+    end_reason,
     seconds_for_batch,
-    way_of,
 )
 from collectorfleet.run.exit import exit_code, exit_of
 from collectorfleet.run.stop import StopNow
@@ -45,7 +45,7 @@ def cell(one: LastCheckpoint | None) -> str:
 
 
 def test_every_way_has_a_row() -> None:
-    assert set(ENDINGS) == set(Way)
+    assert set(ENDINGS) == set(EndReason)
 
 
 def test_the_page_has_the_table() -> None:
@@ -59,54 +59,58 @@ def test_the_page_has_the_table() -> None:
 @pytest.mark.parametrize(
     ("error", "way"),
     [
-        (None, Way.RETURNED),
-        (UserCodeError("train t:t", "ValueError: no"), Way.RAISED),
-        (InvalidOption("frames_per_batch is 0"), Way.RAISED),
-        (FolderTakenOver("/checkpoints", "another"), Way.TAKEN_OVER),
-        (TooFewCollectors("only 1 of 4"), Way.LOST),
-        (InfrastructureError("Ray is gone"), Way.LOST),
-        (CollectorClosed("used after shutdown()"), Way.LOST),
-        (OSError(28, "No space left on device"), Way.LOST),
-        (KeyboardInterrupt(), Way.LOST),
+        (None, EndReason.RETURNED),
+        (UserCodeError("train t:t", "ValueError: no"), EndReason.RAISED),
+        (InvalidOption("frames_per_batch is 0"), EndReason.RAISED),
+        (FolderTakenOver("/checkpoints", "another"), EndReason.TAKEN_OVER),
+        (TooFewCollectors("only 1 of 4"), EndReason.LOST),
+        (InfrastructureError("Ray is gone"), EndReason.LOST),
+        (CollectorClosed("used after shutdown()"), EndReason.LOST),
+        (OSError(28, "No space left on device"), EndReason.LOST),
+        (KeyboardInterrupt(), EndReason.LOST),
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_what_a_run_raises_says_how_it_ended_unless_it_was_asked_to_end(error: BaseException | None, way: Way) -> None:
-    assert way_of(error, None) is way
-    assert way_of(error, Way.SIGTERM) is Way.SIGTERM
+def test_what_a_run_raises_says_how_it_ended_unless_it_was_asked_to_end(
+    error: BaseException | None, way: EndReason
+) -> None:
+    assert end_reason(error, None) is way
+    assert end_reason(error, EndReason.SIGTERM) is EndReason.SIGTERM
     # The exit code of the table is the one that the driver ends with.
     if error is not None:
         assert exit_code(exit_of(error)) == ENDINGS[way].exit_code
 
 
 def test_a_run_that_was_interrupted_leaves_the_last_batch_boundary_and_one_that_returned_its_end() -> None:
-    way = way_of(StopNow(), Way.SIGTERM)
+    way = end_reason(StopNow(), EndReason.SIGTERM)
     assert checkpoint_of(way, returned=False) is LastCheckpoint.OF_THE_LAST_BATCH
     assert checkpoint_of(way, returned=True) is LastCheckpoint.OF_THE_END
 
 
 def test_a_displaced_driver_writes_nothing_however_it_ends() -> None:
-    assert {checkpoint_of(Way.TAKEN_OVER, returned=returned) for returned in (True, False)} == {LastCheckpoint.NONE}
+    assert {checkpoint_of(EndReason.TAKEN_OVER, returned=returned) for returned in (True, False)} == {
+        LastCheckpoint.NONE
+    }
 
 
 @pytest.mark.parametrize(
     ("way", "killed_after", "checkpoint", "seconds"),
     [
-        pytest.param(Way.SIGTERM, 30, 5, 10, id="a checkpoint of 5 s in Kubernetes' grace"),
-        pytest.param(Way.SIGTERM, 30, 0, 20, id="no checkpoint"),
-        pytest.param(Way.SIGTERM, 120, 20, 70, id="a checkpoint of 20 s in the operator's grace"),
-        pytest.param(Way.SIGTERM, 30, 20, 0, id="a checkpoint that needs it all"),
-        pytest.param(Way.SIGTERM, 3, 0, 2, id="a short grace"),
-        pytest.param(Way.SIGTERM, 0, 0, 0, id="none"),
-        pytest.param(Way.TAKEN_OVER, 30, 5, 10, id="taken over"),
-        pytest.param(Way.TAKEN_OVER, 600, 5, 10, id="taken over, with a long grace"),
-        pytest.param(Way.INTERRUPTED, None, 60, 5, id="a person waits"),
-        pytest.param(Way.ORDERED, 30, 5, None, id="the operator waits"),
-        pytest.param(Way.ACCESS_REFUSED, 30, 5, None, id="nobody waits"),
+        pytest.param(EndReason.SIGTERM, 30, 5, 10, id="a checkpoint of 5 s in Kubernetes' grace"),
+        pytest.param(EndReason.SIGTERM, 30, 0, 20, id="no checkpoint"),
+        pytest.param(EndReason.SIGTERM, 120, 20, 70, id="a checkpoint of 20 s in the operator's grace"),
+        pytest.param(EndReason.SIGTERM, 30, 20, 0, id="a checkpoint that needs it all"),
+        pytest.param(EndReason.SIGTERM, 3, 0, 2, id="a short grace"),
+        pytest.param(EndReason.SIGTERM, 0, 0, 0, id="none"),
+        pytest.param(EndReason.TAKEN_OVER, 30, 5, 10, id="taken over"),
+        pytest.param(EndReason.TAKEN_OVER, 600, 5, 10, id="taken over, with a long grace"),
+        pytest.param(EndReason.INTERRUPTED, None, 60, 5, id="a person waits"),
+        pytest.param(EndReason.ORDERED, 30, 5, None, id="the operator waits"),
+        pytest.param(EndReason.ACCESS_REFUSED, 30, 5, None, id="nobody waits"),
     ],
 )
 def test_the_batch_has_what_the_checkpoint_and_the_end_leave_of_the_grace(
-    way: Way, killed_after: float | None, checkpoint: float, seconds: float | None
+    way: EndReason, killed_after: float | None, checkpoint: float, seconds: float | None
 ) -> None:
     assert seconds_for_batch(way, killed_after, checkpoint) == seconds
 
@@ -115,7 +119,7 @@ def test_the_batch_has_what_the_checkpoint_and_the_end_leave_of_the_grace(
 def test_what_is_left_for_the_checkpoint_is_as_much_as_it_took_or_all_there_is(
     killed_after: float, checkpoint: float
 ) -> None:
-    seconds = seconds_for_batch(Way.SIGTERM, killed_after, checkpoint)
+    seconds = seconds_for_batch(EndReason.SIGTERM, killed_after, checkpoint)
     assert seconds is not None
     assert 0 <= seconds <= killed_after
     assert killed_after - seconds >= min(checkpoint + min(END_SECONDS, killed_after / 3), killed_after) - 1e-6

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from collectorfleet.errors import InfrastructureError, InvalidOption, TooFewCollectors, UserCodeError
+from collectorfleet.run.driver_code import TrainingFunction
 from collectorfleet.run.exit import (
     TERMINATION_MESSAGE_BYTES,
     Broken,
@@ -20,7 +21,6 @@ from collectorfleet.run.exit import (
     termination_message,
 )
 from collectorfleet.run.handle import Run
-from collectorfleet.run.own_code import TrainingFunction
 from collectorfleet.run.work import train
 
 

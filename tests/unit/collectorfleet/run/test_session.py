@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from collectorfleet.errors import FolderTakenOver, InfrastructureError, TooFewCollectors, UserCodeError
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.position import Position
@@ -41,7 +41,7 @@ class Ending:
         self.written.append("of the last batch")
 
     def execute(self, work: Callable[[], Completed]) -> None:
-        self.session.does(work)
+        self.session.set_work(work)
         self.session.execute()
 
 
@@ -61,8 +61,10 @@ def test_a_function_that_returns_leaves_all_that_was_learned_as_completed(ending
     assert ending.written == ["of the end, completed"]
 
 
-@pytest.mark.parametrize("way", [Way.ORDERED, Way.SIGTERM, Way.INTERRUPTED, Way.FLEET_GONE, Way.ACCESS_REFUSED])
-def test_a_run_that_was_asked_to_end_leaves_one_checkpoint(ending: Ending, way: Way) -> None:
+@pytest.mark.parametrize(
+    "way", [EndReason.ORDERED, EndReason.SIGTERM, EndReason.INTERRUPTED, EndReason.FLEET_GONE, EndReason.ACCESS_REFUSED]
+)
+def test_a_run_that_was_asked_to_end_leaves_one_checkpoint(ending: Ending, way: EndReason) -> None:
     ending.stop.request(StopReason(way, "why"))
     ending.execute(lambda: Completed("early"))
     assert ending.written == ["of the end"]
@@ -70,7 +72,7 @@ def test_a_run_that_was_asked_to_end_leaves_one_checkpoint(ending: Ending, way: 
 
 @pytest.mark.parametrize("error", [StopNow(), UserCodeError("train t:t", "goal not reached")])
 def test_one_whose_function_did_not_return_leaves_the_last_batch(ending: Ending, error: BaseException) -> None:
-    ending.stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
+    ending.stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
     with pytest.raises(type(error)):
         ending.execute(lambda: raises(error))
     assert ending.written == ["of the last batch"]
@@ -95,7 +97,7 @@ def test_an_error_of_the_users_code_and_a_lost_folder_leave_nothing(ending: Endi
     "work", [lambda: Completed("early"), lambda: raises(StopNow())], ids=["returned", "interrupted"]
 )
 def test_a_displaced_driver_leaves_nothing(ending: Ending, work: Callable[[], Completed]) -> None:
-    ending.stop.request(StopReason(Way.TAKEN_OVER, "another driver has taken over"))
+    ending.stop.request(StopReason(EndReason.TAKEN_OVER, "another driver has taken over"))
     with suppress(StopNow):
         ending.execute(work)
     assert ending.written == []
@@ -109,5 +111,5 @@ def test_a_driver_that_is_displaced_in_its_last_write_has_not_completed(ending: 
 
 def test_a_stop_that_comes_while_the_last_checkpoint_is_written_is_too_late(ending: Ending) -> None:
     ending.execute(lambda: Completed("done"))
-    ending.stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
+    ending.stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
     assert ending.stop.reason is None

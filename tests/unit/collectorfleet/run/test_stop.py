@@ -8,11 +8,11 @@ import threading
 
 import pytest
 
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.stop import StopNow, StopReason, StopRequest, stop_on_signals
 
-ORDERED = StopReason(Way.ORDERED, "the operator")
-TAKEN_OVER = StopReason(Way.TAKEN_OVER, "another driver")
+ORDERED = StopReason(EndReason.ORDERED, "the operator")
+TAKEN_OVER = StopReason(EndReason.TAKEN_OVER, "another driver")
 
 
 def press(number: signal.Signals = signal.SIGINT) -> None:
@@ -28,7 +28,7 @@ def test_the_first_ctrl_c_asks_and_the_second_interrupts() -> None:
             press()
     stop.run_ended()
     assert stop.reason is not None
-    assert stop.reason == StopReason(Way.INTERRUPTED, "Ctrl-C")
+    assert stop.reason == StopReason(EndReason.INTERRUPTED, "Ctrl-C")
 
 
 def test_sigterm_is_named() -> None:
@@ -37,7 +37,7 @@ def test_sigterm_is_named() -> None:
         press(signal.SIGTERM)
     stop.run_ended()
     assert stop.reason is not None
-    assert stop.reason == StopReason(Way.SIGTERM, "SIGTERM")
+    assert stop.reason == StopReason(EndReason.SIGTERM, "SIGTERM")
 
 
 def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> None:
@@ -71,7 +71,7 @@ def test_a_signal_after_a_patient_request_is_a_first_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "reason", [ORDERED, StopReason(Way.SIGTERM, "SIGTERM")], ids=["patient", "with a grace that is not over"]
+    "reason", [ORDERED, StopReason(EndReason.SIGTERM, "SIGTERM")], ids=["patient", "with a grace that is not over"]
 )
 def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason) -> None:
     stop = StopRequest(killed_after=600)
@@ -142,12 +142,12 @@ def test_what_asks_before_or_in_the_last_checkpoint_does_not_interrupt_it() -> N
 def test_sigterm_after_the_fleet_was_deleted_leaves_the_run_its_time() -> None:
     stop = StopRequest(killed_after=600)
     with stop_on_signals(stop):
-        stop.request(StopReason(Way.FLEET_GONE, "the fleet was deleted"))
+        stop.request(StopReason(EndReason.FLEET_GONE, "the fleet was deleted"))
         press(signal.SIGTERM)
         with pytest.raises(StopNow):
             press(signal.SIGTERM)
     stop.run_ended()
-    assert stop.reason == StopReason(Way.FLEET_GONE, "the fleet was deleted")
+    assert stop.reason == StopReason(EndReason.FLEET_GONE, "the fleet was deleted")
 
 
 def test_a_run_is_interrupted_early_enough_for_a_checkpoint_that_takes_long() -> None:

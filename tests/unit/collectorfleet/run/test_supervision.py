@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.endings import Way
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.exit import Broken, Completed, Stopped, UserError
 from collectorfleet.run.stop import StopReason, StopRequest
 from collectorfleet.run.supervision import supervise
@@ -11,7 +11,7 @@ from collectorfleet.run.supervision import supervise
 
 def test_a_run_that_was_asked_to_stop_was_stopped_whatever_the_users_code_made_of_it() -> None:
     stop = StopRequest()
-    stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
+    stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
 
     def complains() -> Completed:
         raise UserCodeError("train t:t", "RuntimeError: goal not reached")
@@ -23,7 +23,7 @@ def test_a_run_that_was_asked_to_stop_was_stopped_whatever_the_users_code_made_o
 def test_a_stop_after_the_end_changes_nothing() -> None:
     stop = StopRequest()
     assert supervise(lambda: Completed("done"), stop) == Completed("done")
-    stop.request(StopReason(Way.FLEET_GONE, "the fleet was deleted"))
+    stop.request(StopReason(EndReason.FLEET_GONE, "the fleet was deleted"))
     assert stop.reason is None
 
 

@@ -11,10 +11,10 @@ from ray.exceptions import ActorUnavailableError
 from tensordict import TensorDict, TensorDictBase
 
 from collectorfleet.errors import InfrastructureError, InvalidOption, TooFewCollectors, UserCodeError
+from collectorfleet.run.driver_code import TrainingFunction
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.output.interface import OutputWriter
-from collectorfleet.run.own_code import TrainingFunction
 from collectorfleet.run.position import Position
 from collectorfleet.run.work import learn, train, write_out
 from collectorfleet_api.v1alpha1 import DriverReport, Progress
@@ -85,7 +85,7 @@ def test_each_policy_that_changed_is_published_after_each_batch_and_what_it_says
     run, batches = Run(), Batches()
     with pytest.raises(InvalidOption, match=r"^run.learners: the fleet has none; name them in spec.learners$"):
         run.learners  # noqa: B018
-    run.learns_with(Learners())  # type: ignore[arg-type]
+    run.set_learners(Learners())  # type: ignore[arg-type]
     assert learn(batches, run, 64).message == "2 policies learned from 800 frames in 4 batches"  # type: ignore[arg-type]
     assert done == ["learned from 64", "published"] * 2
     assert run.metrics == {"learn/x": 0.5}

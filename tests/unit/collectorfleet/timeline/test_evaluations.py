@@ -13,7 +13,7 @@ from tests.cluster.binaries import ROOT
 
 from collectorfleet.timeline.evaluations import MOST_EVALUATIONS, Evaluations
 from collectorfleet.timeline.recorder import Recorder
-from collectorfleet.timeline.timeline import Evaluated, Happened, Timeline
+from collectorfleet.timeline.timeline import Evaluated, RunEvent, Timeline
 from collectorfleet_api.v1alpha1 import DriverReport, EvaluationStatus
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -60,7 +60,7 @@ def test_a_failure_is_told_once_with_its_cause_and_those_before_the_driver_are_n
         seen = EvaluationStatus(failed=failed, restarts=restarts, last_failure=cause)
         recorder.note(DriverReport(evaluation=seen), float(now))
     happened = recorder.timeline().happened
-    assert happened == [Happened(time=now, what=cause, collector="evaluation") for now in (2.0, 4.0)]
+    assert happened == [RunEvent(time=now, what=cause, collector="evaluation") for now in (2.0, 4.0)]
 
 
 def test_a_mean_that_is_no_number_is_left_out() -> None:

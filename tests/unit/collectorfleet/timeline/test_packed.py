@@ -12,7 +12,7 @@ from collectorfleet.timeline.evaluations import MOST_EVALUATIONS
 from collectorfleet.timeline.packed import MOST_BYTES, pack, unpack
 from collectorfleet.timeline.points import MOST_POINTS, MOST_SERIES
 from collectorfleet.timeline.recorder import MOST_HAPPENED, MOST_LIVES, MOST_SPANS
-from collectorfleet.timeline.timeline import Earlier, Evaluated, Happened, Span, Timeline
+from collectorfleet.timeline.timeline import Earlier, Evaluated, RunEvent, Span, Timeline
 
 
 def noise() -> str:
@@ -32,7 +32,7 @@ def largest() -> Timeline:
             f"c{i}": [Span(state="Ready", begin=random.random(), end=random.random()) for _ in range(MOST_SPANS)]
             for i in range(MOST_LIVES)
         },
-        happened=[Happened(time=random.random(), what=noise(), collector="c1") for _ in range(MOST_HAPPENED)],
+        happened=[RunEvent(time=random.random(), what=noise(), collector="c1") for _ in range(MOST_HAPPENED)],
         evaluations=[
             Evaluated(time=float(i), version=i, frames=100 * i, return_mean=random.random(), standard_error=0.1)
             for i in range(MOST_EVALUATIONS)
@@ -48,7 +48,7 @@ def test_what_fits_comes_back_as_it_was() -> None:
         series={"return": [None, 1.0]},
         lives={"c0": [Span(state="Ready", begin=2.0, end=3.25)]},
         evaluations=[Evaluated(time=2.5, version=3, frames=600, return_mean=87.5)],
-        happened=[Happened(time=3.0, what="lost", collector="c0")],
+        happened=[RunEvent(time=3.0, what="lost", collector="c0")],
         ended="completed: all frames",
         configuration={"driver": {"train": {"kwargs": {"lr": 0.001}}}},
         earlier=[Earlier(until_frames=600, configuration={"driver": {"train": {"kwargs": {"lr": 0.1}}}})],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from collectorfleet.timeline.recorder import MOST_EARLIER, MOST_HAPPENED, MOST_LIVES, MOST_SPANS, Recorder
-from collectorfleet.timeline.timeline import Earlier, Happened, Span, Timeline
+from collectorfleet.timeline.timeline import Earlier, RunEvent, Span, Timeline
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
 
 STARTING, READY, FAILED = CollectorState.STARTING, CollectorState.READY, CollectorState.FAILED
@@ -36,8 +36,8 @@ def test_a_loss_is_told_once_with_its_cause() -> None:
         recorder.note(report(lost), now)
     recorder.note(report(row(READY, restarts=2, last_error="Died: killed")), 4.0)
     assert recorder.timeline().happened == [
-        Happened(time=2.0, what="Died: killed", collector="c0"),
-        Happened(time=4.0, what="Died: killed", collector="c0"),
+        RunEvent(time=2.0, what="Died: killed", collector="c0"),
+        RunEvent(time=4.0, what="Died: killed", collector="c0"),
     ]
 
 
@@ -56,7 +56,7 @@ def test_the_next_driver_goes_on_and_says_so() -> None:
     second.end("completed: done")
     found = second.timeline()
     assert (found.began, found.times, found.series["frames"]) == (0.0, [5.0, 61.0], [10.0, 8.0])
-    assert found.happened == [Happened(time=60.0, what="the driver was restarted")]
+    assert found.happened == [RunEvent(time=60.0, what="the driver was restarted")]
     # What the first did not see, nobody says.
     assert found.lives["c0"] == [Span(state="Ready", begin=5, end=5), Span(state="Starting", begin=61, end=61)]
     assert found.ended == "completed: done"

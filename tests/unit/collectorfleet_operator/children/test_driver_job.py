@@ -15,10 +15,10 @@ from collectorfleet_operator.children.driver_job import (
     began_text,
     driver_job,
     has_changed_workers,
+    next_driver_job,
     restarts_before,
     run_began_at,
-    started_again,
-    started_with,
+    spec_of_job,
     with_workers_of,
 )
 from collectorfleet_operator.objects import Object, annotation
@@ -139,7 +139,7 @@ def test_the_driver_has_the_spec_that_it_was_made_from_as_a_file() -> None:
     (mount,) = (m for m in template["spec"]["containers"][0]["volumeMounts"] if m["name"] == "spec")
     assert item["fieldRef"]["fieldPath"] == f"metadata.annotations['{names.SPEC_ANNOTATION}']"
     assert env(template)[names.ENV_SPEC] == f"{mount['mountPath']}/{item['path']}"
-    assert started_with(driver_job(fleet())) == fleet().spec.to_wire()
+    assert spec_of_job(driver_job(fleet())) == fleet().spec.to_wire()
 
 
 def test_no_template_of_a_user_replaces_that_spec() -> None:
@@ -149,7 +149,7 @@ def test_no_template_of_a_user_replaces_that_spec() -> None:
 
 def next_start(job: Object, restarts: int) -> Object:
     """The Job that follows, made from what the operator reads of the one before."""
-    return started_again(fleet(), annotation(job, GENERATION_ANNOTATION), restarts, began_text(job))
+    return next_driver_job(fleet(), annotation(job, GENERATION_ANNOTATION), restarts, began_text(job))
 
 
 def test_a_driver_that_starts_again_keeps_its_generation_its_begin_and_its_restarts() -> None:

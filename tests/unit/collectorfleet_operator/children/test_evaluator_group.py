@@ -11,7 +11,7 @@ from tests.unit.collectorfleet_operator.children.fleets import cluster, driver, 
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import parse_quantity
-from collectorfleet_operator.children.driver_job import driver_job, started_with, with_workers_of
+from collectorfleet_operator.children.driver_job import driver_job, spec_of_job, with_workers_of
 from collectorfleet_operator.children.group_sizes import pods_text, worker_groups
 from collectorfleet_operator.children.hashes import hashes_of
 from collectorfleet_operator.children.network_policy import network_policy
@@ -218,7 +218,7 @@ def test_a_fleet_without_evaluation_has_the_same_cluster_as_ever() -> None:
 def test_a_driver_that_goes_on_knows_the_template_that_its_evaluators_have_now() -> None:
     before, after = fleet(with_()), fleet(with_(template=FAST))
     job = with_workers_of(driver_job(before), after)
-    spec = started_with(job)
+    spec = spec_of_job(job)
     assert spec is not None
     assert spec["evaluation"]["template"] == FAST
     assert spec == json.loads(json.dumps(after.spec.to_wire()))

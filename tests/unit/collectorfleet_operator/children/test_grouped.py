@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.collectorfleet_operator.children.fleets import cluster, fleet
 
-from collectorfleet_operator.children.driver_job import driver_job, started_with, with_workers_of
+from collectorfleet_operator.children.driver_job import driver_job, spec_of_job, with_workers_of
 from collectorfleet_operator.children.group_sizes import GroupSize, pods_text, sizes_of, worker_groups
 from collectorfleet_operator.children.hashes import changed_parts, hashes_of, hashes_on
 from collectorfleet_operator.children.worker_group import template_label_of
@@ -167,6 +167,6 @@ def test_pods_say_which_template_of_their_group_they_are_from() -> None:
 
 def test_the_job_remembers_the_templates_that_its_pods_do_not_see() -> None:
     later = fleet(groups(small={"workers": {"template": {"spec": {"nodeSelector": {"disk": "new"}}}}}))
-    spec = started_with(with_workers_of(driver_job(fleet(groups())), later))
+    spec = spec_of_job(with_workers_of(driver_job(fleet(groups())), later))
     assert spec is not None
     assert spec["collectors"]["groups"] == later.spec.to_wire()["collectors"]["groups"]

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.collectorfleet_operator.world import World, condition, running
 
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.rolling import outdated_pods, to_drain
+from collectorfleet_operator.decide.rolling import outdated_pods, pods_to_drain
 from collectorfleet_operator.objects import Object, metadata
 
 ROLLING = {"spec.updateStrategy": {"type": "RollingUpdate"}}
@@ -38,7 +38,7 @@ def test_pods_to_which_kuberay_adds_labels_and_annotations_are_as_the_fleet_asks
     add_to_pods(world)
     assert world.plan().actions == ()
     assert outdated_pods(world.seen()) == []
-    assert to_drain(world.seen()) == []
+    assert pods_to_drain(world.seen()) == []
     assert world.look() == before
 
 

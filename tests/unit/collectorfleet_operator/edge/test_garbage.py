@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from collectorfleet_operator.edge import garbage
-from collectorfleet_operator.edge.garbage import SetAside
+from collectorfleet_operator.edge.garbage import GarbageFreezer
 
 
 class Circle:
@@ -26,8 +26,8 @@ def much() -> list[Circle]:
 
 
 @pytest.fixture
-def aside() -> Iterator[SetAside]:
-    found = SetAside()
+def aside() -> Iterator[GarbageFreezer]:
+    found = GarbageFreezer()
     found.begin()
     try:
         yield found
@@ -89,7 +89,7 @@ def test_circles_among_what_is_set_aside_are_collected_once_there_are_twice_as_m
 ) -> None:
     monkeypatch.setattr(garbage, "_COLLECTIONS_PER_COUNT", 1)
     monkeypatch.setattr(garbage, "_GROWN_TOO_MUCH", 1)
-    aside = SetAside()
+    aside = GarbageFreezer()
     aside.begin()
     try:
         circles = [Circle() for _ in range(5000)]

@@ -293,10 +293,10 @@ def failed(world: World) -> World:
 def test_mended_code_concerns_the_fleet_that_failed_once() -> None:
     watcher = Watcher(failed(running()))
     watcher.list_all()
-    assert watcher.after(watcher.resync.look_at_code) == {KEY}
-    assert watcher.after(watcher.resync.look_at_code) == set()
+    assert watcher.after(watcher.resync.read_code_changes) == {KEY}
+    assert watcher.after(watcher.resync.read_code_changes) == set()
     watcher.lists.code_changed_at = "2026-07-01T13:00:00Z"
-    assert watcher.after(watcher.resync.look_at_code) == {KEY}
+    assert watcher.after(watcher.resync.read_code_changes) == {KEY}
     assert watcher.resync.code_changes == {KEY: datetime(2026, 7, 1, 13, tzinfo=UTC)}
 
 
@@ -306,7 +306,7 @@ def test_code_that_many_fleets_share_is_asked_for_once() -> None:
     fleet = watcher.lists.objects[FLEET, KEY]
     kept = {**metadata(fleet), "name": "other", "uid": "other", "resourceVersion": "2000"}
     watcher.cache.put(FLEET, {**fleet, "metadata": kept})
-    assert watcher.after(watcher.resync.look_at_code) == {KEY, Key(KEY.namespace, "other")}
+    assert watcher.after(watcher.resync.read_code_changes) == {KEY, Key(KEY.namespace, "other")}
     assert watcher.lists.asked_for == ["code"]
 
 

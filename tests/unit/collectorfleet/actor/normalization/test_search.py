@@ -8,7 +8,7 @@ import pytest
 from tests import envs
 from torchrl.envs import Compose, ParallelEnv, StepCounter, TransformedEnv, VecNormV2
 
-from collectorfleet.actor.normalization.search import built_without, find
+from collectorfleet.actor.normalization.search import build_without_running_statistics, find
 from collectorfleet.errors import InvalidOption
 
 
@@ -28,7 +28,7 @@ def test_running_statistics_in_processes_of_a_collector_are_refused_by_name() ->
         r"other collectors; use envs_per_collector, or freeze the transform"
     )
     with pytest.raises(InvalidOption, match=expected):
-        built_without(make_normalized, frozen=False)
+        build_without_running_statistics(make_normalized, frozen=False)
 
 
 def test_running_statistics_in_a_parallel_environment_are_refused_by_name() -> None:
@@ -39,7 +39,7 @@ def test_running_statistics_in_a_parallel_environment_are_refused_by_name() -> N
 
 
 def test_frozen_statistics_may_be_in_processes_of_a_collector() -> None:
-    env = built_without(make_normalized, frozen=True)
+    env = build_without_running_statistics(make_normalized, frozen=True)
     assert env.rollout(3).numel() == 3
 
 

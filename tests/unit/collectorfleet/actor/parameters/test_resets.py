@@ -16,7 +16,7 @@ from torchrl.envs.libs.gym import GymEnv
 
 from collectorfleet.actor.config import RolloutLoop
 from collectorfleet.actor.origin import Origin, origin_of
-from collectorfleet.actor.parameters.takers import ParametersRefused
+from collectorfleet.actor.parameters.parameter_setters import ParametersRefused
 from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.messages import Parameters, Request
 from collectorfleet.parameters import EnvironmentParameters

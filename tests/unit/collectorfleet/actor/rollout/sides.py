@@ -108,7 +108,7 @@ _COMPARED_APART: dict[str, Any] = {"batch": None, "normalization": None, "loop":
 
 
 def assert_equal(theirs: Rollout, ours: Rollout) -> None:
-    """Entry by entry, and what is said of it, but for which loop steps next."""
+    """Entry by entry, and what is outputs of it, but for which loop steps next."""
     assert theirs.batch is not None
     assert ours.batch is not None
     assert_equal_batches(theirs.batch, ours.batch)

@@ -1,4 +1,4 @@
-"""Which loop steps, and what is said where it is TorchRL's."""
+"""Which loop steps, and what is outputs where it is TorchRL's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torchrl.modules import OrnsteinUhlenbeckProcessModule
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.rollout import collector
-from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.messages import CollectorId, Raised, Request, Started
 
@@ -112,7 +112,7 @@ def test_an_environment_that_is_not_understood_steps_itself_and_the_reason_is_sa
 def test_what_is_not_understood_is_torchrls_to_step_and_the_reason_is_said(asked: CollectorConfig, why: str) -> None:
     assert build(asked, 0).loop == f"TorchRL: {why}"
     assert build(replace(asked, rollout=RolloutLoop.TORCHRL), 0).loop == "TorchRL"
-    with pytest.raises(NotExact) as refused:
+    with pytest.raises(FastLoopUnsupported) as refused:
         build(replace(asked, rollout=RolloutLoop.FAST), 0)
     assert str(refused.value).startswith(f"{why}; ")
 

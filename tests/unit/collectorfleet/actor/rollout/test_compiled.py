@@ -19,7 +19,7 @@ from torchrl.modules import NormalParamExtractor, OneHotCategorical, Probabilist
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.rollout.collector import FastCollector
-from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 
 
 def drawing(actions: int) -> ProbabilisticActor:
@@ -90,5 +90,5 @@ def test_a_policy_that_is_to_be_recorded_on_the_cpu_is_torchrls_to_call(monkeypa
     config = CollectorConfig(make_chance, None, 12, policy_factory=layered_policy, options={"cudagraph_policy": True})
     why = "cudagraph_policy records a policy that is on the CPU"
     assert build(config, 0).loop == f"TorchRL: {why}"
-    with pytest.raises(NotExact, match=why):
+    with pytest.raises(FastLoopUnsupported, match=why):
         build(replace(config, rollout=RolloutLoop.FAST), 0)

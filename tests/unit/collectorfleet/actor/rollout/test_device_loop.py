@@ -26,7 +26,7 @@ from torchrl.envs import (
 from collectorfleet.actor.config import RolloutLoop
 from collectorfleet.actor.rollout import find
 from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
-from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollout.loop import WRITES
 
 
@@ -150,7 +150,7 @@ def test_what_steps_in_its_own_way_is_stepped_by_it(kind: dict[str, Any], why: s
     own = type("Own", (tensor_envs.MaskedWalks,), kind)
     theirs, ours = sides(partial(own, 3), partial(bounded_policy, draws=False), 24)
     assert ours.runner.loop.startswith("Fast, by the environment's own step: ")
-    with pytest.raises(NotExact, match=why):
+    with pytest.raises(FastLoopUnsupported, match=why):
         find.found_with_tensors(ours.runner.collector)
     assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
 

@@ -22,7 +22,7 @@ from torchrl.envs import (
 )
 
 from collectorfleet.actor.config import RolloutLoop
-from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollout.stage import Stage
 
 # 2,000 with --hypothesis-profile=thorough.
@@ -136,7 +136,7 @@ def test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation
         left = theirs.run(asked)
         try:
             right = ours.run(asked)
-        except NotExact:  # what TorchRL shows cannot be told any more
+        except FastLoopUnsupported:  # what TorchRL shows cannot be told any more
             assert begins > 0
             return
         assert_equal(left, right)
@@ -182,7 +182,7 @@ def test_an_action_of_another_shape_is_not_repeated_in_silence() -> None:
 
 def test_a_fast_rollout_of_a_policy_that_writes_into_its_observation_is_refused() -> None:
     _, ours = sides(make_chance, partial(policy, WRITES["writes"], 0, 3), 24)
-    with pytest.raises(NotExact, match="the policy writes into its observation; clone it there, or set"):
+    with pytest.raises(FastLoopUnsupported, match="the policy writes into its observation; clone it there, or set"):
         ours.run(Asked(8))
 
 

@@ -19,7 +19,7 @@ from torchrl.envs import EnvBase, GymWrapper, SerialEnv
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.inbox import Offer
-from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import CollectorId, Raised, Request, Segment
@@ -147,7 +147,7 @@ def test_a_hook_that_comes_later_and_the_loop_would_not_call_is_refused() -> Non
     runner = build(fast(two), 0)
     runner.collector.policy.register_forward_hook(lambda *_: None)
     with pytest.raises(
-        NotExact, match=r"a module of the policy has hooks \(TensorDictModule._forward_hooks has changed"
+        FastLoopUnsupported, match=r"a module of the policy has hooks \(TensorDictModule._forward_hooks has changed"
     ):
         runner.run(Request(1, 12, 0))
 

@@ -48,11 +48,11 @@ class GymPaying(Chance):
 class Constant(nn.Module):
     """Acts by its one parameter."""
 
-    def __init__(self, said: Callable[[Constant], torch.Tensor]) -> None:
+    def __init__(self, outputs: Callable[[Constant], torch.Tensor]) -> None:
         super().__init__()
         self.value = nn.Parameter(torch.zeros(2))
         self.held = torch.zeros(2)
-        self._said = said
+        self._said = outputs
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         del observation
@@ -72,11 +72,11 @@ HELD: dict[str, Callable[[Constant], torch.Tensor]] = {
 
 
 def acted(
-    env: EnvBase, inner: Any, said: Callable[[Constant], torch.Tensor], loop: RolloutLoop
+    env: EnvBase, inner: Any, outputs: Callable[[Constant], torch.Tensor], loop: RolloutLoop
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What frames say was done, and what the environment was asked to do; weights come after each second step."""
-    policy = TensorDictModule(Constant(said), ["observation"], ["action"])
-    published = TensorDictModule(Constant(said), ["observation"], ["action"])
+    policy = TensorDictModule(Constant(outputs), ["observation"], ["action"])
+    published = TensorDictModule(Constant(outputs), ["observation"], ["action"])
     runner = build(CollectorConfig(env, policy, STEPS, update_between_steps=True, rollout=loop), 1)
     inbox, steps = runner.inboxes[POLICY], [0]
 
@@ -103,19 +103,19 @@ def made(name: str) -> tuple[EnvBase, Any]:
 
 @pytest.mark.parametrize("loop", [RolloutLoop.FAST, RolloutLoop.TORCHRL])
 @pytest.mark.parametrize("env", ["own", "Gymnasium"])
-@pytest.mark.parametrize("said", SAID.values(), ids=SAID)
+@pytest.mark.parametrize("outputs", SAID.values(), ids=SAID)
 def test_frames_show_the_action_that_acted(
-    said: Callable[[Constant], torch.Tensor], env: str, loop: RolloutLoop
+    outputs: Callable[[Constant], torch.Tensor], env: str, loop: RolloutLoop
 ) -> None:
-    shown, asked = acted(*made(env), said, loop)
+    shown, asked = acted(*made(env), outputs, loop)
     assert torch.equal(shown, asked)
     assert len(asked.unique()) > STEPS // 4  # weights did come
 
 
 @pytest.mark.parametrize("env", ["own", "Gymnasium"])
-@pytest.mark.parametrize("said", HELD.values(), ids=HELD)
+@pytest.mark.parametrize("outputs", HELD.values(), ids=HELD)
 def test_the_fast_loop_shows_it_also_if_the_policy_fills_one_tensor_again(
-    said: Callable[[Constant], torch.Tensor], env: str
+    outputs: Callable[[Constant], torch.Tensor], env: str
 ) -> None:
-    shown, asked = acted(*made(env), said, RolloutLoop.FAST)
+    shown, asked = acted(*made(env), outputs, RolloutLoop.FAST)
     assert torch.equal(shown, asked)

@@ -155,52 +155,52 @@ def test_who_works_longest_is_known_by_group_and_apart_for_first_requests(collec
 
 def test_who_builds_or_loads_its_first_weights_for_the_longest_is_known(collectors: Collectors) -> None:
     first, second = start(collectors, "c0"), start(collectors, "c1")
-    assert collectors.longest_coming() is None
+    assert collectors.longest_building() is None
     collectors.placed(first, "pod", "node", 1.0)
     collectors.placed(second, "pod", "node", 2.0)
-    assert (first.pod, first.node, first.coming_since) == ("pod", "node", 1.0)
-    assert collectors.longest_coming() is first
+    assert (first.pod, first.node, first.building_since) == ("pod", "node", 1.0)
+    assert collectors.longest_building() is first
     collectors.built(first, "pod", 7, 3.0)
-    assert collectors.longest_coming() is second
+    assert collectors.longest_building() is second
     collectors.built(second, "pod", 7, 4.0)
-    assert collectors.longest_coming() is first
+    assert collectors.longest_building() is first
     collectors.applied(first, 1, 5.0)
-    assert collectors.longest_coming() is second
+    assert collectors.longest_building() is second
     collectors.retired(second)
-    assert collectors.longest_coming() is None
+    assert collectors.longest_building() is None
 
 
 def test_a_place_that_is_told_late_changes_only_the_node(collectors: Collectors) -> None:
     one = ready(collectors, "c0")
     collectors.placed(one, "another", "node", 9.0)
-    assert (one.pod, one.node, one.coming_since) == ("pod", "node", None)
+    assert (one.pod, one.node, one.building_since) == ("pod", "node", None)
 
 
 def test_a_fleet_that_starts_waits_ten_seconds_for_those_that_start_with_it(collectors: Collectors) -> None:
     start(collectors, "c1")
-    assert not collectors.is_anybody_coming(0.0)
+    assert not collectors.is_collector_starting(0.0)
     ready(collectors, "c0", now=5.0)
-    assert collectors.is_anybody_coming(5.0 + START_TOGETHER_SECONDS - 0.1)
-    assert not collectors.is_anybody_coming(5.0 + START_TOGETHER_SECONDS)
+    assert collectors.is_collector_starting(5.0 + START_TOGETHER_SECONDS - 0.1)
+    assert not collectors.is_collector_starting(5.0 + START_TOGETHER_SECONDS)
 
 
 def test_a_fleet_waits_for_nobody_once_all_that_started_with_it_are_ready_or_lost(collectors: Collectors) -> None:
     second, third = start(collectors, "c1"), start(collectors, "c2")
     ready(collectors, "c0")
     collectors.retired(second)
-    assert collectors.is_anybody_coming(1.0)
+    assert collectors.is_collector_starting(1.0)
     collectors.built(third, "pod", 7, 1.0)
     collectors.applied(third, 1, 1.0)
-    assert not collectors.is_anybody_coming(1.0)
+    assert not collectors.is_collector_starting(1.0)
 
 
 def test_a_replacement_is_awaited_only_while_it_loads_its_first_weights(collectors: Collectors) -> None:
     ready(collectors, "c0", now=0.0)
     one = start(collectors, "c1", now=1.0)
-    assert not collectors.is_anybody_coming(1.0)
+    assert not collectors.is_collector_starting(1.0)
     collectors.built(one, "pod", 7, 100.0)
-    assert collectors.is_anybody_coming(100.0 + START_TOGETHER_SECONDS - 0.1)
-    assert not collectors.is_anybody_coming(100.0 + START_TOGETHER_SECONDS)
+    assert collectors.is_collector_starting(100.0 + START_TOGETHER_SECONDS - 0.1)
+    assert not collectors.is_collector_starting(100.0 + START_TOGETHER_SECONDS)
 
 
 def test_weights_are_offered_first_to_who_works_longest_and_then_to_who_is_longest_behind(

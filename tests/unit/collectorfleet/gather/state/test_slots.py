@@ -50,12 +50,12 @@ def test_a_lost_one_is_filled_again_after_its_pause_and_counted(slots: Slots) ->
 def test_one_that_is_given_up_stays_empty(slots: Slots) -> None:
     filled(slots)
     lose(slots, "c1", GiveUp("it died"))
-    assert slots.by_name["c1"].lost_for_good
-    assert slots.lost_for_good == 1
+    assert slots.by_name["c1"].given_up
+    assert slots.given_up == 1
     assert filled(slots, 1e9) == []
     slots.resize(2, {"c0": "a", "c2": "a"}, EmptyWholePods())
     assert list(slots.leaving) == ["c1"]  # what does not run leaves first
-    assert slots.lost_for_good == 0
+    assert slots.given_up == 0
 
 
 def test_a_lost_node_does_not_use_up_the_budget(slots: Slots) -> None:
@@ -124,7 +124,7 @@ def test_one_that_was_given_up_for_the_loss_of_its_node_is_filled_again(slots: S
     slots.decided("c0", GiveUp("it was the last of its restarts"), 10.0)
     assert filled(slots, 11.0) == []
     slots.node_died("node", 20.0)
-    assert slots.lost_for_good == 0
+    assert slots.given_up == 0
     assert filled(slots, 20.0) == ["c0"]
 
 

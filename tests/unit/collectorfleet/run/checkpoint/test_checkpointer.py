@@ -110,14 +110,14 @@ def test_why_there_is_no_newer_one_is_a_sentence_however_much_is_said(training: 
 
 def test_what_is_kept_beside_is_written_first_and_if_it_cannot_be_there_is_no_checkpoint(training: Training) -> None:
     seen: list[int] = []
-    training.checkpoints.keep_beside(lambda _within: seen.append(len(list(training.path.glob("checkpoint-*")))))
+    training.checkpoints.add_writer(lambda _within: seen.append(len(list(training.path.glob("checkpoint-*")))))
     assert training.write()
     assert seen == [0]
 
     def fails(_within: timedelta) -> None:
         raise InfrastructureError("policy red: it is busy or stuck")
 
-    training.checkpoints.keep_beside(fails)
+    training.checkpoints.add_writer(fails)
     training.batch(seconds=1)
     assert not training.write()
     assert training.checkpoints.status is not None
@@ -168,7 +168,7 @@ def test_the_next_checkpoint_is_thought_to_take_as_long_as_the_longest_of_the_la
 
 def test_the_last_checkpoint_of_a_lost_run_gives_learners_a_minute(training: Training) -> None:
     limits: list[timedelta] = []
-    training.checkpoints.keep_beside(limits.append)
+    training.checkpoints.add_writer(limits.append)
     assert training.write()
     assert training.checkpoints.write(training.position(), soon=True)
     assert limits == [timedelta(hours=1), timedelta(minutes=1)]

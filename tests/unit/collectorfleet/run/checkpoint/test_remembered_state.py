@@ -94,7 +94,7 @@ def test_of_what_is_kept_beside_the_last_checkpoint_has_what_is_there_now(traini
     holder = {"versions": 1}
     limits: list[timedelta] = []
     training.state.keep({"holder": holder})
-    training.checkpoints.keep_beside(limits.append)
+    training.checkpoints.add_writer(limits.append)
     training.batch(seconds=1)
     training.batch(seconds=1)
     holder["versions"] = 2

@@ -20,7 +20,7 @@ class Deaf:
 
     heard: list[object] = field(default_factory=list)
 
-    def say(self, said: object) -> None:
+    def send_message(self, said: object) -> None:
         self.heard.append(said)
 
 

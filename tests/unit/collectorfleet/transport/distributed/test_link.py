@@ -38,8 +38,8 @@ def both_sides() -> Iterator[tuple[Link, Link]]:
 def _echo(link: Link, said: Any) -> None:
     try:
         while True:
-            link.say(said)
-            said = link.hear()
+            link.send_message(said)
+            said = link.receive_message()
     except (EOFError, OSError):
         return
 
@@ -47,8 +47,8 @@ def _echo(link: Link, said: Any) -> None:
 def test_what_is_said_is_heard_in_its_order(listener: Listener) -> None:
     link = dial(listener.address, TOKEN)
     for said in ("first", {"second": 2}, b"x" * 2**20):
-        link.say(said)
-        assert link.hear() == said
+        link.send_message(said)
+        assert link.receive_message() == said
     assert link.own_host == "127.0.0.1"
     link.close()
 
@@ -66,27 +66,27 @@ def test_a_message_that_somebody_in_between_made_is_not_read(forged: str) -> Non
     with near, far:
         speaker = Link(near, speaks=b"k" * 32, hears=b"l" * 32)
         hearer = Link(far, speaks=b"l" * 32, hears=b"k" * 32)
-        speaker.say("begin")
-        assert hearer.hear() == "begin"
-        speaker.say("stop")
+        speaker.send_message("begin")
+        assert hearer.receive_message() == "begin"
+        speaker.send_message("stop")
         caught = bytearray(far.recv(4096))
         if forged == "changed":
             caught[-1] ^= 1
         if forged == "repeated":
             near.sendall(bytes(caught))
-            assert hearer.hear() == "stop"
+            assert hearer.receive_message() == "stop"
         listens = speaker if forged == "sent back" else hearer
         (far if forged == "sent back" else near).sendall(bytes(caught))
         with pytest.raises(Unauthenticated):
-            listens.hear()
+            listens.receive_message()
 
 
 def test_a_stranger_that_says_nothing_keeps_nobody_out(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "GREETING_SECONDS", 0.2)
     with socket.create_connection(listener.address, 10) as stranger:
         link = dial(listener.address, TOKEN)
-        link.say("here")
-        assert link.hear() == "here"
+        link.send_message("here")
+        assert link.receive_message() == "here"
         link.close()
         said = b""
         while more := stranger.recv(4096):  # until it is shown out
@@ -97,10 +97,10 @@ def test_a_stranger_that_says_nothing_keeps_nobody_out(listener: Listener, monke
 def test_what_cannot_be_unpickled_is_told_from_an_end_and_the_connection_goes_on(both_sides: tuple[Link, Link]) -> None:
     speaker, hearer = both_sides
     speaker.send(b"no pickle")
-    speaker.say("one")
+    speaker.send_message("one")
     with pytest.raises(Unreadable, match="UnpicklingError"):
-        hearer.hear()
-    assert hearer.hear() == "one"
+        hearer.receive_message()
+    assert hearer.receive_message() == "one"
 
 
 def test_the_port_is_free_once_it_is_closed() -> None:
@@ -140,8 +140,8 @@ def test_it_listens_where_a_thousand_files_are_open() -> None:
         made = Listener(("127.0.0.1", 0), TOKEN)
         made.serve(_echo)
         link = dial(made.address, TOKEN)
-        link.say("here")
-        assert link.hear() == "here"
+        link.send_message("here")
+        assert link.receive_message() == "here"
         link.close()
         made.close()
     finally:
@@ -152,8 +152,8 @@ def test_it_listens_where_a_thousand_files_are_open() -> None:
 
 def test_an_end_is_noticed_by_the_other_side(listener: Listener) -> None:
     link = dial(listener.address, TOKEN)
-    link.say("here")
-    assert link.hear() == "here"
+    link.send_message("here")
+    assert link.receive_message() == "here"
     link.close()
     with pytest.raises(OSError):
-        link.hear()
+        link.receive_message()

@@ -32,7 +32,7 @@ def _nothing(_: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Taker:
+class ParameterSetter:
     """Functions that set the parameters of an environment (``take``), and check that they are still set (``check``).
 
     ``check`` raises ParametersRefused if the environment has other values.
@@ -42,7 +42,7 @@ class Taker:
     check: Callable[[Mapping[str, Any]], None] = _nothing
 
 
-def find_taker(env: EnvBase, through: Through, names: Iterable[str]) -> Taker:
+def find_setter(env: EnvBase, through: Through, names: Iterable[str]) -> ParameterSetter:
     """Return the object that sets parameters of these ``names`` in ``env``.
 
     Raises:
@@ -52,13 +52,13 @@ def find_taker(env: EnvBase, through: Through, names: Iterable[str]) -> Taker:
     if through in (Through.AUTO, Through.SET_PARAMETERS):
         owner = next((one for one in layers if _has(one, _METHOD)), None)
         if owner is not None:
-            return Taker(lambda values: owner.set_parameters(**values))
+            return ParameterSetter(lambda values: owner.set_parameters(**values))
         if through is Through.SET_PARAMETERS:
             raise ParametersRefused(f"environment {name_of(env)} has no method set_parameters; {_WAYS}")
     # The attributes of TorchRL's wrapper itself are no parameters.
     attributes = _Attributes(name_of(env), layers[1:] or layers)
     attributes.require(names, "no method set_parameters and " if through is Through.AUTO else "")
-    return Taker(attributes.assign, attributes.check)
+    return ParameterSetter(attributes.assign, attributes.check)
 
 
 def name_of(env: EnvBase) -> str:

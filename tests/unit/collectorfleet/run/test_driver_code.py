@@ -9,7 +9,7 @@ import pytest
 from tests.manifests import ABSENT, fleet
 
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.own_code import OwnCode, built_options, load_own_code, modules_of
+from collectorfleet.run.driver_code import DriverCode, built_options, load_driver_code, modules_of
 
 # The standard library's functions stand in for the user's: here they are called, and not used.
 FLEET: dict[str, Any] = {
@@ -18,12 +18,12 @@ FLEET: dict[str, Any] = {
 }
 
 
-def own_code(**changes: Any) -> OwnCode:
-    return load_own_code(fleet(FLEET | changes).spec)
+def driver_code(**changes: Any) -> DriverCode:
+    return load_driver_code(fleet(FLEET | changes).spec)
 
 
 def test_the_policy_is_built_and_the_training_function_is_only_imported() -> None:
-    code = own_code()
+    code = driver_code()
     assert code.train is not None
     assert (code.train.path, code.train.function(1, 2), code.train.kwargs) == ("operator:add", 3, {"lr": 1})
     assert code.built == {"policy": 1}
@@ -31,14 +31,14 @@ def test_the_policy_is_built_and_the_training_function_is_only_imported() -> Non
 
 
 def test_a_fleet_that_only_collects_has_no_training_function() -> None:
-    assert own_code(**{"spec.driver": ABSENT, "spec.output": {"path": "/data"}}).train is None
+    assert driver_code(**{"spec.driver": ABSENT, "spec.output": {"path": "/data"}}).train is None
 
 
 def test_what_factories_of_the_driver_build_arrives_under_the_collectors_names() -> None:
     def part(denominator: int) -> dict[str, Any]:
         return {"factory": "fractions:Fraction", "kwargs": {"numerator": 1, "denominator": denominator}}
 
-    code = own_code(
+    code = driver_code(
         **{
             "spec.collection.postproc": part(2),
             "spec.collectors.failurePolicy": part(3),
@@ -62,7 +62,7 @@ def test_what_factories_of_the_driver_build_arrives_under_the_collectors_names()
 
 def test_a_replay_buffer_is_built_once_there_is_a_ray() -> None:
     spec = fleet(FLEET | {"spec.replayBuffer": {"factory": "fractions:Fraction", "kwargs": {"numerator": 7}}}).spec
-    assert load_own_code(spec).built == {"policy": 1}
+    assert load_driver_code(spec).built == {"policy": 1}
     assert built_options(spec, on_ray=True) == {"replay_buffer": 7}
 
 
@@ -70,7 +70,7 @@ def test_a_replay_buffer_is_built_once_there_is_a_ray() -> None:
 def test_a_factory_that_returns_none_is_named_and_counts_for_nothing_else(field: str) -> None:
     nothing = {"factory": "gc:enable"}
     with pytest.raises(UserCodeError, match=r"gc:enable: the factory returned None; return what it builds"):
-        own_code(**{f"spec.{field}": nothing})
+        driver_code(**{f"spec.{field}": nothing})
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_a_factory_that_returns_none_is_named_and_counts_for_nothing_else(field:
 )
 def test_a_factory_that_raises_is_named_with_the_errors_own_words(changes: dict[str, Any], where: str) -> None:
     with pytest.raises(UserCodeError, match=rf"{where} fractions:Fraction: TypeError: .*unexpected keyword argument"):
-        own_code(**changes)
+        driver_code(**changes)

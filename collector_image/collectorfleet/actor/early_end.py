@@ -12,7 +12,7 @@ from collectorfleet.codec import frames as keys
 _REMEMBERED = 64
 
 
-class Cutter:
+class EarlyEnd:
     """The interruptor of TorchRL's collector: it ends a rollout whose request the driver cuts short."""
 
     def __init__(self) -> None:

@@ -21,10 +21,10 @@ _DEFAULT_REMOTE: Final = {"num_cpus": 1}
 _DEFAULT_GPU_FRACTION: Final = 0.2
 
 
-class Recipes:
+class CollectorConfigs:
     """The configuration of every collector of a fleet, by its index.
 
-    A Recipes object keeps the parts of collectors instead of the options, because the options may hold a large state in
+    An instance keeps the parts of collectors instead of the options, because the options may hold a large state in
     ``resume_from``.
     """
 
@@ -106,10 +106,10 @@ def _creator(create: Any, options: FleetOptions) -> Any:
         return create
     if options.use_env_creator and not isinstance(create, EnvCreator):
         create = EnvCreator(EnvironmentFactory(create))
-    return Together(create, options.envs_per_collector) if options.envs_per_collector > 1 else create
+    return BatchedEnvironmentFactory(create, options.envs_per_collector) if options.envs_per_collector > 1 else create
 
 
-class Together:
+class BatchedEnvironmentFactory:
     """A factory of several environments that are stepped together, all built by one factory."""
 
     def __init__(self, create_env: Callable[..., Any], envs: int) -> None:

@@ -23,9 +23,9 @@ from collectorfleet.run.checkpoint.kept_from_collector import (
     KeptFromCollector,
 )
 from collectorfleet.run.checkpoint.training_state import TrainingState
-from collectorfleet.run.endings import Way
+from collectorfleet.run.driver_code import modules_of
+from collectorfleet.run.endings import EndReason
 from collectorfleet.run.history import RunHistory
-from collectorfleet.run.own_code import modules_of
 from collectorfleet.run.position import Position
 from collectorfleet.run.resume_point import ResumePoint, resume_point
 from collectorfleet.run.run_collector import RunCollector
@@ -40,7 +40,7 @@ _LEARNERS: Final = "learners:versions"
 EVERY_SECONDS: Final = 60  # between two checkpoints of a local run without driver.checkpoint in its manifest
 
 
-class Making:
+class CollectorSetup:
     """Connects the only collector of a run to checkpoints. Use it on the driver's main thread."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Making:
 
     def keep_learners(self, learners: RunLearners, position: Position) -> None:
         """Add the learners to all checkpoints. Their versions continue after the version of ``position``."""
-        self.checkpoints.keep_beside(learners.checkpoint)
+        self.checkpoints.add_writer(learners.checkpoint)
         self.checkpoints.keep({_LEARNERS: KeptVersions(learners.feed, position.version + 1)})
 
     def made(self, collector: RunCollector, replicas: int) -> None:
@@ -125,7 +125,7 @@ class Making:
     def _end(self, stop: StopRequest, taken_over: str) -> None:
         """Request the end of the run, because another driver has taken over its checkpoints."""
         self.taken_over = taken_over
-        stop.request(StopReason(Way.TAKEN_OVER, taken_over))
+        stop.request(StopReason(EndReason.TAKEN_OVER, taken_over))
 
 
 def _interval(spec: CollectorFleetSpec) -> timedelta:

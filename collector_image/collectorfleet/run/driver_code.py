@@ -35,7 +35,7 @@ class Script:
 
 
 @dataclass(frozen=True)
-class OwnCode:
+class DriverCode:
     """The user's code for the driver: a training function, a script, or neither in a fleet that only collects.
 
     ``built`` has the policy and other objects for FleetCollector, by argument. ``learners`` has the code of
@@ -56,7 +56,7 @@ def modules_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: module for name, module in found.items() if module is not None}
 
 
-def load_own_code(spec: CollectorFleetSpec) -> OwnCode:
+def load_driver_code(spec: CollectorFleetSpec) -> DriverCode:
     """Import the training function or find the script, and call the factories that need no Ray.
 
     Raises UserCodeError.
@@ -65,7 +65,7 @@ def load_own_code(spec: CollectorFleetSpec) -> OwnCode:
     function = TrainingFunction(train.function, load(train.function), train.kwargs) if train else None
     program = Script(script, _found(script), spec.driver.args) if script else None
     built = built_options(spec, on_ray=False) | _curriculum(spec)
-    return OwnCode(function, program, built, load_learner_code(spec))
+    return DriverCode(function, program, built, load_learner_code(spec))
 
 
 def _curriculum(spec: CollectorFleetSpec) -> dict[str, Any]:

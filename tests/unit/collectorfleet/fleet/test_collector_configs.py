@@ -13,12 +13,12 @@ from torchrl.envs import EnvCreator
 from collectorfleet import SimulatorProcess
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.simulator.options import Simulator
+from collectorfleet.fleet.collector_configs import BatchedEnvironmentFactory, CollectorConfigs
 from collectorfleet.fleet.options import FleetOptions
-from collectorfleet.fleet.recipes import Recipes, Together
 
 
-def recipes(create_env_fn: Any = envs.make_counting, **given: Any) -> Recipes:
-    return Recipes(FleetOptions(create_env_fn, **{"frames_per_batch": 24} | given))
+def recipes(create_env_fn: Any = envs.make_counting, **given: Any) -> CollectorConfigs:
+    return CollectorConfigs(FleetOptions(create_env_fn, **{"frames_per_batch": 24} | given))
 
 
 def test_a_collector_is_made_of_the_options_and_of_what_a_request_asks_for() -> None:
@@ -78,7 +78,7 @@ def test_a_collector_on_a_gpu_gets_a_fifth_of_it_by_default(given: dict[str, Any
 
 def test_several_environments_of_a_collector_are_built_together() -> None:
     together = recipes(envs_per_collector=3).config(0, 12).create_env
-    assert isinstance(together, Together)
+    assert isinstance(together, BatchedEnvironmentFactory)
     assert together.__qualname__ == "make_counting"
     assert together(length=5).batch_size == (3,)
 
