@@ -1,4 +1,7 @@
-"""Fleets of a cluster, for notebooks, scripts and the command line. Knows the API server alone: no Ray, no torch."""
+"""Read and control the fleets of a cluster from notebooks, scripts and the command line.
+
+This package talks to the API server only. It imports neither Ray nor torch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes of fleets, as a watch of the API server tells it."""
+"""Changes of fleets, read by a watch of the API server."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from urllib3.exceptions import HTTPError
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
-# A watch is opened again this often at least, so that one that hangs unnoticed costs no more.
+# Limits the delay of a watch that hangs unnoticed.
 WATCH_SECONDS: Final = 60
-# A server that ends each watch at once is not asked more often.
+# Limits the rate of lists if a server ends each watch at once.
 _LEAST_SECONDS: Final = 1.0
-_GONE: Final = 410  # the version that a watch is to go on from is too old
+_GONE: Final = 410  # the resource version of the watch is too old
 
 
 @dataclass(frozen=True)
 class Change:
-    """A fleet as it is now; of one that was deleted, as it was last."""
+    """A fleet after a change. If the fleet was deleted, ``fleet`` is its last state."""
 
     fleet: CollectorFleet
     is_deleted: bool = False
 
 
 class Known:
-    """The fleets that were seen so far, to tell what a later list changes. Pure."""
+    """The fleets that the client has seen, to find the changes in a later list. Pure."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str | None, CollectorFleet] = {}
 
     def update(self, fleets: Sequence[CollectorFleet]) -> list[Change]:
-        """Return what differs from the fleets before: changed and new ones, then those that are gone."""
+        """Replace the fleets. Return the changed and new fleets, then the deleted fleets."""
         now = {fleet.metadata.uid: fleet for fleet in fleets}
         gone = [Change(fleet, is_deleted=True) for uid, fleet in self._by_uid.items() if uid not in now]
         changed = [Change(fleet) for uid, fleet in now.items() if not self._has(uid, fleet)]
@@ -43,7 +43,7 @@ class Known:
         return changed + gone
 
     def apply(self, change: Change) -> None:
-        """Take up one change."""
+        """Apply one change."""
         uid = change.fleet.metadata.uid
         if change.is_deleted:
             self._by_uid.pop(uid, None)
@@ -60,7 +60,7 @@ def changes(
 ) -> Iterator[list[Change]]:
     """Yield all fleets of the selection, then each change.
 
-    A watch that ends, or that is too old to go on, is followed by a list: it has what was missed.
+    After each watch, the client lists the fleets again. The list contains the changes that the watch missed.
     """
     known, is_first = Known(), True
     while True:
@@ -85,9 +85,9 @@ def _events(requests: FleetRequests, selection: Selection, version: str) -> Iter
 
 
 def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float) -> None:
-    """Block until the fleet is another than this one, or for so long. An outage ends it, too, after up to 1 s."""
+    """Block until the fleet changes, for at most ``seconds``. If the API server fails, return after at most 1 s."""
     selection, version = Selection(name=fleet.metadata.name), fleet.metadata.resource_version or ""
     try:
         next(requests.watch(selection, version, min(seconds, WATCH_SECONDS)), None)
     except (ApiException, HTTPError, ValueError):
-        time.sleep(min(1.0, max(seconds, 0.0)))  # what it was about, the next request says
+        time.sleep(min(1.0, max(seconds, 0.0)))  # the next request raises the error

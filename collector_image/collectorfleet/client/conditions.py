@@ -1,4 +1,4 @@
-"""What the conditions of a fleet say, for a client that waits. Pure."""
+"""Evaluation of a fleet's conditions, for a client that waits. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus, Conditi
 
 
 def condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:
-    """Return a function that says whether the condition is True of a fleet and of its newest spec."""
+    """Return a function that checks whether the condition is True for the fleet's newest spec."""
     type_ = ConditionType(wanted)
 
     def holds(fleet: CollectorFleet) -> bool:
         found = fleet.status.condition(type_) if fleet.status else None
-        # What was found out about an older spec says nothing about this one.
+        # A condition of an older generation does not describe the current spec.
         return (
             found is not None
             and found.status is ConditionStatus.TRUE
@@ -24,7 +24,7 @@ def condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:
 
 
 def stalled(fleet: CollectorFleet) -> str | None:
-    """Return why the fleet will not go on by itself; None where it may."""
+    """Return why the fleet needs its user to continue, or None if the fleet is not stalled."""
     if not condition_is_true(ConditionType.STALLED)(fleet):
         return None
     found = fleet.status and fleet.status.condition(ConditionType.STALLED)
@@ -32,6 +32,6 @@ def stalled(fleet: CollectorFleet) -> str | None:
 
 
 def last_word(fleet: CollectorFleet) -> str:
-    """Return what the fleet says of itself, in a sentence."""
+    """Return the fleet's Ready condition as a sentence."""
     found = fleet.status.condition(ConditionType.READY) if fleet.status else None
     return f"Ready is {found.status}, {found.reason}: {found.message}" if found else "the operator has not seen it yet"

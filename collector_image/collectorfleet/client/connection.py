@@ -1,4 +1,4 @@
-"""The way to a cluster that kubectl would take, and the namespace that it would look in."""
+"""The connection to the cluster and namespace that kubectl would use."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from collectorfleet.errors import ClusterUnavailable, InvalidKubeconfig, one_sen
 _NAMESPACE_OF_A_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _DEFAULT: Final = "default"
 _DEFAULT_FILE: Final = "~/.kube/config"
-# A request that fails is not repeated, so that its timeout holds. A server that is busy says when to come again.
+# A failed request is not repeated, so that its timeout holds. A busy server names the time of the next attempt.
 _RETRIES: Final = Retry(total=3, connect=0, read=0, redirect=False, retry_after_max=10)
 _LOGS: Final = "/log"
 
 
 @dataclass(frozen=True)
 class Connection:
-    """One cluster, and the namespace that is looked in where none is named.
+    """A cluster and the default namespace.
 
-    ``context`` is that of the kubeconfig; None: the service account of a pod.
+    ``context`` is the context of the kubeconfig. None means the service account of a pod.
     """
 
     api: client.ApiClient
@@ -39,16 +39,16 @@ class Connection:
 
     @property
     def place(self) -> str:
-        """Name the cluster for a message: ``context minikube (https://10.0.0.1:6443)``."""
+        """Return the cluster's name for messages: ``context minikube (https://10.0.0.1:6443)``."""
         host = self.api.configuration.host
         return f"context {self.context} ({host})" if self.context else f"this pod ({host})"
 
 
 class CheckedClient(client.ApiClient):
-    """Refuses what no API server answers, such as the login page that a proxy sends with status 200."""
+    """An API client that rejects answers of other servers, such as the login page of a proxy with status 200."""
 
     def call_api(self, method: str, url: str, *rest: Any, **options: Any) -> RESTResponse:
-        """Send one request. Raises ClusterUnavailable if the answer is neither JSON nor a log."""
+        """Send one request. Raises ClusterUnavailable if the answer is not JSON, or for a log not plain text."""
         answer = super().call_api(method, url, *rest, **options)
         found = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         wanted = "text/plain" if url.partition("?")[0].endswith(_LOGS) else "application/json"
@@ -63,15 +63,17 @@ class CheckedClient(client.ApiClient):
 
 
 def connect(namespace: str | None = None, *, context: str | None = None, kubeconfig: str | None = None) -> Connection:
-    """Connect as kubectl does: by ``kubeconfig`` or ``KUBECONFIG``; within a pod without either, as its account.
+    """Connect as kubectl does: by ``kubeconfig`` or ``KUBECONFIG``.
+
+    Without either, a pod connects with its service account.
 
     Args:
-        namespace: looked in from now on. None: that of the context, or of the pod.
-        context: of the kubeconfig. None: its current one.
+        namespace: the default namespace. None: the namespace of the context or of the pod.
+        context: a context of the kubeconfig. None: its current context.
         kubeconfig: path of a file. None: ``KUBECONFIG``, or ``~/.kube/config``.
 
     Raises:
-        InvalidKubeconfig: there is no such file or context, or no client can be made from it.
+        InvalidKubeconfig: the file or the context does not exist, or is invalid.
     """
     configuration = client.Configuration()
     configuration.retries = _RETRIES
@@ -108,7 +110,7 @@ def contexts(kubeconfig: str | None = None) -> Sequence[str]:
 def _explained(source: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # of any class: the library takes a file apart without a look at what is in it
+    except Exception as error:  # any class: the library does not validate the file before it reads it
         raise InvalidKubeconfig(
             f"cannot connect to a cluster: {source}: {_why(error)}; set KUBECONFIG, or name another file or context"
         ) from error
@@ -118,14 +120,14 @@ def _why(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, ConfigException):
-        # In braces, the library repeats an entry of the file with its secrets.
+        # The library repeats an entry of the file with its secrets in braces.
         return one_sentence(str(error).partition("{")[0]).rstrip(" ./")
     return f"it is not a valid kubeconfig ({type(error).__name__})"
 
 
 @contextmanager
 def _reported_by_plugins() -> Iterator[None]:
-    """Raise why a credential plugin failed, which the library only logs before it goes on without credentials."""
+    """Raise the error of a credential plugin. The library only logs it, and continues without credentials."""
     said = _Messages()
     root = logging.getLogger()
     root.addHandler(said)  # also keeps `logging.error` from configuring the root logger
@@ -140,7 +142,7 @@ def _reported_by_plugins() -> Iterator[None]:
 
 
 class _Messages(logging.NullHandler):
-    """What is logged by the root logger itself."""
+    """A handler that collects the messages of the root logger."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a client raises: each failure of a request as one sentence that names the cluster."""
+"""The errors that a client raises. Each describes a failed request in one sentence that names the cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
     "explained",
 ]
 
-_NO_RESPONSE: Final = 0  # of the Kubernetes client, if TLS failed
+_NO_RESPONSE: Final = 0  # The Kubernetes client sets this status if TLS failed.
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
@@ -45,7 +45,7 @@ _SERVER_ERRORS: Final = range(500, 600)
 
 @contextmanager
 def explained(connection: Connection, namespace: str) -> Iterator[None]:
-    """Raise what goes wrong with the requests inside as a ClusterError."""
+    """Convert errors of the requests inside the block to a ClusterError."""
     try:
         yield
     except ApiException as error:
@@ -53,7 +53,7 @@ def explained(connection: Connection, namespace: str) -> Iterator[None]:
     except HTTPError as error:
         raise ClusterUnavailable(f"no answer from the cluster of {connection.place}: {_cause(error)}") from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        # From what parses the answer. The text may repeat a header with the token.
+        # The parser of the answer raises these errors. Their text may repeat a header with the token.
         raise ClusterUnavailable(
             f"the cluster of {connection.place} gave an answer that cannot be read ({type(error).__name__}); "
             "check that the kubeconfig names a Kubernetes API server"
@@ -84,7 +84,10 @@ def _of_status(error: ApiException, connection: Connection, namespace: str) -> C
 
 
 def _of_not_found(said: dict[str, Any], message: str, connection: Connection, namespace: str) -> ClusterError:
-    """An API server names the object that it lacks, and names none if it lacks the whole kind."""
+    """Return the error for status 404.
+
+    The API server names a missing object. If the whole kind is missing, it names no object.
+    """
     details = said.get("details")
     about = details if isinstance(details, dict) else {}
     if not about.get("name"):
@@ -98,7 +101,7 @@ def _of_not_found(said: dict[str, Any], message: str, connection: Connection, na
 
 
 def _status_object(error: ApiException) -> dict[str, Any]:
-    """The Status object that an API server sends; empty if something else did."""
+    """Return the Status object that an API server sends, or {} if the answer has another format."""
     body = error.body.decode(errors="replace") if isinstance(error.body, bytes) else error.body
     try:
         found = json.loads(body or "")

@@ -1,4 +1,4 @@
-"""Events as the API server has them, in the words of :mod:`collectorfleet.display.summary`."""
+"""Conversion of the API server's Events to :mod:`collectorfleet.display.summary`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collectorfleet.display.summary import EventRow
 
 
 def happened(events: Iterable[CoreV1Event]) -> list[EventRow]:
-    """Time, kind, reason and message of each."""
+    """Return the time, kind, reason and message of each Event."""
     return [
         EventRow(
             time_of(event),
@@ -24,6 +24,6 @@ def happened(events: Iterable[CoreV1Event]) -> list[EventRow]:
 
 
 def time_of(event: CoreV1Event) -> datetime | None:
-    """Return when it happened last."""
+    """Return the time of the Event's last occurrence."""
     newest: datetime | None = event.last_timestamp or event.event_time or event.metadata.creation_timestamp
     return newest

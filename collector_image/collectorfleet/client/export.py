@@ -1,4 +1,4 @@
-"""Copies the weights of a fleet on a cluster into a file, by a pod that mounts the claim of its checkpoints."""
+"""Export of a fleet's weights from the cluster to a file. A pod with the checkpoint claim reads them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 _LOOK_SECONDS: Final = 1.0
 # An image of several gigabytes may have to be pulled.
 _START_SECONDS: Final = 900.0
-# Of one command in the pod, and of one piece of the file.
+# The timeout of one command in the pod. Copying one piece of the file is such a command.
 _COMMAND_SECONDS: Final = 600.0
 _PIECE_BYTES: Final = 32 * 2**20
 _SHARED: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})
@@ -32,7 +32,7 @@ _OF_ONE_POD: Final = "ReadWriteOncePod"
 
 
 class Exporter:
-    """Exports weights, and calls ``report`` with one sentence for each step."""
+    """Exports weights. The exporter calls ``report`` with one sentence for each step."""
 
     def __init__(self, connection: Connection, report: Callable[[str], None]) -> None:
         self._connection = connection
@@ -41,22 +41,24 @@ class Exporter:
         self._timeout = {"_request_timeout": REQUEST_SECONDS}
         # Any: the return types depend on the arguments, and the client's annotations omit that.
         self._core: Any = client.CoreV1Api(connection.api)
-        # The checks of the usual client are about answers with content types, which streams do not have.
+        # A client without the check of content types, because streams have none.
         self._streams: Any = client.CoreV1Api(client.ApiClient(connection.api.configuration))
 
     def export(self, fleet: CollectorFleet, driver: Mapping[str, Any], file: Path, *, best: bool) -> None:
-        """Write the weights of the newest checkpoint, or the best evaluated ones, into ``file``; whole, or not at all.
+        """Write the weights of the newest checkpoint, or the best evaluated weights, into ``file``.
+
+        If the export fails, ``file`` does not change.
 
         Args:
-            fleet: as the API server has it.
+            fleet: the fleet as the API server stores it.
             driver: the template of the driver's pod.
-            file: its suffix is the format.
-            best: the weights with the highest mean return of an evaluation.
+            file: the output. Its suffix selects the format.
+            best: export the weights with the highest mean return of an evaluation.
 
         Raises:
-            InvalidOption: the fleet keeps no checkpoints, or there are no such weights.
+            InvalidOption: the fleet has no checkpoints, or the requested weights do not exist.
             ClusterError: the pod did not start, or the copy failed.
-            OSError: of ``file``.
+            OSError: ``file`` cannot be written.
         """
         pod = export_pod(fleet, driver, node=self._node(fleet))
         unfinished = file.with_name(f".unfinished-{file.name}")
@@ -69,7 +71,7 @@ class Exporter:
             unfinished.unlink(missing_ok=True)
 
     def _node(self, fleet: CollectorFleet) -> str | None:
-        """Return the node of a running driver if the claim can be mounted on one node at a time."""
+        """Return the running driver's node if the claim can be mounted on only one node at a time."""
         checkpoint, status = fleet.spec.driver.checkpoint, fleet.status
         name = status.driver.pod if status and status.driver else None
         if checkpoint is None or name is None:
@@ -94,7 +96,7 @@ class Exporter:
 
     @contextmanager
     def _running(self, pod: Mapping[str, Any]) -> Iterator[str]:
-        """Create the pod, and delete it in the end."""
+        """Create the pod. Delete it at the end of the block."""
         with self._explained():
             name = str(self._core.create_namespaced_pod(self._namespace, dict(pod), **self._timeout).metadata.name)
         try:
@@ -104,7 +106,7 @@ class Exporter:
             self._delete(name)
 
     def _delete(self, pod: str) -> None:
-        """Delete the pod, or report why not: an error here would hide why the export failed."""
+        """Delete the pod, or report why that failed. An error raised here would hide why the export failed."""
         try:
             with self._explained(), suppress(client.exceptions.NotFoundException):
                 self._core.delete_namespaced_pod(pod, self._namespace, grace_period_seconds=0, **self._timeout)
@@ -145,7 +147,7 @@ class Exporter:
             raise ClusterError(f"pod {pod}: the copy of {size:,} bytes differs from the file in the pod; try again")
 
     def _run(self, pod: str, command: Sequence[str]) -> bytes:
-        """Run a command in the pod and return what it printed. Raises InvalidOption with its error if it failed."""
+        """Run a command in the pod and return its output. If the command fails, raise InvalidOption with its error."""
         opened = self._open(pod, command)
         try:
             opened.run_forever(timeout=_COMMAND_SECONDS)
@@ -185,9 +187,9 @@ class Exporter:
 
 
 def _first_cause(error: client.ApiException) -> BaseException:
-    """Return what the Kubernetes client has hidden: it makes one error of all that goes wrong with a stream."""
+    """Return the original error of a stream. The Kubernetes client converts all errors of a stream to one class."""
     cause = error.__context__
-    # Of websocket-client, which this project uses through the Kubernetes client alone.
+    # These attributes are from websocket-client, which this project uses only through the Kubernetes client.
     if (status := getattr(cause, "status_code", None)) is not None:
         refused = client.ApiException(status=status, reason=getattr(cause, "status_message", None))
         refused.body = (getattr(cause, "resp_body", None) or b"").decode(errors="replace")
@@ -196,7 +198,7 @@ def _first_cause(error: client.ApiException) -> BaseException:
 
 
 def state_of(pod: Any) -> str:
-    """Say why a pod does not run yet, or no longer."""
+    """Return why a pod does not run."""
     for container in pod.status.container_statuses or []:
         if waiting := container.state.waiting:
             return ": ".join(filter(None, (waiting.reason, waiting.message)))
@@ -209,6 +211,6 @@ def state_of(pod: Any) -> str:
 
 
 def _last_line(printed: bytes) -> str:
-    """Return the sentence of a command's error; imports of torch may print warnings before."""
+    """Return the last line of a command's error output. Imports of torch may print warnings before this line."""
     lines = printed.decode(errors="replace").strip().splitlines()
     return lines[-1].removeprefix("error: ") if lines else ""

@@ -1,6 +1,7 @@
-"""The pod that reads the checkpoints of a fleet on a cluster: the place of the driver's pod, its claim, and no more.
+"""The pod that reads the checkpoints of a fleet in the cluster.
 
-The driver's own pod does not read them. Reading a state takes memory that the training may need.
+The pod has the scheduling rules of the driver's pod and the checkpoint claim. The driver's own pod does not read the
+checkpoints, because the training may need the memory.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 CONTAINER: Final = "export"
-# A pod whose client was killed ends after this time.
+# If the client is killed, the pod ends after this time.
 _MOST_SECONDS: Final = 3600
 _SCRATCH: Final = "/export"
-# In the scratch folder, so that an image with a read-only file system will do.
+# The scratch folder is writable even if the image has a read-only file system.
 _FILE: Final = f"{_SCRATCH}/weights"
 _WAIT: Final = f"import time; time.sleep({_MOST_SECONDS})"
 _DIGEST: Final = (
@@ -27,26 +28,27 @@ _PIECE: Final = (
     "import sys; file = open(sys.argv[1], 'rb'); file.seek(int(sys.argv[2])); "
     "sys.stdout.buffer.write(file.read(int(sys.argv[3])))"
 )
-# What decides where a pod may run and as whom. Code, secrets, sidecars and the service account stay behind.
+# These fields decide on which node and as which user a pod may run. The pod gets no code, secrets, sidecars or service
+# account of the driver.
 _FIELDS_OF_POD: Final = (
     *("affinity", "enableServiceLinks", "imagePullSecrets", "nodeSelector", "priorityClassName", "runtimeClassName"),
     *("schedulerName", "securityContext", "tolerations"),
 )
 _FIELDS_OF_CONTAINER: Final = ("image", "imagePullPolicy", "securityContext")
-# A GPU of the node is not shown to a container that asks for none.
+# This value hides the node's GPUs from a container that requests none.
 _GPUS: Final = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}
 
 
 def export_pod(fleet: CollectorFleet, driver: Mapping[str, Any], *, node: str | None = None) -> dict[str, Any]:
-    """Return the manifest of a pod that mounts the fleet's claim read-only, and waits for commands.
+    """Return the manifest of a pod that mounts the fleet's claim read-only and waits for commands.
 
     Args:
-        fleet: as the API server has it.
+        fleet: the fleet as the API server stores it.
         driver: the template of the driver's pod, as the operator makes it from the fleet.
-        node: the only node that the pod may run on; None: the driver's rules choose.
+        node: the only node that the pod may run on. None: the driver's scheduling rules apply.
 
     Raises:
-        InvalidOption: the fleet keeps no checkpoints.
+        InvalidOption: the fleet has no checkpoints.
     """
     meta, checkpoint = fleet.metadata, fleet.spec.driver.checkpoint
     if checkpoint is None:
@@ -80,30 +82,33 @@ def export_pod(fleet: CollectorFleet, driver: Mapping[str, Any], *, node: str | 
     if node is not None:
         pod["affinity"] = _only(node)
     owner = {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": meta.name, "uid": meta.uid}
-    # It has no label of the fleet. With one, the operator would count this pod among the fleet's pods.
+    # The pod has no fleet label. With the label, the operator would count this pod among the fleet's pods.
     metadata = {"generateName": f"{meta.name}-export-", "ownerReferences": [owner]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod}
 
 
 def export_command(fleet: str, suffix: str, *, best: bool) -> list[str]:
-    """Write the weights of ``fleet`` into a file of the pod, in the format of ``suffix``."""
+    """Return the command that writes the fleet's weights to a file of the pod, in the format of ``suffix``."""
     folder = f"{names.CHECKPOINT_MOUNT}/{fleet}"
     words = ["python", "-m", "collectorfleet.cli", "export", folder, *(["--best"] if best else [])]
     return [*words, "--output", _FILE + suffix]
 
 
 def digest_command(suffix: str) -> list[str]:
-    """Print the size in bytes and the SHA-256 of the file."""
+    """Return the command that prints the file's size in bytes and its SHA-256."""
     return ["python", "-c", _DIGEST, _FILE + suffix]
 
 
 def piece_command(suffix: str, offset: int, size: int) -> list[str]:
-    """Print ``size`` bytes of the file, or those that are left, from ``offset`` on."""
+    """Return the command that prints at most ``size`` bytes of the file from ``offset`` on."""
     return ["python", "-c", _PIECE, _FILE + suffix, str(offset), str(size)]
 
 
 def _resources(of_driver: Mapping[str, Any]) -> dict[str, Any]:
-    """The memory that held the state before, and little CPU, so that a full cluster has a place for the pod."""
+    """Return the driver's memory, which held the state before, and little CPU.
+
+    With little CPU, the pod fits on a full cluster.
+    """
     requests, limits = (_without_devices(of_driver.get(kind) or {}) for kind in ("requests", "limits"))
     return {"requests": {**requests, "cpu": "100m"}, "limits": limits}
 

@@ -1,4 +1,4 @@
-"""The requests about fleets: what the API server has stored, and what it is to store."""
+"""Requests that read and change fleets of the API server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MERGE: Final = "application/merge-patch+json"
 
 @dataclass(frozen=True)
 class Selection:
-    """Which fleets: by name, by labels as kubectl has them (``team=a,stage!=test``), and in which namespaces."""
+    """Selects fleets by name, by labels in kubectl's syntax (``team=a,stage!=test``), and by namespace."""
 
     name: str | None = None
     labels: str | None = None
@@ -28,41 +28,45 @@ class Selection:
 
     @property
     def query(self) -> dict[str, str]:
-        """The parameters of a request."""
+        """Return the parameters of the request."""
         by_name = {"field_selector": f"metadata.name={self.name}"} if self.name else {}
         return by_name | ({"label_selector": self.labels} if self.labels else {})
 
 
 class FleetRequests:
-    """Each raises a ClusterError if it fails; ``seconds`` is the timeout of each."""
+    """Sends requests about fleets. Each method raises a ClusterError if it fails.
+
+    ``seconds`` is the timeout of each request.
+    """
 
     def __init__(self, connection: Connection, namespace: str, seconds: float) -> None:
         self._connection = connection
         self._namespace = namespace
         self._timeout = {"_request_timeout": seconds}
-        # What they return depends on what they are told, which their types leave out.
+        # Any: the return types depend on the arguments, and the client's annotations omit that.
         self._custom: Any = client.CustomObjectsApi(connection.api)
         self._everywhere = {"group": names.GROUP, "version": names.VERSION, "plural": names.PLURAL}
         self._here = {**self._everywhere, "namespace": namespace}
 
     def get(self, name: str, *, within: float | None = None) -> Object:
-        """Return the fleet as it is stored; ``within`` is a timeout other than the usual one."""
+        """Return the stored fleet. ``within`` replaces the default timeout, in seconds."""
         timeout = self._timeout if within is None else {"_request_timeout": within}
         with self.explained():
             found = self._custom.get_namespaced_custom_object(**self._here, name=name, **timeout)
         return self._of_kind(names.KIND, found)
 
     def list(self, selection: Selection) -> tuple[list[Object], str]:
-        """Return the fleets, and the resource version that a watch goes on from."""
+        """Return the fleets, and the resource version at which a watch continues."""
         request, where = self._request(selection)
         with self.explained():
             found = self._of_kind(f"{names.KIND}List", request(**where, **selection.query, **self._timeout))
             return found["items"], (found.get("metadata") or {}).get("resourceVersion", "")
 
     def watch(self, selection: Selection, version: str, seconds: float) -> Iterator[dict[str, Any]]:
-        """Yield the events after ``version`` for so long, each with ``type`` and ``object``.
+        """Yield the events after ``version`` for ``seconds``. Each event has ``type`` and ``object``.
 
-        Raises what the Kubernetes client raises: an ApiException with status 410 if the version is too old.
+        Raises the errors of the Kubernetes client. If the version is too old, the error is an ApiException with status
+        410.
         """
         request, where = self._request(selection)
         watched = watch.Watch()
@@ -73,14 +77,14 @@ class FleetRequests:
             watched.stop()
 
     def patch(self, name: str, spec: Object) -> Object:
-        """Change fields of the spec; returns the fleet as it is stored then."""
+        """Change fields of the spec. Return the stored fleet."""
         change = {"name": name, "body": {"spec": spec}, "_content_type": _MERGE}
         with self.explained():
             found = self._custom.patch_namespaced_custom_object(**self._here, **change, **self._timeout)
         return self._of_kind(names.KIND, found)
 
     def scale(self, name: str, replicas: int) -> None:
-        """Change the number of collectors."""
+        """Set the number of collectors."""
         change = {"name": name, "body": {"spec": {"replicas": replicas}}}
         with self.explained():
             found = self._custom.patch_namespaced_custom_object_scale(**self._here, **change, **self._timeout)
@@ -92,7 +96,7 @@ class FleetRequests:
             self._custom.delete_namespaced_custom_object(**self._here, name=name, **self._timeout)
 
     def explained(self) -> AbstractContextManager[None]:
-        """Raise what goes wrong with the requests inside as a ClusterError."""
+        """Convert errors of the requests inside the block to a ClusterError."""
         return explained(self._connection, self._namespace)
 
     def _request(self, selection: Selection) -> tuple[Any, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""``Fleets``: submit, look, wait, scale and stop, in one namespace of a cluster."""
+"""``Fleets`` submits, reads, awaits, scales and stops the fleets of one namespace."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Fleets:
     >>> fleets.wait("cartpole", "Completed", timeout=600).status.progress.metrics
     {'reward': 452.1}
 
-    Every method asks the API server, and raises a ClusterError in one sentence if that fails:
+    Every method sends requests to the API server. If a request fails, the method raises a ClusterError in one sentence:
 
     * FleetNotFound: the namespace has no fleet of that name.
-    * AccessDenied: the credentials are not accepted, or lack a right.
-    * ClusterUnavailable: no API server answers that knows CollectorFleets.
-    * FleetRejected: the API server calls the fleet invalid.
+    * AccessDenied: the credentials are invalid, or lack a right.
+    * ClusterUnavailable: no API server with the CRD of CollectorFleets answers.
+    * FleetRejected: the API server rejects the fleet as invalid.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Fleets:
         namespace: str | None = None,
         request_seconds: float = REQUEST_SECONDS,
     ) -> None:
-        """The cluster and namespace of kubectl, where no ``connection`` is given.
+        """Use ``connection``, or the cluster and namespace of kubectl.
 
         ``request_seconds`` is the timeout of each request.
         """
         self._connection = connection or connect(namespace)
         self.namespace = namespace or self._connection.namespace
         self._seconds = request_seconds
-        # What it returns depends on what it is told, which its types leave out.
+        # Any: the return types depend on the arguments, and the client's annotations omit that.
         self._core: Any = client.CoreV1Api(self._connection.api)
         self._requests = FleetRequests(self._connection, self.namespace, request_seconds)
         self._explained = self._requests.explained
@@ -68,24 +68,25 @@ class Fleets:
         )
 
     def submit(self, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any]) -> CollectorFleet:
-        """Create the fleet, or change the one of that name; ``beside`` are ConfigMaps, applied before it.
+        """Create the fleet, or change the fleet of that name. ``beside`` are ConfigMaps that are applied first.
 
-        If the API server refuses a part, it keeps no ConfigMap that this call made. Returns the fleet as it is stored,
-        which nobody has looked at yet: :meth:`wait` for what comes of it.
+        If the API server rejects a part, the ConfigMaps that this call created are deleted. Returns the stored fleet,
+        which the operator has not processed yet. Use :meth:`wait` to await the result.
         """
         body = _body(fleet)
         if beside:
             self._submission.check(body)
         self._submission.apply(body, beside)
-        return self.get(body["metadata"]["name"])  # the client reads no answer that says "created"
+        return self.get(body["metadata"]["name"])  # the client cannot parse an answer with status 201
 
     def submit_tree(
         self, tree: Tree, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any], path: str | None = None
     ) -> CollectorFleet:
-        """As :meth:`submit`, with the code of the fleet in ``tree``, of which ``path`` is put on the import path.
+        """Submit the fleet like :meth:`submit`, with the code in ``tree``.
 
-        The tree goes into a ConfigMap that is named by its content and deleted with the fleet: pods of an earlier
-        tree keep theirs.
+        ``path`` is the folder of the tree that is put on the import path. The tree goes into a ConfigMap that is
+        deleted with the fleet. Its name contains a digest of the content, so that pods with an earlier tree keep their
+        ConfigMap.
 
         Raises:
             InvalidOption: the fleet names other code.
@@ -93,7 +94,8 @@ class Fleets:
         body = tree.put_into(_body(fleet), path)
         name = body["metadata"]["name"]
         uid = self._submission.check(body)
-        # Before the fleet, whose pods would wait for it otherwise. The uid of a new fleet is known afterwards.
+        # The fleet's pods would wait for the ConfigMap, so it is applied first. A new fleet's uid is known only
+        # afterwards.
         self._submission.apply(body, [tree.config_map(name, owner_uid=uid), *beside])
         stored = self.get(name)
         if stored.metadata.uid != uid:
@@ -101,21 +103,21 @@ class Fleets:
         return stored
 
     def get(self, name: str) -> CollectorFleet:
-        """The fleet with its status."""
+        """Return the fleet with its status."""
         return self._parsed(self.stored(name))
 
     def stored(self, name: str) -> Object:
-        """The fleet as the API server has it."""
+        """Return the fleet's manifest as the API server stores it."""
         return self._requests.get(name)
 
     def release(self) -> str | None:
-        """The release of CollectorFleet that the cluster has; None if it does not tell."""
+        """Return the release of CollectorFleet in the cluster, or None if it cannot be read."""
         return cluster_release(self._connection)
 
     def list(self, *, selector: str | None = None, all_namespaces: bool = False) -> Sequence[CollectorFleet]:
-        """All fleets of the namespace, or of all namespaces, by namespace and name.
+        """Return all fleets of the namespace, or of all namespaces, sorted by namespace and name.
 
-        ``selector`` is one of labels, as kubectl has it: ``team=a,stage!=test``.
+        ``selector`` is a label selector in kubectl's syntax: ``team=a,stage!=test``.
         """
         stored, _ = self._requests.list(Selection(labels=selector, all_namespaces=all_namespaces))
         return sorted(map(self._parsed, stored), key=lambda fleet: (fleet.metadata.namespace, fleet.metadata.name))
@@ -123,20 +125,20 @@ class Fleets:
     def watch(
         self, name: str | None = None, *, selector: str | None = None, all_namespaces: bool = False
     ) -> Iterator[Sequence[Change]]:
-        """Yield all fleets, as :meth:`list` selects them, then those that change; without an end.
+        """Yield all fleets that :meth:`list` would return, then each change, without end.
 
-        The first item may be empty. ``name`` is the name of the only fleet to watch.
+        The first item may be empty. If ``name`` is given, only this fleet is watched.
 
         Raises:
-            FleetNotFound: there is no fleet ``name`` when it begins.
-            ClusterUnavailable: also in the middle, if the API server goes away.
+            FleetNotFound: the fleet ``name`` does not exist at the start.
+            ClusterUnavailable: the API server does not answer, at the start or later.
         """
         if name is not None:
             self.stored(name)
         yield from changes(self._requests, Selection(name, selector, all_namespaces), self._parsed)
 
     def events(self, name: str, last: int = 5) -> Sequence[client.CoreV1Event]:
-        """The newest Events about the fleet, oldest of them first."""
+        """Return the newest Events about the fleet, in order of time."""
         about = f"involvedObject.kind={names.KIND},involvedObject.name={name}"
         with self._explained():
             found = self._core.list_namespaced_event(
@@ -145,14 +147,14 @@ class Fleets:
         return sorted(found, key=lambda event: str(time_of(event)))[-last:]
 
     def timeline(self, name: str) -> Timeline | None:
-        """How the fleet's run went so far, as its driver last wrote it; None where it wrote nothing yet.
+        """Return the timeline of the fleet's run, as its driver last wrote it, or None if it wrote none yet.
 
-        A driver writes once a minute, and when it ends.
+        A driver writes the timeline once a minute, and when it ends.
 
         Raises:
-            ClusterError: what is stored cannot be read.
+            ClusterError: the stored timeline cannot be read.
         """
-        self.stored(name)  # of a fleet that is not there, that is the news
+        self.stored(name)  # raises FleetNotFound if the fleet does not exist
         with self._explained():
             try:
                 stored = self._core.read_namespaced_config_map(
@@ -173,14 +175,14 @@ class Fleets:
         *,
         timeout: float,
     ) -> CollectorFleet:
-        """Block until a condition is True, or a function of the fleet is; returns the fleet.
+        """Block until a condition is True, or a function of the fleet returns True. Return the fleet.
 
-        An API server that does not answer is asked again until the time is over.
+        If the API server does not answer, the request is repeated until the timeout.
 
         Raises:
-            FleetStalled: it waits for its user, or has failed, so that the condition does not come.
-            TimeoutError: not within ``timeout`` seconds; the message has what the fleet said last, or why the API
-                server did not answer.
+            FleetStalled: the fleet waits for its user, or has failed, so that it cannot reach the condition.
+            TimeoutError: the condition is not True within ``timeout`` seconds. The message has the fleet's Ready
+                condition, or why the API server did not answer.
         """
         holds = condition if callable(condition) else condition_is_true(condition)
         deadline = time.monotonic() + timeout
@@ -207,32 +209,33 @@ class Fleets:
             return error
 
     def scale(self, name: str, collectors: int) -> None:
-        """Run that many collectors from now on, without a restart of the others."""
+        """Set the number of collectors. The other collectors are not restarted."""
         self._requests.scale(name, collectors)
 
     def stop(self, name: str) -> CollectorFleet:
-        """Suspend the fleet: a checkpoint where it has one, then no pods; :meth:`resume` goes on from there.
+        """Suspend the fleet. The driver writes a checkpoint if it is configured, then the pods are deleted.
 
-        Returns the fleet as it is stored then. The operator has not looked at it yet.
+        :meth:`resume` continues from the checkpoint. Returns the stored fleet, which the operator has not processed
+        yet.
         """
         return self._parsed(self._requests.patch(name, {"suspend": True}))
 
     def resume(self, name: str) -> CollectorFleet:
-        """Go on with a fleet that was stopped; returns it as :meth:`stop` does."""
+        """Resume a stopped fleet. Return the stored fleet like :meth:`stop`."""
         return self._parsed(self._requests.patch(name, {"suspend": False}))
 
     def delete(self, name: str) -> None:
-        """Delete the fleet with everything that runs; returns at once."""
+        """Delete the fleet with all its pods. Returns without waiting for the end of the pods."""
         self._requests.delete(name)
 
     def logs(self, name: str, *, follow: bool = False, since_seconds: int | None = None) -> Iterator[LogLine]:
-        """What driver and collectors printed, oldest first, each line with who printed it.
+        """Yield the lines that the driver and the collectors printed, oldest first, each with its source.
 
-        With ``follow`` it goes on until the driver's pod ends.
+        With ``follow``, the log continues until the driver's pod ends.
 
         Raises:
             ClusterError: the fleet has no driver pod.
-            ClusterUnavailable: also in the middle of the log, if its stream breaks off.
+            ClusterUnavailable: the API server does not answer, or the stream of the log breaks off.
         """
         status = self.get(name).status
         pod = status.driver.pod if status and status.driver else None
@@ -245,7 +248,7 @@ class Fleets:
                 follow=follow,
                 since_seconds=since_seconds,
                 _preload_content=False,
-                # A driver that is followed may print nothing for hours.
+                # A driver may print nothing for hours.
                 _request_timeout=None if follow else self._seconds,
             )
             yield from read_lines(answer.stream(decode_content=True))
@@ -267,7 +270,7 @@ def _late(what: str, seen: CollectorFleet | ClusterUnavailable) -> TimeoutError:
 
 
 def _body(fleet: CollectorFleet | Mapping[str, Any]) -> Object:
-    """As it is applied: in the client's namespace, unless the fleet says one itself."""
+    """Return the manifest to apply. It has a namespace only if the fleet sets one."""
     if not isinstance(fleet, CollectorFleet):
         return dict(fleet)
     body = fleet.to_wire()

@@ -1,4 +1,4 @@
-"""What nobody imports: hidden files, compiled files, caches, virtual environments."""
+"""Names of files that are never imported: hidden files, compiled files, caches, virtual environments."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ _NAMES: Final = (
     *("node_modules", "site-packages", "venv"),
 )
 _IS_LEFT_OUT: Final = re.compile("|".join(map(translate, _NAMES)))
-# A file of virtualenv and of Python's venv, a folder of conda.
+# virtualenv and Python's venv create this file, and conda creates this folder.
 _OF_ENVIRONMENTS: Final = frozenset({"pyvenv.cfg", "conda-meta"})
 
 
 def is_left_out(name: str) -> bool:
-    """Say whether a part of the path is the name of what nobody imports."""
+    """Return whether a part of the path names a file or folder that is never imported."""
     return any(map(_IS_LEFT_OUT.match, name.split("/")))
 
 
 def is_environment(entries: Collection[str]) -> bool:
-    """Say whether a folder with these entries is a virtual environment."""
+    """Return whether a folder with these entries is a virtual environment."""
     return not _OF_ENVIRONMENTS.isdisjoint(entries)
 
 
 def environments(names: Iterable[str]) -> frozenset[str]:
-    """Return the folders below the packed one that are virtual environments, from the paths of all files."""
+    """Return the virtual environments below the packed folder, from the paths of all files."""
     found: set[str] = set()
     for name in names:
         parts = name.split("/")

@@ -1,4 +1,4 @@
-"""What the symbolic links of a folder lead to."""
+"""Resolution of the symbolic links of a folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Found:
-    """A file by its path below the folder, and by the path of its content; or a link, and why it is not followed."""
+    """A file to pack, or a link that is not followed.
+
+    ``name`` is its path below the folder, and ``source`` is the path of its content. ``problem`` is why a link is not
+    followed.
+    """
 
     name: str
     source: str = ""
@@ -19,9 +23,9 @@ class Found:
 
 
 def follow(root: Path, names: Collection[str]) -> Iterator[Found]:
-    """Yield the files and what the links lead to: a file, or each file of a folder.
+    """Yield the files, and the targets of the links: a file, or each file of a folder.
 
-    A link in a linked folder leads to files only: else links could make any number of paths.
+    A link in a linked folder may lead to a file only. Otherwise links could create any number of paths.
     """
     # Folders of data have 100,000 files, for which pathlib takes seconds.
     links = {name for name in names if os.path.islink(f"{root}/{name}")}
@@ -42,7 +46,7 @@ def follow(root: Path, names: Collection[str]) -> Iterator[Found]:
 
 
 def _second(root: Path, link: str, name: str, files: Collection[str]) -> Found:
-    """What a link leads to that is found as ``name``, in a linked folder."""
+    """Return the target of a link in a linked folder. ``name`` is the link's path in the archive."""
     target = _target(root, link)
     if isinstance(target, Found):
         return Found(name, problem=target.problem, leads_to_folder=target.leads_to_folder)
@@ -52,7 +56,7 @@ def _second(root: Path, link: str, name: str, files: Collection[str]) -> Found:
 
 
 def _target(root: Path, link: str) -> str | Found:
-    """The path below ``root`` that the link leads to, without links in it; "" is ``root``."""
+    """Return the path below ``root`` that the link leads to, with all links resolved; "" is ``root``."""
     try:
         target = Path(os.path.realpath(root / link, strict=True))
     except OSError:

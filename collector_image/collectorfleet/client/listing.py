@@ -1,4 +1,7 @@
-"""Which files a folder has: those that git lists, or those that no ignore file matches. No link is followed."""
+"""The list of a folder's files: the files that git lists, or the files that no ignore file matches.
+
+Links are not followed.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +20,26 @@ from collectorfleet.errors import one_sentence
 
 IGNORE_FILE: Final = ".collectorfleetignore"
 _GIT_IGNORE_FILE: Final = ".gitignore"
-# A hook of git runs with these, and they would name another repository than that of the folder.
+# Hooks of git run with these variables. They would select another repository than the folder's.
 _OF_GIT_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Files and links by their paths below the folder, without those in folders that are left out."""
+    """The paths of files and links below the folder, without the contents of folders that are left out."""
 
     names: frozenset[str]
     in_repository: bool
 
 
 def list_files(root: Path, *, may_be_empty: bool = False) -> Listing:
-    """List the files below ``root`` that git does not ignore, and no line of ``.collectorfleetignore`` matches.
+    """List the files below ``root`` that neither git nor ``.collectorfleetignore`` ignores.
 
-    In a repository the ``git`` program lists them. Where it is not installed, the ``.gitignore`` files are read
-    without it, so that ignored files which were added all the same are missing.
+    In a repository the ``git`` program lists the files. If git is not installed, this function reads the ``.gitignore``
+    files. It then omits ignored files even if they were added to the repository.
 
     Raises:
-        FolderRefused: git cannot list them, or lists none although one has to be (``may_be_empty``).
+        FolderRefused: git cannot list the files, or lists none although ``may_be_empty`` is False.
     """
     own = _spec(root / IGNORE_FILE)
     try:
@@ -57,9 +60,9 @@ def list_files(root: Path, *, may_be_empty: bool = False) -> Listing:
 
 
 def patterns(where: str, lines: Sequence[str]) -> GitIgnoreSpec:
-    """Read lines as those of a ``.gitignore``. Raises FolderRefused, with ``where`` they are."""
+    """Parse lines of a ``.gitignore``. Raises FolderRefused; ``where`` names the source of the lines in its message."""
     try:
-        # The other backends take no names that are not UTF-8.
+        # The other backends reject names that are not UTF-8.
         return GitIgnoreSpec.from_lines(lines, backend="simple")
     except ValueError as error:
         raise FolderRefused(f"{where}: {error}") from error
@@ -68,8 +71,8 @@ def patterns(where: str, lines: Sequence[str]) -> GitIgnoreSpec:
 def walk(root: Path, ignored: Callable[[str], bool], entered: Collection[str] = ()) -> Iterator[str]:
     """Yield files and links below ``root``.
 
-    ``ignored`` is asked about each path below ``root``; that of a folder ends with a slash. Folders that are left out
-    are looked into only if their name is in ``entered``.
+    ``ignored`` is called with each path below ``root``. The path of a folder ends with a slash. Folders that are left
+    out are entered only if their name is in ``entered``.
     """
     folders = [""]
     while folders:
@@ -88,9 +91,9 @@ def walk(root: Path, ignored: Callable[[str], bool], entered: Collection[str] = 
 
 
 def _git_names(folder: Path) -> list[str] | None:
-    """None outside of a repository; FileNotFoundError without git."""
+    """Return the files that git lists, or None outside of a repository. Raises FileNotFoundError without git."""
     listed = subprocess.run(
-        # A repository's own settings may name a program to be run as fsmonitor.
+        # The repository's settings may name a program for git to run as fsmonitor.
         [
             *("git", "-C", str(folder), "-c", "core.fsmonitor=false"),
             *("ls-files", "-z", "--cached", "--others", "--exclude-standard"),
@@ -109,7 +112,7 @@ def _git_names(folder: Path) -> list[str] | None:
     for name in names - _behind_links(folder, names):
         path = folder / name
         if path.is_dir() and not path.is_symlink():
-            # A repository of its own, which may be a submodule that is not checked out.
+            # The folder is a repository of its own. It may be a submodule that is not checked out.
             within = _git_names(path) if (path / ".git").exists() else None
             found += (f"{name}/{one}" for one in within or ())
         elif path.is_symlink() or path.is_file():  # git lists deleted files, too
@@ -118,7 +121,7 @@ def _git_names(folder: Path) -> list[str] | None:
 
 
 def _behind_links(folder: Path, names: Iterable[str]) -> set[str]:
-    """Files of the index whose folder was replaced by a link."""
+    """Return the files of the index whose folder was replaced by a link."""
     links = {one for one in {one for name in names for one in _folders(name)} if (folder / one).is_symlink()}
     return {name for name in names if not links.isdisjoint(_folders(name))}
 
@@ -135,7 +138,7 @@ def _walked(root: Path, top: Path, own: GitIgnoreSpec) -> frozenset[str]:
 
 
 class _GitIgnores:
-    """The ``.gitignore`` files from ``top`` down; those further down decide."""
+    """The ``.gitignore`` files of ``top`` and the folders below. The deepest matching file decides."""
 
     def __init__(self, top: Path) -> None:
         self._top = top

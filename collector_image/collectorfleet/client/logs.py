@@ -1,4 +1,7 @@
-"""What a fleet prints. The driver's log has what collectors print, too: Ray brings it there and says whose it is."""
+"""Parser of a fleet's log.
+
+Ray copies the collectors' output to the driver's log, with a prefix that names its source.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 DRIVER: Final = "driver"
-# Ray's prefix: the name of an actor, its process, and the node where it is not this one.
+# Ray's prefix has the actor's name, its process, and the node if it is another node.
 _OF_AN_ACTOR: Final = re.compile(
     r"^(?:\x1b\[\d+m)*\((?P<name>\S+) pid=\d+(?:, ip=[^)]*)?\)(?:\x1b\[\d+m)* ?(?P<text>.*)$"
 )
@@ -16,14 +19,14 @@ _OF_AN_ACTOR: Final = re.compile(
 
 @dataclass(frozen=True)
 class LogLine:
-    """A line and who printed it: ``driver``, or a collector such as ``c0``."""
+    """A line and its source: ``driver``, or a collector such as ``c0``."""
 
     source: str
     text: str
 
 
 def read_lines(chunks: Iterable[bytes]) -> Iterator[LogLine]:
-    """Lines out of the pieces in which a log arrives."""
+    """Yield the lines of a log that arrives in chunks."""
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")

@@ -12,7 +12,10 @@ from collectorfleet.client.errors import explained
 
 
 def namespaces(connection: Connection, *, request_seconds: float) -> Sequence[str]:
-    """Return their names. Raises a ClusterError, such as AccessDenied for an account that may not list them."""
+    """Return the names of all namespaces.
+
+    Raises a ClusterError, such as AccessDenied if the account may not list them.
+    """
     api: Any = client.CoreV1Api(connection.api)
     with explained(connection, connection.namespace):
         return [one.metadata.name for one in api.list_namespace(_request_timeout=request_seconds).items]

@@ -1,4 +1,4 @@
-"""The release of CollectorFleet that a cluster has, as its CustomResourceDefinition tells."""
+"""The release of CollectorFleet in a cluster, read from its CustomResourceDefinition."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from collectorfleet.errors import ClusterError
 from collectorfleet_api import names
 
 _REQUEST_SECONDS: Final = 5
-# The definition itself has 100 kB.
+# The metadata is enough. The whole definition has 100 kB.
 _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 
 def cluster_release(connection: Connection) -> str | None:
     """Return the version that chart, CRD and operator were released with. Blocks for up to 5 s.
 
-    None if the CRD is older than its label, or if the account may not read the CRD. That right is of the whole cluster.
+    Returns None if the CRD has no version label, or if the account may not read CRDs, which needs a cluster-wide right.
     """
-    # What it returns depends on what it is told, which its types leave out.
+    # Any: the return type depends on the arguments, and the client's annotations omit that.
     api: Any = ApiextensionsV1Api(connection.api)
     try:
         answer = api.read_custom_resource_definition(
@@ -33,5 +33,5 @@ def cluster_release(connection: Connection) -> str | None:
         )
         release: str | None = json.loads(answer.data)["metadata"].get("labels", {}).get(names.VERSION_LABEL)
     except (ApiException, HTTPError, ClusterError, ValueError, LookupError, TypeError, AttributeError):
-        return None  # whatever answers instead of the API server
+        return None  # another server than an API server answered, or none
     return release

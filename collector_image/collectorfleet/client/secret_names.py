@@ -1,4 +1,4 @@
-"""Names of files that usually have a key, a password or a token in them."""
+"""Names of files that usually contain a key, a password or a token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECRET: Final = (
     *("*.pem", "*.key", "*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.keytab"),
     *(".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".pgpass", ".pypirc", ".npmrc", ".htpasswd"),
     *(".git-credentials", ".dockercfg", ".dockerconfigjson", ".s3cfg", ".boto", ".token", ".vault-token"),
-    # Keys of Google's; other formats of this name are manifests of Kubernetes.
+    # Google names its key files like this. Other formats of this name are Kubernetes manifests.
     *("*service-account*.json", "*service_account*.json", "*serviceaccount*.json"),
     *("credentials", "kubeconfig", "*.kubeconfig", "*.tfstate", "*.tfvars"),
     *(f"{stem}.{suffix}" for stem in _STEMS_OF_TEXT for suffix in _TEXT),
@@ -28,6 +28,6 @@ _IS_NOT_SECRET: Final = re.compile("|".join(map(translate, _NOT_SECRET)))
 
 
 def looks_secret(name: str) -> bool:
-    """Say whether keys, passwords or tokens, or copies of them, are kept under the last part of the path."""
+    """Return whether the last part of the path is a usual name of a file with secrets, or of its copy."""
     last = _OF_COPIES.sub("", name.rpartition("/")[2].lower())
     return _IS_SECRET.match(last) is not None and _IS_NOT_SECRET.match(last) is None

@@ -1,4 +1,4 @@
-"""Which files of a folder are packed: nothing that may be secret, and nothing that nobody imports."""
+"""Selection of the files to pack: no file that may be secret, and no file that is never imported."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from collectorfleet.client.listing import IGNORE_FILE, list_files, patterns, wal
 from collectorfleet.client.refusals import FolderRefused, joined, shown
 from collectorfleet.client.secret_names import looks_secret
 
-# Of a folder that is in no repository: code, and text that code reads at its start.
+# Outside of a repository, only code is packed, and text files that code usually reads at its start.
 SUFFIXES: Final = frozenset({".py", ".pyi", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".xml", ".txt"})
 _WILDCARDS: Final = frozenset("*?[")
 
 
 @dataclass(frozen=True)
 class Selection:
-    """``files`` maps the path in the archive to the file with the content; ``left_out`` are files of other types."""
+    """The files to pack. ``files`` maps the path in the archive to the source file.
+
+    ``left_out`` are files that are not packed because of their type.
+    """
 
     files: dict[str, Path]
     left_out: tuple[str, ...]
 
 
 def select(folder: Path, *, include: Sequence[str], without: Collection[Path]) -> Selection:
-    """Select the files of ``folder`` that are packed. Raises FolderRefused, with every reason."""
+    """Select the files of ``folder`` to pack. Raises FolderRefused with every reason."""
     root = folder.resolve()
     if not root.is_dir():
         raise FolderRefused(f"{folder}: the folder does not exist")
@@ -99,7 +102,7 @@ def _of_unused(folder: Path, found: Sequence[Found], included: _Included) -> Ite
 
 
 class _Included:
-    """The files that ``--include`` names, each with a line as those of a ``.gitignore``."""
+    """The files that ``--include`` selects. Each of its lines has the syntax of a ``.gitignore``."""
 
     def __init__(self, root: Path, lines: Sequence[str]) -> None:
         self._specs = {line: patterns("--include", [line]) for line in lines}
@@ -114,7 +117,7 @@ class _Included:
         return any(spec.match_file(name) for spec in specs.values())
 
     def match_own_name(self, name: str) -> bool:
-        """Say whether a line without wildcards ends with the file's own name."""
+        """Return whether a line without wildcards ends with the file's own name."""
         last = name.rpartition("/")[2]
         return any(spec.match_file(name) for line, spec in self._literal.items() if line.rpartition("/")[2] == last)
 

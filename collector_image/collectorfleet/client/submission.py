@@ -1,4 +1,4 @@
-"""Applies a fleet and its ConfigMaps in an order that leaves nothing behind if the API server refuses a part."""
+"""Submission of a fleet and its ConfigMaps. If the API server rejects a part, the new ConfigMaps are deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _OPTIONS: Final = {
 
 
 class Submission:
-    """``explained`` makes a ClusterError of what a request raises, with the original error as its cause."""
+    """Applies fleets and ConfigMaps.
+
+    ``explained`` converts an error of a request to a ClusterError with the original error as its cause.
+    """
 
     def __init__(
         self,
@@ -31,7 +34,7 @@ class Submission:
         *,
         request_seconds: float,
     ) -> None:
-        # What they return depends on what they are told, which their types leave out.
+        # Any: the return types depend on the arguments, and the client's annotations omit that.
         self._custom: Any = client.CustomObjectsApi(api)
         self._core: Any = client.CoreV1Api(api)
         self._namespace = namespace
@@ -39,11 +42,14 @@ class Submission:
         self._timeout = {"_request_timeout": request_seconds}
 
     def check(self, fleet: Mapping[str, Any]) -> str | None:
-        """Let the API server check the fleet without storing it. Return the uid of the fleet that is there."""
+        """Validate the fleet by a dry run. Return the uid of the existing fleet, or None if the fleet is new."""
         return self._apply_fleet(fleet, dry_run="All")
 
     def apply(self, fleet: Mapping[str, Any], config_maps: Sequence[Mapping[str, Any]]) -> None:
-        """Apply the ConfigMaps, then the fleet. If one is refused, delete the ConfigMaps that this call created."""
+        """Apply the ConfigMaps, then the fleet.
+
+        If the API server rejects one, delete the ConfigMaps that this call created.
+        """
         created: dict[str, bool] = {}
         try:
             for config_map in config_maps:
@@ -56,7 +62,7 @@ class Submission:
             raise
 
     def apply_config_map(self, config_map: Mapping[str, Any]) -> bool:
-        """Say whether it was created."""
+        """Apply the ConfigMap. Return whether it was created."""
         with self._explained():
             _, status, _ = self._core.patch_namespaced_config_map_with_http_info(
                 config_map["metadata"]["name"], self._namespace, dict(config_map), **_OPTIONS, **self._timeout
@@ -76,7 +82,8 @@ class Submission:
                 **_OPTIONS,
                 **self._timeout,
             )
-            # The client reads no answer that says "created". That of a dry run has a uid that no fleet will have.
+            # The client cannot parse an answer with status 201. A dry run that would create the fleet returns a random
+            # uid.
             uid: str | None = None if status == _CREATED else found.get("metadata").get("uid")
         return uid
 

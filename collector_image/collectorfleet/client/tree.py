@@ -1,4 +1,4 @@
-"""A folder of Python code as the archive that ``spec.code.archive`` names."""
+"""A folder of Python code, packed as the archive that ``spec.code.archive`` names."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from collectorfleet.client.selection import select
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api import names
 
-# Of an object in etcd, a little of which is needed around the archive.
+# The limit of an object in etcd, less the ConfigMap's other fields.
 MOST_BYTES: Final = 700 * 1024
-# Of the files before they are packed, by their sizes alone. Code takes a quarter of its size, so that more would not
-# fit, and whoever names a folder of data waits for no compression.
+# The limit of the sum of the file sizes before packing. Code shrinks to a quarter, so more would not fit. The check
+# before packing also spares the compression of a large data folder.
 MOST_SOURCE_BYTES: Final = 16 * 2**20
 KEY: Final = "code.tar.gz"
 _DIGITS: Final = 10
@@ -30,33 +30,36 @@ _LARGEST: Final = 5
 
 @dataclass(frozen=True)
 class PackedFile:
-    """A file by its path in the archive."""
+    """A file in the archive. ``name`` is its path there."""
 
     name: str
     size_bytes: int
 
     @property
     def shown(self) -> str:
-        """The name as it can be printed."""
+        """Return the printable name."""
         return shown(self.name)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A packed folder. The same files give the same bytes on every machine and at every time."""
+    """A packed folder. The same files give the same bytes on every machine at any time."""
 
     archive: bytes
     files: tuple[PackedFile, ...]
     left_out: tuple[str, ...] = ()
-    """Files that were not packed because of their type; ``include`` packs them."""
+    """Files that are not packed because of their type. ``include`` packs them."""
 
     @property
     def sha256(self) -> str:
-        """In hexadecimal digits."""
+        """Return the archive's SHA-256 in hexadecimal digits."""
         return hashlib.sha256(self.archive).hexdigest()
 
     def config_map(self, fleet: str, owner_uid: str | None = None) -> dict[str, Any]:
-        """The ConfigMap that holds it, named by the fleet and by what is in it; deleted with the fleet of that uid."""
+        """Return the ConfigMap with the archive. Its name has the fleet's name and a digest of the archive.
+
+        With ``owner_uid``, Kubernetes deletes the ConfigMap with the fleet of that uid.
+        """
         owner = {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": fleet, "uid": owner_uid}
         owners = {"ownerReferences": [owner]} if owner_uid else {}
         return {
@@ -71,14 +74,14 @@ class Tree:
         return f"{fleet}-code-{self.sha256[:_DIGITS]}"
 
     def code(self, fleet: str, path: str | None = None) -> dict[str, Any]:
-        """The ``spec.code`` of a fleet that runs it, with its folder ``path`` on the import path."""
+        """Return the ``spec.code`` of a fleet with this code. The folder ``path`` is put on the import path."""
         found: dict[str, Any] = {
             "archive": {"configMap": self.config_map_name(fleet), "key": KEY, "sha256": self.sha256}
         }
         return {**found, "path": path} if path else found
 
     def put_into(self, fleet: Mapping[str, Any], path: str | None = None) -> dict[str, Any]:
-        """Return the manifest with this tree as its code. Raises InvalidOption: it names other code."""
+        """Return the manifest with this tree as its code. Raises InvalidOption if the manifest names other code."""
         if fleet["spec"].get("code"):
             raise InvalidOption("spec.code: `submit` packs the code itself; remove code from the manifest")
         return {**fleet, "spec": {**fleet["spec"], "code": self.code(fleet["metadata"]["name"], path)}}
@@ -118,9 +121,9 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
 
 
 def _archive(files: Mapping[str, Path]) -> bytes | None:
-    """None once it is larger than a ConfigMap may be: the other files are not read then."""
+    """Return the packed archive, or None once it exceeds the limit. The other files are not read then."""
     packed = io.BytesIO()
-    # No times, owners or names of machines: they would make another archive of the same files.
+    # Times, owners and machine names would change the archive's bytes, so they are left out.
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as tree,
