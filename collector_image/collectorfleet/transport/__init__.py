@@ -1,1 +1,1 @@
-"""How messages travel between the driver and its collectors: one interface, one folder for each way."""
+"""Transports carry messages between the driver and its collectors. Each subpackage implements one interface."""

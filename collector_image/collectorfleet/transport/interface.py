@@ -1,6 +1,6 @@
-"""What the gather thread asks of a transport. What comes back is in :mod:`collectorfleet.messages`.
+"""The interface that the gather thread uses. The messages of a transport are in :mod:`collectorfleet.messages`.
 
-``tests/contract`` holds what every transport has to do, whatever carries the messages.
+``tests/contract`` tests every transport against this interface.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collectorfleet.messages import CollectorId, Failed, Message, Request, Retur
 
 
 class TransportKind(StrEnum):
-    """By what a fleet may be carried."""
+    """The transports that a fleet may use."""
 
     OBJECT_STORE = "object_store"
     TORCH_DISTRIBUTED = "torch_distributed"
@@ -21,74 +21,79 @@ class TransportKind(StrEnum):
 
 
 class Transport(Protocol):
-    """Carries what the driver says out, and what collectors say in.
+    """Sends the driver's requests to collectors, and receives their messages.
 
-    Only :meth:`put` and :meth:`wait` block; the gather thread alone calls the others, unless they say any thread.
+    Only :meth:`put` and :meth:`wait` block. The gather thread calls all methods. Any thread may call a method if its
+    docstring says so.
     """
 
     name: str
 
     def start(self, collector: CollectorId) -> None:
-        """Make a collector; Placed follows once there is room for it, and then Started, Raised or Lost."""
+        """Start a collector. The message Placed follows when there is room for it, then Started, Raised or Lost."""
 
     def put(self, snapshot: Any) -> Stored:
-        """Store a snapshot of weights, or of a normalization, once for all collectors, with its digest. Any thread.
+        """Store a snapshot of weights or of a normalization once for all collectors, with its digest.
 
-        What the snapshot was taken of may change when this returns.
+        Any thread may call this. The source of the snapshot may change when this returns.
         """
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
-        """Tell a collector that there are weights, newer ones than it was offered before, which they replace.
+        """Offer newer weights to a collector. They replace the weights of earlier offers.
 
-        Applied follows whenever the collector loaded another version; a version that was replaced is left out.
+        The message Applied follows when the collector loads another version. It may skip versions that were replaced.
         """
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
-        """Ask for a rollout; Answer, Raised or Lost follows. A collector works off its requests in order.
+        """Request a rollout. The message Answer, Raised or Lost follows. A collector handles its requests in order.
 
-        ``weights`` go along: those of ``request.version``, if it asks for exactly one, else an offer.
+        ``weights`` travel with the request. If ``request.version`` is set, they are the weights of this version.
+        Otherwise they are an offer.
         """
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
-        """Tell a collector to answer a request with what it has."""
+        """Let a collector end a rollout early. It answers the request with the frames that it has."""
 
     def stop(self, collector: CollectorId) -> None:
-        """End a collector, whatever it does; no message of it is delivered after this returns."""
+        """End a collector, even in a rollout. After this returns, no message of the collector is delivered."""
 
     def wait(self, timeout: float) -> Sequence[Message]:
-        """Block until there are messages, :meth:`wake` is called, or ``timeout`` seconds passed; may return none."""
+        """Block until there are messages, :meth:`wake` is called, or ``timeout`` seconds have passed.
+
+        May return no message.
+        """
 
     def wake(self) -> None:
-        """Make :meth:`wait` return; any thread may call it."""
+        """Make :meth:`wait` return. Any thread may call this."""
 
     def close(self) -> None:
         """End all collectors."""
 
 
 class FleetTransport(Transport, Protocol):
-    """What a fleet asks beside its gather thread. Any thread may call these."""
+    """Further methods of a fleet's transport. Any thread may call them."""
 
     def ask(self, collector: CollectorId, method: str, *args: Any) -> Any:
-        """Call a method of the collector's server, between two rollouts.
+        """Call a method of the collector's server between two rollouts.
 
-        Returns at once what :meth:`answer` takes; None if the collector was stopped.
+        Returns at once the argument for :meth:`answer`, or None if the collector was stopped.
         """
 
     def answer(self, asked: Any, timeout: float) -> Returned | Failed | None:
-        """Block until the answer is there; None if the collector is lost.
+        """Block until the answer arrives. Return None if the collector is lost.
 
         Raises:
-            TimeoutError: there is none within ``timeout`` seconds.
+            TimeoutError: no answer arrives within ``timeout`` seconds.
         """
 
     def read(self, stored: Stored) -> Any:
-        """Return the snapshot that :meth:`put` stored; not to be written to. Blocks while it is read.
+        """Return the snapshot that :meth:`put` stored. The caller must not write to it. Blocks until it is read.
 
-        Raises InfrastructureError: it is lost.
+        Raises InfrastructureError if the snapshot is lost.
         """
 
     def seed_later_incarnations(self, seed: int) -> None:
-        """From now on environments are seeded when they are built, each incarnation with a seed of its own."""
+        """Seed environments when they are built from now on. Each incarnation gets its own seed."""
 
     def handles(self) -> list[Any]:
-        """What runs the collectors, in the order of their start."""
+        """Return the actors or processes of the collectors, in the order of their start."""

@@ -1,1 +1,1 @@
-"""Collectors in processes of their own, and a process group of torch.distributed that carries frames and weights."""
+"""The torch.distributed transport: each collector runs in a process, and a process group carries frames and weights."""

@@ -1,7 +1,8 @@
-"""The driver's side of the process group: one thread that forms the gang, sends parcels and fetches frames.
+"""The driver's side of the process group. One thread forms the gang, sends parcels and fetches frames.
 
-One after another, so that no two operations of a group can wait for each other. Whatever breaks, the gang is formed
-anew from those that answer, at a new rendezvous; the ledger says what is still to be delivered.
+The gang is the driver and the members that are in one process group. The thread runs one operation at a time, so that
+two operations of a group cannot wait for each other. If the group breaks, the courier forms a new gang of the members
+that answer, at a new rendezvous. The ledger lists the parcels and frames that are still to be delivered.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from collectorfleet.transport.processes.parcel import Parcel
 
 log = logging.getLogger("collectorfleet")
 
-# Whoever does not answer by then is left out of the gang until it does.
+# A member that does not answer in this time stays out of the gang until it answers.
 _CALL_TIMEOUT: Final = timedelta(seconds=3)
-# Members give up first, and are ready for the next gang when the driver calls for it.
+# Members time out first, so that they are ready when the driver calls for the next gang.
 _TIMEOUT: Final = TIMEOUT + timedelta(seconds=1)
-# Where it fails at once, it would the next time.
+# The pause before the next attempt. An attempt that failed at once would probably fail again at once.
 _AGAIN: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
 class Gang:
-    """Those who are in a group with the driver; the first of ``members`` has rank 1."""
+    """The members that are in a group with the driver. The first of ``members`` has rank 1."""
 
     epoch: int
     members: list[CollectorId]
@@ -51,13 +52,13 @@ class Gang:
 
 
 class Troubles:
-    """Why there is no gang. Logged once for as long as it stays the same: it is tried again every few seconds."""
+    """Logs why there is no gang. A repeated cause is logged once, because the courier retries every few seconds."""
 
     def __init__(self) -> None:
         self._last = ""
 
     def broke(self, why: str) -> None:
-        """Most often because a member is lost, of which others tell."""
+        """Log that the group broke. The most frequent cause is a lost member, which the other members report."""
         log.info("the process group broke and is formed again: %s", one_sentence(why))
 
     def not_formed(self, why: str) -> None:
@@ -70,43 +71,46 @@ class Troubles:
 
 
 class Courier:
-    """``deliver`` is called with each answer, complete with its frames, on the courier's thread.
+    """Delivers weights to the members and frames to the driver.
 
-    ``host`` is where members find the store that they meet at. Methods are for any thread; all but :meth:`close`
-    return at once.
+    ``deliver`` is called on the courier's thread with each complete answer. ``host`` is the address of the store at
+    which members meet. Any thread may call the methods. All methods except :meth:`close` return at once.
     """
 
     def __init__(self, host: str, deliver: Callable[[Answer], None]) -> None:
         self._host = host
         self._deliver = deliver
-        self._store: TCPStore | None = None  # where the members of the gang that there is have met
+        self._store: TCPStore | None = None  # the rendezvous of the current gang
         self._ledger = Ledger()
         self._troubles = Troubles()
         self._changed = threading.Condition()
         self._gang: Gang | None = None
         self._epoch = 0
-        self._sent_last = False  # a parcel, and not fetched frames
-        self._broken = 0  # the newest epoch of which a member said so
+        self._sent_last = False  # whether the last step sent a parcel; False after it fetched frames
+        self._broken = 0  # the newest epoch that a member reported as broken
         self._over = False
-        # Python may collect a parcel at any moment, also of a thread that holds the lock.
+        # Python may collect a parcel at any time, even on a thread that holds the lock. So `drop` takes no lock.
         self._dropped: deque[int] = deque()
         self._thread = threading.Thread(target=self._carry, name="courier", daemon=True)
         self._thread.start()
 
     def join(self, collector: CollectorId, link: Link) -> None:
-        """A member came; it gets into the next gang."""
+        """Add a connected member. It joins the next gang."""
         with self._changed:
             self._ledger.accounts[collector] = Account(link)
             self._changed.notify_all()
 
     def leave(self, collector: CollectorId) -> None:
-        """A member is gone, or is to be; what it was owed and what waits at it is forgotten."""
+        """Remove a member. Its undelivered parcels and frames are discarded."""
         with self._changed:
             self._ledger.remove(collector)
             self._changed.notify_all()
 
     def offer(self, collector: CollectorId, policy: str, parcels: Sequence[Parcel]) -> None:
-        """Send parcels to a member, unless it has them, or is offered newer ones of that policy before they go."""
+        """Send parcels to a member unless it has them.
+
+        A newer offer of the same policy replaces parcels that are not sent.
+        """
         with self._changed:
             if collector in self._ledger.accounts:
                 self._ledger.offer(collector, policy, parcels)
@@ -120,16 +124,16 @@ class Courier:
                 self._changed.notify_all()
 
     def drop(self, parcel: int) -> None:
-        """Nobody will ask for it again: members may forget it, in their own time."""
+        """Let members delete a parcel that no later offer or request uses. Members delete it at any later time."""
         self._dropped.append(parcel)
 
-    def receive_message(self, collector: CollectorId, said: Any) -> None:
-        """What a member says about the gang, parcels and frames."""
+    def handle_message(self, collector: CollectorId, said: Any) -> None:
+        """Handle a member's message about the gang, parcels or frames."""
         with self._changed:
             if collector not in self._ledger.accounts:
                 return
             if isinstance(said, Frames):
-                # Of the thread that works: the one that is to come to the gang may hang all the same.
+                # The thread that builds and runs sends this message. It does not prove that the group's thread works.
                 self._ledger.frames.append(said)
             else:
                 self._ledger.heard_of(collector)
@@ -143,11 +147,11 @@ class Courier:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """End the thread. Blocks until it has done what it is at, or given that up: for at most a few seconds."""
+        """End the thread. Blocks for at most a few seconds, until the current operation ends or fails."""
         with self._changed:
             self._over = True
             self._changed.notify_all()
-        # A thread that Python's end meets within torch would end the process by SIGABRT.
+        # If Python exits while the thread runs torch code, the process ends by SIGABRT.
         self._thread.join()
 
     def _carry(self) -> None:
@@ -161,7 +165,7 @@ class Courier:
         self._gang = None
 
     def _next_step(self) -> Callable[[], None] | None:
-        """What to do next, blocking while there is nothing; None at the end."""
+        """Return the next step. Blocks while there is none. None means the end."""
         with self._changed:
             while True:
                 self._pass_on_dropped()
@@ -180,7 +184,7 @@ class Courier:
             return self._form if present else None
         found = self._ledger.next_parcel(gang.members)
         waits = self._ledger.next_frames(gang.members)
-        # In turns: who publishes faster than the network sends must not keep frames back, nor frames the weights.
+        # Parcels and frames take turns. Fast publishing must not delay frames, and frames must not delay weights.
         if found is not None and (waits is None or not self._sent_last):
             self._sent_last = True
             parcel, to, broadcast = found
@@ -196,7 +200,7 @@ class Courier:
                 return
             try:
                 group = self._meet(called)
-            except RuntimeError as error:  # there is no store
+            except RuntimeError as error:  # the store cannot be created
                 self._troubles.not_formed(describe(error))
             else:
                 self._wait_for(group, called)
@@ -205,7 +209,8 @@ class Courier:
 
     def _meet(self, called: list[CollectorId]) -> Future[Group]:
         self._epoch += 1
-        # A store of its own for each: whoever is late for the one before meets nobody, and its keys end with it.
+        # Each gang has its own store. A member that is late for an earlier gang meets nobody, and its keys end with
+        # that store.
         self._store = TCPStore(self._host, 0, is_master=True, wait_for_workers=False, timeout=_TIMEOUT)
         store, size = (self._host, self._store.port), len(called) + 1
         for rank, collector in enumerate(called, 1):
@@ -234,7 +239,10 @@ class Courier:
             self._changed.notify_all()
 
     def _call_together(self) -> list[CollectorId]:
-        """Ask who is there: to wait at a rendezvous for one that does not come would cost all of them its time."""
+        """Call all members and await their answers. Return the called members.
+
+        A member that does not come would make all others wait at the rendezvous.
+        """
         called = self._ledger.call_together()
         for collector in called:
             self._tell(collector, grouping.Call())
@@ -255,7 +263,7 @@ class Courier:
             gang.group.broadcast(parcel.packed)
         else:
             for collector in to:
-                # When its turn comes: its deadline begins with it.
+                # Announce the parcel only when it is sent, because the member's timeout begins with the announcement.
                 self._tell_all([collector], take)
                 gang.group.send(parcel.packed, gang.rank(collector))
 
@@ -267,7 +275,7 @@ class Courier:
         gang.group.receive(packed, gang.rank(collector))
         with self._changed:
             if announced not in self._ledger.frames:
-                return  # of a collector that was stopped meanwhile
+                return  # the collector was stopped meanwhile
             self._ledger.frames.remove(announced)
             self._tell(collector, grouping.Delivered(request))
         self._deliver(announced.complete(packed))

@@ -1,4 +1,4 @@
-"""Which GPUs of a machine a collector's process sees, by its place among those of that machine. Pure."""
+"""Assignment of a machine's GPUs to its collectors by their position. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collectorfleet_api.packing.pods import UNITS_PER_GPU
 
 
 def visible_devices(position: int, gpus: float, visible: str | None) -> str | None:
-    """``CUDA_VISIBLE_DEVICES`` of the collector at ``position``, each of which has ``gpus``; None leaves it as it is.
+    """Return ``CUDA_VISIBLE_DEVICES`` of the collector at ``position`` with ``gpus`` GPUs. None leaves it unset.
 
-    ``visible`` is that of the machine, None where all GPUs are. As with worker pods, no share spans two GPUs, so two
-    collectors of 0.4 share one, and the third is on the next. Raises InvalidOption: the machine sees fewer.
+    ``visible`` is the machine's own value. None means that all GPUs are visible. As with worker pods, no share spans
+    two GPUs: two collectors with 0.4 share one GPU, and the third uses the next GPU. Raises InvalidOption if the
+    machine sees too few GPUs.
     """
     share = round(gpus * UNITS_PER_GPU)
     if not share:

@@ -1,4 +1,4 @@
-"""What a member does with the process group: all that goes over it, in the order in which the driver says it."""
+"""A member's side of the process group. It runs the group's operations in the order of the driver's messages."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ TIMEOUT: Final = timedelta(seconds=5)
 
 
 class Parcels(dict[int, Future[Snapshot]]):
-    """Snapshots by their numbers, each from when it is first spoken of until it is dropped."""
+    """Snapshots by parcel number, from the first message about a parcel until it is dropped."""
 
     def __missing__(self, number: int) -> Future[Snapshot]:
-        # Two threads ask: of one that both miss, both get the same.
+        # Two threads may miss the same number. Both get the same future.
         return self.setdefault(number, Future())
 
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """A version whose parcels may be on their way."""
+    """A weights version whose parcels may not have arrived yet."""
 
     policy: str
     version: int
@@ -50,13 +50,16 @@ class Awaited:
         return self.version > other.version
 
     def offer(self) -> Offer:
-        """Blocks until all of it has arrived."""
+        """Return the offer. Blocks until all its parcels have arrived."""
         also = None if self.normalization is None else self.normalization.result()
         return Offer(self.version, self.weights.result(), also)
 
 
 class Exchange:
-    """``offer`` is called with a policy and what was offered of it, once it has arrived."""
+    """Receives parcels and sends frames.
+
+    ``offer`` is called with a policy and its offer when all parcels of the offer have arrived.
+    """
 
     def __init__(self, link: Link, parcels: Parcels, offer: Callable[[str, Offer], None]) -> None:
         self._link = link
@@ -69,25 +72,25 @@ class Exchange:
         self.commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def announce(self, answer: Answer) -> None:
-        """Keep the frames of an answer until the driver has them. Any thread."""
+        """Announce an answer, and keep its frames until the driver has them. Any thread may call this."""
         frames, self._kept[answer.request_id] = Frames.of(answer)
         self._link.send_message(frames)
 
     def serve(self) -> None:
-        """Obey, for as long as the process lives."""
+        """Execute the driver's commands for as long as the process lives."""
         while True:
             command = self.commands.get()
             try:
                 self._obey(command)
             except (RuntimeError, TimeoutError) as error:
-                # Somebody left, or is late. The driver forms the gang anew and asks again for what it does not have.
+                # A member left or is late. The driver forms a new gang and requests again the data that it lacks.
                 self._group = None
                 self._link.send_message(grouping.Broken(self._epoch, describe(error)))
 
     def _obey(self, command: Any) -> None:
         match command:
             case grouping.Call():
-                # Not by the thread that hears: one that hangs here would be waited for in each gang.
+                # This thread answers, so that a member whose group thread hangs stays out of the next gang.
                 self._link.send_message(grouping.Here())
             case grouping.Form() as form:
                 self._form(form)
@@ -122,12 +125,12 @@ class Exchange:
         else:
             group.receive(packed)
         found = self._parcels[take.parcel]
-        if not found.done():  # the driver sends it again if it never heard that it arrived
+        if not found.done():  # the driver repeats a parcel if the acknowledgement was lost
             found.set_result(take.header.complete(packed))
 
     def _offer_arrived(self) -> None:
-        arrived = {one.policy: one for one in self._awaited if one.arrived}  # the newest of each, which comes last
-        # Older ones may never come: the driver lets go of what it has not sent when it offers the next.
+        arrived = {one.policy: one for one in self._awaited if one.arrived}  # later entries of a policy are newer
+        # Older versions may never arrive, because the driver drops unsent parcels when it offers newer ones.
         self._awaited = [one for one in self._awaited if one.policy not in arrived or one.is_newer(arrived[one.policy])]
         for one in arrived.values():
             self._offer(one.policy, one.offer())

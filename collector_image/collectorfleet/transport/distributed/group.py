@@ -1,6 +1,6 @@
-"""One process group of torch.distributed: what goes through it is bytes, packed.
+"""A process group of torch.distributed that carries packed bytes.
 
-Groups are made beside torch's default group, so that a driver may have one of its own and several fleets.
+Its groups are independent of torch's default group. So a driver may use the default group and run several fleets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch._C import _distributed_c10d as c10d
 
 from collectorfleet.transport.distributed.link import Address
 
-# An operation has a deadline: what is large goes in pieces, so that a slow network is not taken for a dead member.
+# Each operation has a timeout. Large tensors travel in pieces, so that a slow network does not look like a dead member.
 _PIECE_BYTES: Final = 32 * 2**20
 _DRIVER: Final = 0
 
@@ -32,9 +32,9 @@ class Group:
 
     def __init__(self, store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> None:
         host, port = store
-        # A client of its own: one that waits for somebody in vain lets nobody else ask until it gives up.
+        # Each group has its own client, because a client that waits for a key blocks all its other requests.
         client = c10d.TCPStore(host, port, is_master=False, timeout=timeout)
-        # Stubs of torch know neither its options nor its operations.
+        # torch's stubs lack the options and the operations.
         gloo: Any = c10d.ProcessGroupGloo
         options = gloo._Options()
         options._devices = [gloo.create_device(hostname=own_host)]
@@ -75,7 +75,8 @@ def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: tim
         except RuntimeError as error:
             formed.set_exception(error)
 
-    # Python waits for it at its end: a thread that is then within torch would end the process by SIGABRT.
+    # No daemon, so that Python waits for the thread at exit. If Python exits within torch code, the process ends by
+    # SIGABRT.
     threading.Thread(target=form, name="gang", daemon=False).start()
     return formed
 

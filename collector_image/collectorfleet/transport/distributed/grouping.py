@@ -1,7 +1,7 @@
-"""What driver and member of a gang tell each other about the process group, over their link.
+"""Messages of the driver and a member about the process group. They travel over the member's link.
 
-Frames and weights are announced here, with their shapes, and travel over the group; what has no fixed size does not.
-The rest is in :mod:`collectorfleet.transport.processes.control`.
+These messages announce frames and weights with their shapes. The data travels over the group. Objects of variable size
+travel over the link. The other messages are in :mod:`collectorfleet.transport.processes.control`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collectorfleet.transport.processes.parcel import Header
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Say that you are here: a gang is about to be formed."""
+    """Answer with :class:`Here`. The driver is about to form a gang."""
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Of a member: what its thread that is alone with the group says to a call."""
+    """A member's answer to :class:`Call`, from the thread that uses the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Leave the gang that there was, and meet the others at the store, ``(host, port)``, as ``rank`` of ``size``."""
+    """Leave the old gang. Meet the others at the store, ``(host, port)``, as ``rank`` of ``size``."""
 
     epoch: int
     store: tuple[str, int]
@@ -33,7 +33,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """A parcel comes over the group of that epoch, by broadcast or to this member alone."""
+    """Receive a parcel over the group of that epoch, by broadcast or alone."""
 
     epoch: int
     parcel: int
@@ -43,7 +43,7 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Give:
-    """Send the frames that answer this request, over the group of that epoch."""
+    """Send the frames that answer this request over the group of that epoch."""
 
     epoch: int
     request_id: int
@@ -51,21 +51,21 @@ class Give:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The frames that answer this request have arrived; a member keeps them until it hears so."""
+    """The frames that answer this request have arrived. The member keeps them until it gets this message."""
 
     request_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Nobody will be offered this parcel again."""
+    """Delete this parcel. No later offer names it."""
 
     parcel: int
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Of a member: the gang of that epoch cannot go on, or cannot be formed."""
+    """A member reports that the gang of that epoch broke or could not be formed."""
 
     epoch: int
     why: str
@@ -73,6 +73,6 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Of a member: the parcel arrived."""
+    """A member acknowledges a parcel."""
 
     parcel: int

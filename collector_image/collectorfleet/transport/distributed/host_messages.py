@@ -1,4 +1,4 @@
-"""What the driver and a host of collectors tell each other. No torch."""
+"""Messages of the driver and a host of collectors. This module does not import torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collectorfleet.transport.distributed.link import Address
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """The first that a host says: the ``rank`` that it has among them, and how many collectors it holds."""
+    """A host's first message: its ``rank`` among the hosts, and the number of its collectors."""
 
     rank: int
     collectors: int
@@ -19,21 +19,21 @@ class Came:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """What the driver says then."""
+    """The driver's answer to :class:`Came`."""
 
     gpus_per_collector: float
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The host is of no use to this driver, and is not to come back."""
+    """The driver rejects the host, which must not connect again."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Begin the process of a collector, which finds the driver at ``address``."""
+    """Start the process of a collector, which connects to the driver at ``address``."""
 
     collector: CollectorId
     address: Address
@@ -46,7 +46,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Of a host: the process of a collector ended, and nobody had asked for it."""
+    """A host reports that a collector's process ended without a :class:`Kill`."""
 
     collector: CollectorId
     cause: str

@@ -1,7 +1,7 @@
-"""A host of collectors: it looks for the driver, however late that comes and wherever it moves, and does as it says.
+"""A host of collectors. It connects to the driver, whenever and wherever the driver starts, and follows its messages.
 
-Each collector is a process of its own, so that one that hangs can be ended. With the connection to the driver all of
-them end; the host goes on, and waits for the next driver.
+Each collector runs in its own process, so that a hanging collector can be killed. When the connection to the driver
+ends, the host ends all collectors and waits for the next driver.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _DIAL_SECONDS: Final = 3.0
 
 
 class HostRefused(CollectorFleetError):
-    """The driver has no use for this host."""
+    """Raised if the driver rejects this host."""
 
 
 @dataclass(frozen=True)
 class Driver:
-    """Where the driver is and what proves that it is the one; both asked anew whenever it is looked for.
+    """The address of the driver and the token that authenticates it. Each connection attempt calls both functions.
 
     They raise OSError or ValueError as long as there is none.
     """
@@ -45,17 +45,20 @@ class Driver:
 
 
 class CollectorHost:
-    """The host of ``rank``, with ``collectors`` of them; ``pod`` is how the driver calls it."""
+    """A host with the given ``rank`` that runs ``collectors`` processes.
+
+    ``pod`` is its name in the driver's messages.
+    """
 
     def __init__(self, driver: Driver, rank: int, collectors: int, pod: str) -> None:
         self._driver = driver
         self._came = host_messages.Came(rank, collectors, pod)
-        # Collectors say it too, for the status.
+        # Collectors report this name for the status.
         os.environ[ENV_POD] = pod
         LocalProcesses.prepare()
 
     def serve(self) -> None:
-        """Serve one driver after another; ends only by an exception, HostRefused or that of a signal."""
+        """Serve one driver after another. Ends only by HostRefused or the exception of a signal."""
         while True:
             link, token = self._find_driver()
             log.info("the driver is connected")
@@ -97,7 +100,7 @@ class CollectorHost:
 
 
 class _Processes:
-    """Those of one driver's collectors."""
+    """The processes of one driver's collectors."""
 
     def __init__(self, link: Link, token: bytes, first: int) -> None:
         self.gpus_per_collector = 0.0
@@ -108,13 +111,13 @@ class _Processes:
 
     def launch(self, collector: CollectorId, address: Address) -> None:
         for before in [one for one in self._running if one.name == collector.name]:
-            # Its memory and its share of a GPU are needed.
+            # The old process must free its memory and its share of a GPU first.
             self._running.pop(before).end()
         local = LocalProcesses(token=self._token, gpus_per_collector=self.gpus_per_collector, first=self._first)
         try:
             process = local.launch(collector, address)
         except (InvalidOption, OSError) as error:
-            # Of this machine: the driver is there, and the other collectors go on.
+            # Only this machine failed. The driver and the other collectors continue.
             self._link.send_message(host_messages.Ended(collector, f"its process could not begin: {describe(error)}"))
             return
         self._running[collector] = process

@@ -1,4 +1,4 @@
-"""How the processes of a gang come to be; each finds the driver by its address and proves that it has its token."""
+"""Launchers start the processes of a gang. Each process gets the driver's address and the token."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from collectorfleet.transport.processes.launched import Launched, LocalProcess
 
 
 class Launcher(Protocol):
-    """``host`` is the address of this machine at which members reach the driver, ``token`` the secret that all share.
+    """Starts the processes of a gang.
 
-    ``gpus_per_collector`` is what each process has of the GPUs around it.
+    ``host`` is the address of this machine at which members reach the driver. ``token`` is the shared secret.
+    ``gpus_per_collector`` is the number of GPUs of each process.
     """
 
     host: str
@@ -25,20 +26,23 @@ class Launcher(Protocol):
     gpus_per_collector: float
 
     def claim(self) -> None:
-        """A fleet begins to use it, until :meth:`close`. Raises InvalidOption: another has, or had it."""
+        """Reserve the launcher for one fleet until :meth:`close`.
+
+        Raises InvalidOption if another fleet uses or used it.
+        """
 
     def launch(self, collector: CollectorId, address: Address) -> Launched:
-        """Begin a process that runs :func:`member`, once there is room for one; returns at once."""
+        """Start a process that runs :func:`member` when there is room for it. Returns at once."""
 
     def close(self) -> None:
-        """Launch no more; what was launched has been killed."""
+        """End the launcher. All launched processes have been killed before."""
 
 
 class LocalProcesses:
-    """Processes of this machine.
+    """Starts processes on this machine.
 
-    The collector ``c<first>`` has the first of this machine's GPUs, or the first share of it. What they print is added
-    to ``output``; None: it goes where this process's own does.
+    The collector ``c<first>`` gets the first of this machine's GPUs, or the first share of it. The output of the
+    processes is appended to ``output``. None: it goes to this process's own output.
     """
 
     host = "127.0.0.1"
@@ -58,11 +62,11 @@ class LocalProcesses:
 
     @classmethod
     def prepare(cls) -> None:
-        """Import torch where processes are forked from, before there is one to launch. Returns at once."""
+        """Import torch in the process from which collectors are forked, before the first launch. Returns at once."""
         forking.prepare()
 
     def claim(self) -> None:
-        """Any number of fleets may use it."""
+        """Do nothing, because any number of fleets may use this launcher."""
 
     def launch(self, collector: CollectorId, address: Address) -> LocalProcess:
         position = collector.index - self._first
@@ -71,7 +75,7 @@ class LocalProcesses:
         return LocalProcess(forking.begin(_run, arguments, name=f"collector-{collector}"))
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing."""
 
 
 def _run(collector: CollectorId, address: Address, token: bytes, devices: str | None, output: Path | None) -> None:
@@ -79,7 +83,7 @@ def _run(collector: CollectorId, address: Address, token: bytes, devices: str | 
         with output.open("ab") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-    if devices is not None:  # nobody has asked CUDA for its devices by now
+    if devices is not None:  # this process has not initialized CUDA yet
         os.environ["CUDA_VISIBLE_DEVICES"] = devices
     from collectorfleet.transport.distributed.member import member
 

@@ -1,4 +1,4 @@
-"""Who is owed what: parcels on their way to members, and frames that wait at them. No thread, no torch.
+"""The undelivered parcels and frames of each member. No thread, no torch.
 
 A parcel is owed until the member has confirmed it, or until a newer parcel replaced it before it was sent. Frames wait
 until they have arrived. If a gang breaks, it is formed again, and only undelivered parcels and frames are sent again.
@@ -17,16 +17,16 @@ from collectorfleet.transport.processes.parcel import Parcel
 
 @dataclass
 class Account:
-    """Of one member."""
+    """The state of one member."""
 
     link: Any
-    silent: bool = False  # it was called, and has not answered since
-    spoke: bool = True  # since the gang was last called together
+    silent: bool = False  # whether the member has not answered since it was called
+    spoke: bool = True  # whether the member has sent a message since the last call
     owed: dict[int, Parcel] = field(default_factory=dict)
-    sent: set[int] = field(default_factory=set)  # over the gang that there is, or arrived before
-    heard: set[int] = field(default_factory=set)  # what it was told of, and keeps a place for
-    offered: dict[str, tuple[int, ...]] = field(default_factory=dict)  # the newest of each policy, weights first
-    requested: set[int] = field(default_factory=set)  # what goes whatever is offered later
+    sent: set[int] = field(default_factory=set)  # sent over the current gang, or acknowledged before
+    heard: set[int] = field(default_factory=set)  # parcels that the member knows and keeps a place for
+    offered: dict[str, tuple[int, ...]] = field(default_factory=dict)  # newest parcels by policy, weights first
+    requested: set[int] = field(default_factory=set)  # parcels that are sent even if a newer offer follows
 
     def owe(self, parcel: Parcel) -> None:
         self.heard.add(parcel.number)
@@ -34,7 +34,7 @@ class Account:
             self.owed[parcel.number] = parcel
 
     def let_go_of_what_was_replaced(self) -> None:
-        """Nothing is owed but what is on its way, what was offered last, and what requests wait for."""
+        """Cancel each owed parcel that is not sent, not in the newest offer, and not required by a request."""
         wanted = self.sent.union(self.requested, *self.offered.values())
         self.owed = {number: parcel for number, parcel in self.owed.items() if number in wanted}
 
@@ -42,14 +42,18 @@ class Account:
 @dataclass
 class Ledger:
     accounts: dict[CollectorId, Account] = field(default_factory=dict)
-    frames: list[Frames] = field(default_factory=list)  # in the order in which they were announced
+    frames: list[Frames] = field(default_factory=list)  # in order of their announcement
 
     def offer(self, collector: CollectorId, policy: str, parcels: Sequence[Parcel]) -> None:
-        """The newest of a policy. What it replaces does not go any more, however slow the network is."""
+        """Offer the newest parcels of a policy.
+
+        They replace unsent parcels of the policy, so that a slow network catches up.
+        """
         account = self.accounts[collector]
         before = account.offered.get(policy, ())
         if before and before[0] in account.sent:
-            # Its weights went: with one offer after another between the two, no version would ever be whole.
+            # The weights of the last offer were sent, so its other parcels are sent too. Otherwise frequent offers
+            # would leave every version incomplete.
             account.requested |= account.owed.keys() & before[1:]
         account.offered[policy] = tuple(parcel.number for parcel in parcels)
         for parcel in parcels:
@@ -57,7 +61,7 @@ class Ledger:
         account.let_go_of_what_was_replaced()
 
     def request(self, collector: CollectorId, parcels: Sequence[Parcel]) -> None:
-        """What a request waits for goes, whatever is offered after it."""
+        """Send the parcels that a request needs, even if a newer offer follows."""
         account = self.accounts[collector]
         for parcel in parcels:
             account.owe(parcel)
@@ -75,12 +79,12 @@ class Ledger:
         self.frames = [one for one in self.frames if one.answer.collector != collector]
 
     def heard_of(self, collector: CollectorId) -> None:
-        """It obeys, by the thread that is alone with the process group."""
+        """Record a message of the member's group thread, which proves that this thread works."""
         account = self.accounts[collector]
         account.silent, account.spoke = False, True
 
     def call_together(self) -> list[CollectorId]:
-        """Who is to come to a new gang. What was sent and is not known to have arrived is owed again."""
+        """Return the members to call to a new gang. Sent parcels without an acknowledgement are owed again."""
         called = self.present()
         for collector in called:
             account = self.accounts[collector]
@@ -90,15 +94,15 @@ class Ledger:
         return called
 
     def answered(self, called: list[CollectorId]) -> bool:
-        """Whether all of them have, or are gone."""
+        """Return whether all called members have answered or left."""
         return all(self.accounts[collector].spoke for collector in called if collector in self.accounts)
 
     def without(self, called: list[CollectorId]) -> bool:
-        """Whether any of them is gone."""
+        """Return whether any called member has left."""
         return any(collector not in self.accounts for collector in called)
 
     def silence(self, called: list[CollectorId]) -> list[CollectorId]:
-        """Whoever was called and did not answer, and is left out until it does."""
+        """Mark the called members that did not answer, and return them. They stay out of the gang until they answer."""
         silent = [one for one in called if one in self.accounts and not self.accounts[one].spoke]
         for collector in silent:
             self.accounts[collector].silent = True
@@ -108,7 +112,10 @@ class Ledger:
         return [collector for collector, account in self.accounts.items() if not account.silent]
 
     def next_parcel(self, gang: list[CollectorId]) -> tuple[Parcel, list[CollectorId], bool] | None:
-        """The parcel that waits longest, who gets it, and whether by broadcast: that is how all get what nobody has."""
+        """Return the parcel that waits longest, its receivers, and whether it is broadcast.
+
+        A parcel is broadcast if no member of the gang has it.
+        """
         for collector in gang:
             account = self.accounts[collector]
             for number, parcel in account.owed.items():
@@ -121,19 +128,19 @@ class Ledger:
         return None
 
     def next_frames(self, gang: list[CollectorId]) -> Frames | None:
-        """Those that wait longest at a member of the gang."""
+        """Return the frames that wait longest at a member of the gang."""
         return next((one for one in self.frames if one.answer.collector in gang), None)
 
     def sending(self, parcel: Parcel, to: list[CollectorId]) -> None:
         for collector in to:
             account = self.accounts[collector]
-            # A broadcast reaches those too who did not wait for it, and may miss them as well.
+            # A broadcast reaches members that were not owed the parcel, and may fail for them, too.
             account.owed.setdefault(parcel.number, parcel)
             account.heard.add(parcel.number)
             account.sent.add(parcel.number)
 
     def drop(self, parcel: int) -> list[CollectorId]:
-        """Nobody is offered it again; returns who was told of it."""
+        """Remove a parcel that no later offer names. Return the members that know it."""
         told = [collector for collector, account in self.accounts.items() if parcel in account.heard]
         for collector in told:
             self.accounts[collector].heard.discard(parcel)

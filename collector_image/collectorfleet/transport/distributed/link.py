@@ -1,8 +1,8 @@
-"""One connection between two processes that share a token: both prove that they have it before either unpickles a byte.
+"""A connection between two processes that share a token. Both prove that they have it before either unpickles data.
 
 Each side sends a random number. Both numbers and the token give a key for each direction. Every message carries a MAC
-by that key and its sequence number, and the first message of each side is the proof. A peer without the token can send
-nothing here, change no message and repeat none. Messages are not encrypted.
+by that key and its sequence number, and the first message of each side is the proof. A peer without the token cannot
+send, change or repeat a message. Messages are not encrypted.
 """
 
 from __future__ import annotations
@@ -27,48 +27,48 @@ log = logging.getLogger("collectorfleet")
 
 Address = tuple[str, int]
 
-# A stranger that says nothing, or a driver that has no time.
+# The timeout for a peer without the token that sends nothing, and for a busy driver.
 GREETING_SECONDS: Final = 10.0
-# Of a listener that can let nobody in.
+# The listener's pause if it cannot accept a connection.
 PAUSE_SECONDS: Final = 1.0
 _MAC: Final = hashlib.sha256
 _MAC_BYTES: Final = _MAC().digest_size
 _NONCE_BYTES: Final = 32
 _HEADER: Final = struct.Struct("!Q")
 _PROTOCOL: Final = b"collectorfleet link 1"
-# A machine that vanished closes nothing: it is noticed within 20 s.
+# A lost machine closes no connection. Keepalive probes detect the loss within 20 s.
 _QUIET_SECONDS: Final = 10
 _PROBE_SECONDS: Final = 5
 _PROBES: Final = 2
 
 
 class Unauthenticated(OSError):
-    """The other side does not have the token, or somebody in between changed what it said."""
+    """Raised if the peer lacks the token, or if a message was changed on its way."""
 
 
 class Unreadable(Exception):
-    """What the other side said cannot be unpickled here; its cause is why. The connection goes on."""
+    """Raised if a message cannot be unpickled here. Its cause says why. The connection remains usable."""
 
 
 class Link:
-    """One side of the connection. Any thread may speak, one listens."""
+    """One side of the connection. Any thread may send, and one thread receives."""
 
     def __init__(self, connection: socket.socket, *, speaks: bytes, hears: bytes) -> None:
-        """``speaks`` and ``hears`` are the keys of the two directions."""
+        """Make the link. ``speaks`` and ``hears`` are the keys of the two directions."""
         self._connection = connection
         self._speaking = threading.Lock()
         self._speaks, self._hears = speaks, hears
         self._said = self._heard = 0
-        self.own_host = str(connection.getsockname()[0])  # the address of this machine that the other side sees
+        self.own_host = str(connection.getsockname()[0])  # this machine's address as the other side sees it
 
     def send_message(self, message: object) -> None:
-        """Returns at once; an end of the connection is for the side that listens to notice."""
+        """Send a message. Errors of the connection are ignored here, because the receiving thread notices them."""
         written = cloudpickle.dumps(message)
         with contextlib.suppress(OSError):
             self.send(written)
 
     def receive_message(self) -> Any:
-        """Block until the other side says something. Raises EOFError or OSError at its end, and Unreadable."""
+        """Block until a message arrives. Raises EOFError or OSError if the connection ends, or Unreadable."""
         written = self.receive()
         try:
             return cloudpickle.loads(written)
@@ -82,7 +82,7 @@ class Link:
             self._connection.sendall(_HEADER.pack(len(written)) + mac + written)
 
     def receive(self, most: int | None = None) -> bytes:
-        """Bytes that the other side sent, at most ``most``. Raises Unauthenticated for anybody else's."""
+        """Return the bytes of the next message, at most ``most``. Raises Unauthenticated if its MAC is wrong."""
         (size,) = _HEADER.unpack(_read(self._connection, _HEADER.size))
         if most is not None and size > most:
             raise Unauthenticated(f"a message has {size} bytes; at most {most} are allowed")
@@ -94,14 +94,14 @@ class Link:
         return written
 
     def close(self) -> None:
-        """End it for both sides; also for a thread that listens here."""
+        """Close the connection for both sides. This also wakes a thread that receives here."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
 
 
 def dial(address: Address, token: bytes, *, timeout_seconds: float = GREETING_SECONDS) -> Link:
-    """Connect to a :class:`Listener`. Raises OSError, which is Unauthenticated where the two have different tokens."""
+    """Connect to a :class:`Listener`. Raises OSError, or its subclass Unauthenticated if the tokens differ."""
     connection = socket.create_connection(address, timeout_seconds)
     try:
         return _greet(connection, token, driver=False)
@@ -111,14 +111,14 @@ def dial(address: Address, token: bytes, *, timeout_seconds: float = GREETING_SE
 
 
 class Listener:
-    """Where the driver is found, at ``address``: once it has :meth:`serve`\\ d, whoever has the token."""
+    """Accepts connections of peers with the token at ``address``, once :meth:`serve` is called."""
 
     def __init__(self, address: Address, token: bytes) -> None:
-        """Port 0 is any that is free. Raises OSError if it cannot listen there."""
+        """Listen at ``address``. Port 0 selects a free port. Raises OSError if that fails."""
         host, _ = address
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server(address, family=family, backlog=128)
-        self._socket.setblocking(False)  # who called may be gone again
+        self._socket.setblocking(False)  # so that accept returns if the peer is gone again
         self._token = token
         self._over = threading.Event()
         self._woken, self._wake = socket.socketpair()
@@ -130,14 +130,15 @@ class Listener:
         return str(host), int(port)
 
     def serve(self, converse: Callable[[Link, Any], None]) -> None:
-        """Call ``converse`` with each that comes and the first that it says, on a thread of its own, until
-        :meth:`close`; the link ends with the call. Returns at once.
+        """Call ``converse`` with each peer's link and first message, on a new thread for each peer.
+
+        The link is closed when the call returns. The listener runs until :meth:`close`. Returns at once.
         """
         self._thread = threading.Thread(target=self._serve, args=(converse,), name="listener", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Let nobody in any more; others may listen here once it returns. Connections that there are stay."""
+        """Accept no more connections. Once this returns, others may listen at the address. Open connections remain."""
         self._over.set()
         self._wake.close()
         if self._thread is not None:
@@ -154,9 +155,10 @@ class Listener:
                 try:
                     connection, _ = self._socket.accept()
                 except (BlockingIOError, ConnectionAbortedError):
-                    continue  # it went away at once, or this is the end
+                    continue  # the peer closed at once, or the listener is closing
                 except OSError as error:
-                    # No file is left, most often. Whoever waits goes on waiting, so to look again at once is no use.
+                    # The usual cause is that no file descriptor is left. The connection stays queued, so an immediate
+                    # retry would fail.
                     log.warning("port %d accepts no connection for %g s: %s", self.address[1], PAUSE_SECONDS, error)
                     self._over.wait(PAUSE_SECONDS)
                     continue
@@ -169,12 +171,12 @@ class Listener:
                 link = _greet(connection, self._token, driver=True)
                 said = link.receive_message()
             except (OSError, EOFError, Unreadable):
-                return  # a stranger, or one that died at once
+                return  # a peer without the token, or a process that died at once
             converse(link, said)
 
 
 def _greet(connection: socket.socket, token: bytes, *, driver: bool) -> Link:
-    """Prove to each other that both have the token; ``connection`` has a timeout, which it has no longer after that."""
+    """Authenticate both sides, and return the link. Removes the timeout of ``connection``."""
     _watch(connection)
     own = secrets.token_bytes(_NONCE_BYTES)
     connection.sendall(own)
@@ -198,7 +200,7 @@ def _watch(connection: socket.socket) -> None:
         ("TCP_KEEPCNT", _PROBES),
         ("TCP_USER_TIMEOUT", 1000 * (_QUIET_SECONDS + _PROBE_SECONDS * _PROBES)),
     ):
-        if hasattr(socket, option):  # Linux has all of them
+        if hasattr(socket, option):  # Linux has all of these options
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
@@ -207,7 +209,7 @@ def _mac(key: bytes, number: int, written: bytes) -> bytes:
 
 
 def _read(connection: socket.socket, size: int) -> bytes:
-    """Exactly ``size`` bytes. Raises EOFError where there are fewer."""
+    """Return exactly ``size`` bytes. Raises EOFError if the connection ends before."""
     found = bytearray(size)
     left = memoryview(found)
     while left:

@@ -21,9 +21,9 @@ from collectorfleet.transport.processes.user_objects import config_of
 
 
 def member(collector: CollectorId, address: Address, token: bytes) -> None:
-    """Serve the driver at ``address`` until it ends; blocks until then, and ends the process.
+    """Serve the driver at ``address`` until it ends. Blocks until then, and ends the process.
 
-    Raises SystemExit: there is no driver.
+    Raises SystemExit if the driver cannot be reached.
     """
     try:
         link = dial(address, token)
@@ -37,16 +37,16 @@ def member(collector: CollectorId, address: Address, token: bytes) -> None:
         link.send_message(collector)
         _serve(link, collector, link.receive_message())
     except (EOFError, OSError):
-        # The driver is gone. A rollout may run for ever, and nobody would hear of it.
+        # The driver is gone. A rollout may run without end, and its result would reach nobody.
         os._exit(0)
 
 
 def _serve(link: Link, collector: CollectorId, build: control.Build) -> None:
-    """Raises EOFError or OSError once the driver is gone."""
+    """Build and serve the collector. Raises EOFError or OSError when the driver is gone."""
     config = config_of(collector, build)
     if isinstance(config, Raised):
         link.send_message(control.Said(config))
-        while True:  # the driver ends this process once it has heard that
+        while True:  # the driver ends this process when it gets the error
             link.receive_message()
     _Member(link, CollectorServer(collector, config)).serve(build)
 
@@ -78,6 +78,6 @@ class _Member:
                 self._exchange.commands.put(said)
 
     def _awaited(self, offered: control.Offered) -> Awaited:
-        # Looked up when it is heard of: the driver may say that a parcel will not be offered again before it is used.
+        # The parcels are looked up now, because the driver may drop a parcel before the rollout uses it.
         also = None if offered.normalization is None else self._parcels[offered.normalization]
         return Awaited(offered.policy, offered.version, self._parcels[offered.weights], also)

@@ -1,8 +1,8 @@
-"""The driver's side of collectors that others start, on whatever machine: ``collectorfleet collect`` is theirs.
+"""The driver's side of collectors that are started on other machines with ``collectorfleet collect``.
 
-A host is a process that holds a row of collectors: rank 2 of hosts with four each has ``c8`` to ``c11``. It may connect
-at any time, names its rank, and starts and ends processes by the driver's messages, which wait for it. A lost
-connection means that all of its collectors are lost, which costs none of their restarts.
+A host is a process that runs several collectors: with four per host, rank 2 has ``c8`` to ``c11``. A host may connect
+at any time. It sends its rank, then starts and ends processes on the driver's messages, which wait until it connects.
+If the connection is lost, all collectors of the host are lost, and none of these losses counts as a restart.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHORTEST_TOKEN_BYTES: Final = 16
 
 @dataclass(frozen=True, eq=False)
 class HostedCollector:
-    """A collector that a host runs, or will once it is there."""
+    """A collector that runs on a host, or starts when its host connects."""
 
     id: CollectorId
     address: Address
@@ -49,21 +49,22 @@ class _Host:
 
 
 class CollectorHosts:
-    """Collectors of one FleetCollector in processes that are started elsewhere, with ``collectorfleet collect``.
+    """The collectors of one FleetCollector, in processes that ``collectorfleet collect`` starts elsewhere.
 
-    It listens from when it is made until ``shutdown()`` of its FleetCollector; then hosts look for the next driver.
+    The object listens from its construction until ``shutdown()`` of its FleetCollector. Hosts then wait for the next
+    driver.
 
     Args:
-        host: the address of this machine that they reach it at; for gloo it is one address, not all of them.
-        port: where they come; 0 is any that is free, see :attr:`port`.
-        token: the secret that both sides have, of 16 bytes or more. Nothing is read of who does not have it.
+        host: the address of this machine that hosts connect to. gloo needs one address, not a wildcard.
+        port: the port. 0 selects a free port, see :attr:`port`.
+        token: the shared secret, of 16 bytes or more. Messages of a peer without it are not read.
 
     Keyword Args:
-        collectors_per_host: how many collectors each of them holds.
+        collectors_per_host: the number of collectors of each host.
         gpus_per_collector: GPUs of a collector, a share of one or whole ones, of those that its host sees.
 
     Raises:
-        InvalidOption: a token that is too short, an address that nobody can listen at, or numbers that cannot work.
+        InvalidOption: the token is too short, the address cannot be used, or a number is invalid.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class CollectorHosts:
         return launched
 
     def kill(self, launched: HostedCollector) -> None:
-        """End it; nothing if it has ended."""
+        """Kill the collector's process. Does nothing if it has ended."""
         with self._lock:
             if self._collectors.pop(launched.id, None) is None:
                 return
@@ -128,15 +129,16 @@ class CollectorHosts:
         _end([launched], Ended("it was stopped"))
 
     def present(self) -> list[str]:
-        """The pods, or other names, of the hosts that are here, by their rank."""
+        """Return the pods, or other names, of the connected hosts, by rank."""
         with self._lock:
             return [host.came.pod for _, host in sorted(self._hosts.items())]
 
     def close(self) -> None:
-        """Let all hosts go: they wait for the next driver."""
+        """Disconnect all hosts, which then wait for the next driver."""
         self._listener.close()
         with self._lock:
-            self._closed = True  # also for one that is being welcomed: a link that stayed would keep its host
+            # A host that is being welcomed must not stay connected. It would not look for the next driver.
+            self._closed = True
             for host in self._hosts.values():
                 host.link.close()
 
@@ -164,7 +166,7 @@ class CollectorHosts:
             self._lost(host)
 
     def _welcome(self, host: _Host) -> bool:
-        """Whether it is: not after :meth:`close`."""
+        """Register the host and start its collectors. Return False after :meth:`close`."""
         rank = host.came.rank
         with self._lock:
             if self._closed:
@@ -176,7 +178,8 @@ class CollectorHosts:
             for launched in self._of(rank):
                 host.link.send_message(host_messages.Launch(launched.id, launched.address))
         if before is not None:
-            # One that vanished, most often. One that lives must not come back, and push this one out in turn.
+            # The earlier host has usually vanished. A live one must not reconnect, or the two would replace each other
+            # forever.
             before.link.send_message(host_messages.Refused(f"{host.came.pod} joined later as rank {rank}"))
             before.link.close()
             _end(lost, Ended(f"{before.came.pod} is gone", Fault.NODE_LOST))
@@ -200,11 +203,11 @@ class CollectorHosts:
             _end([launched], ended)
 
     def _of(self, rank: int) -> list[HostedCollector]:
-        """Those of a host; the caller has the lock."""
+        """Return the collectors of a host. The caller holds the lock."""
         return [one for one in self._collectors.values() if self._rank(one.id) == rank]
 
     def _taken_from(self, rank: int) -> list[HostedCollector]:
-        """The same, which it has no longer."""
+        """Remove the collectors of a host, and return them. The caller holds the lock."""
         taken = self._of(rank)
         for launched in taken:
             del self._collectors[launched.id]

@@ -1,7 +1,7 @@
-"""Collectors in processes that a launcher starts, in one gang with the driver.
+"""Collectors in processes that a launcher starts. Together with the driver they form one gang.
 
-The connection to each carries what is small, and its end is how a death is noticed; frames and weights go over the
-process group. A death breaks the group, and only that: rollouts of the others go on while the gang is formed anew.
+The connection to each collector carries small messages, and its end reveals a death. The process group carries frames
+and weights. A death breaks only the group. The rollouts of the other collectors continue while a new gang is formed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from collectorfleet.transport.processes.user_objects import Builds, ConfigOf
 
 @dataclass
 class _Collector:
-    """``link`` is there once its process has come."""
+    """A started collector. ``link`` is set when its process has connected."""
 
     build: control.Build
     process: Launched | None = None
@@ -63,7 +63,7 @@ class DistributedTransport:
         self._listener.serve(self._converse)
 
     def start(self, collector: CollectorId) -> None:
-        # Before it is launched: its process may come at once.
+        # Its process may connect at once, so the collector is registered first.
         self._collectors[collector] = started = _Collector(self._builds.of(collector))
         started.process = self._launcher.launch(collector, self._listener.address)
         threading.Thread(target=self._watch, args=(collector, started.process), daemon=True).start()
@@ -75,10 +75,10 @@ class DistributedTransport:
         return Stored(hashed, snapshot.size_bytes, parcel)
 
     def _forget_with(self, parcel: Parcel) -> None:
-        """Tell members to forget a parcel when the last who may offer it has."""
+        """Let members delete a parcel when Python collects it, which means that no later offer can use it."""
         if parcel not in self._followed:
             self._followed.add(parcel)
-            # It holds no parcel.
+            # The callback holds only the number, because a reference to the parcel would keep it alive.
             weakref.finalize(parcel, self._courier.drop, parcel.number).atexit = False
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
@@ -88,7 +88,7 @@ class DistributedTransport:
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         if weights is not None:
             for parcel in parcels(weights):
-                self._forget_with(parcel)  # evaluators are sent what the collectors' transport stored
+                self._forget_with(parcel)  # evaluators get parcels that the collectors' transport stored
             if request.version is None:
                 self._courier.offer(collector, weights.policy, parcels(weights))
             self._courier.request(collector, parcels(weights))
@@ -100,7 +100,7 @@ class DistributedTransport:
     def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
         written = cloudpickle.dumps(args)
         asked = self._unanswered.expect(collector)
-        # Looked at afterwards: who is stopped between the two is told so by whoever stops it.
+        # The lookup follows `expect`, so that a stop between the two resolves the answer.
         known = self._collectors.get(collector)
         if known is None or known.link is None:
             self._unanswered.lost(collector)
@@ -127,7 +127,7 @@ class DistributedTransport:
             self._courier.leave(collector)
             stopped.process.kill()
             if stopped.link is not None:
-                stopped.link.close()  # by which it ends too where nobody is left to kill it
+                stopped.link.close()  # the process then ends even if no host can kill it
         self._unanswered.lost(collector)
 
     def wait(self, timeout: float) -> Sequence[Message]:
@@ -150,15 +150,15 @@ class DistributedTransport:
         link.send_message(said)
 
     def _converse(self, link: Link, collector: CollectorId) -> None:
-        """Hear a collector until its end."""
+        """Handle the messages of a collector until its connection ends."""
         known = self._collectors.get(collector)
         if known is None:
-            return  # it was stopped before it came
+            return  # the collector was stopped before it connected
         link.send_message(known.build)
         known.link = link
         self._courier.join(collector, link)
         if collector not in self._collectors:
-            link.close()  # it was stopped just now, by somebody who did not see its link
+            link.close()  # a concurrent stop did not see the link
         while True:
             try:
                 said = link.receive_message()
@@ -175,7 +175,7 @@ class DistributedTransport:
                 case control.Replied():
                     self._unanswered.replied(said)
                 case _:
-                    self._courier.receive_message(collector, said)
+                    self._courier.handle_message(collector, said)
 
     def _watch(self, collector: CollectorId, process: Launched) -> None:
         ended = process.how_it_ended()

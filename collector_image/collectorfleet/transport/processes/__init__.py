@@ -1,1 +1,1 @@
-"""Collectors in processes of their own: what a process group and RPC have in common, which carry nothing here."""
+"""The parts that the torch.distributed and RPC transports share. Each collector runs in its own process."""

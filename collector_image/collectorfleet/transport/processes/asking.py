@@ -1,4 +1,4 @@
-"""What collectors are asked between two rollouts and have not answered: both sides of it."""
+"""Calls of a collector's methods between two rollouts: the driver's side and the collector's side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from collectorfleet.transport.processes.control import Ask, Replied
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """``answer`` is None once the collector is lost."""
+    """A call of a collector's method. The result of ``answer`` is None if the collector is lost."""
 
     collector: CollectorId
     number: int
@@ -26,7 +26,7 @@ class Asked:
 
 
 class Unanswered:
-    """The driver's side. Any thread."""
+    """The driver's calls without an answer. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -34,7 +34,7 @@ class Unanswered:
         self._asked: dict[int, Asked] = {}
 
     def expect(self, collector: CollectorId) -> Asked:
-        """An answer of that collector."""
+        """Register a call to that collector."""
         asked = Asked(collector, next(self._numbers))
         with self._lock:
             self._asked[asked.number] = asked
@@ -47,7 +47,7 @@ class Unanswered:
             asked.answer.set_result(_read(reply.pickled))
 
     def lost(self, collector: CollectorId) -> None:
-        """It answers nothing any more."""
+        """Resolve all calls to that collector with None."""
         with self._lock:
             gone = [asked for asked in self._asked.values() if asked.collector == collector]
             for asked in gone:
@@ -57,7 +57,7 @@ class Unanswered:
 
 
 def reply(server: CollectorServer, asked: Ask) -> Replied:
-    """The collector's side: blocks for as long as the method takes."""
+    """Execute the call on the collector, and return its reply. Blocks for as long as the method takes."""
     try:
         arguments = cloudpickle.loads(asked.arguments)
         pickled = cloudpickle.dumps(Returned(getattr(server, asked.method)(*arguments)))
@@ -69,7 +69,7 @@ def reply(server: CollectorServer, asked: Ask) -> Replied:
 def _read(pickled: bytes) -> Returned | Failed:
     try:
         found: Returned | Failed = cloudpickle.loads(pickled)
-    except Exception as error:  # noqa: BLE001  (of a class that this process may not know)
+    except Exception as error:  # noqa: BLE001  (the object's class may not exist in this process)
         return _failed(error)
     return found
 

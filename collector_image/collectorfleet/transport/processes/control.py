@@ -1,4 +1,4 @@
-"""What driver and process of a collector tell each other: small messages, whatever carries frames and weights."""
+"""Small messages between the driver and a collector's process. Frames and weights travel separately."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collectorfleet.messages import Message, Request
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The first message to a member. ``config`` and ``policy`` are pickled: to unpickle them may raise anything."""
+    """The first message to a member. ``config`` and ``policy`` are pickled. Unpickling them may raise any error."""
 
     config: bytes = field(repr=False)
-    policy: bytes | None = field(repr=False)  # None: it is in the other
-    seed: int  # the fleet's
+    policy: bytes | None = field(repr=False)  # None: ``config`` contains the policy
+    seed: int  # the fleet's seed
     seed_environment: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A version, with the parcels of its weights and its normalization."""
+    """A version, with the parcel numbers of its weights and its normalization."""
 
     policy: str
     version: int
@@ -39,7 +39,7 @@ class Ask:
 
     number: int
     method: str
-    arguments: bytes  # a tuple, pickled
+    arguments: bytes  # a pickled tuple
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""Processes of this machine for collectors, forked from one that has imported torch and has no thread.
+"""Starts collectors on this machine, forked from a server process that has imported torch and has no other thread.
 
-``multiprocessing`` makes each new process import the program that began it, and has no option to turn this off. A
-script without a guard would begin again in each collector. So that part of a new process' instructions is left out, and
-the code of collectors is in modules. The process to fork from is one of our own. A program may set
+``multiprocessing`` makes each new process import the main program, and has no option to turn this off. A script without
+a ``__main__`` guard would run again in each collector. So this module leaves out that instruction. The code of
+collectors is in modules. The server process is separate from multiprocessing's, so a program may use
 ``multiprocessing.set_forkserver_preload`` for its own processes.
 
-Nothing here imports torch: who begins processes may do without it.
+This module does not import torch, because the starting process may run without torch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from multiprocessing import context, forkserver, popen_forkserver, reduction, sp
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
-# Imported once. One of them is missing where torch is built without RPC, and is then passed over.
+# The server process imports these modules once. If torch is built without RPC, the server skips the last one.
 _PRELOADED: Final = [
     "collectorfleet.preload",
     "collectorfleet.transport.distributed.member",
@@ -30,14 +30,14 @@ _server.set_forkserver_preload(_PRELOADED)
 
 
 def prepare() -> None:
-    """Import torch where processes are forked from, before there is one to begin. Returns at once."""
+    """Import torch in the server process before the first collector starts. Returns at once."""
     _server.ensure_running()
 
 
 def begin(target: Callable[..., None], arguments: tuple[Any, ...], *, name: str) -> BaseProcess:
-    """A process that calls ``target``, which is of a module, with arguments that can be pickled. Any thread.
+    """Start a process that calls ``target`` of a module with picklable arguments. Any thread may call this.
 
-    It is no daemon in multiprocessing's sense: those may have no processes, and collectors may.
+    The process is no daemon in multiprocessing's sense, because daemons may not start processes, and collectors may.
     """
     process = _Process(target=target, args=arguments, name=name)
     process.start()
@@ -45,7 +45,7 @@ def begin(target: Callable[..., None], arguments: tuple[Any, ...], *, name: str)
 
 
 class _Popen(popen_forkserver.Popen):
-    """multiprocessing's own, but for the server and for what is left out."""
+    """multiprocessing's class, with another server and without the import of the main program."""
 
     def _launch(self, process_obj: BaseProcess) -> None:
         told = spawn.get_preparation_data(process_obj.name)
@@ -57,7 +57,7 @@ class _Popen(popen_forkserver.Popen):
         finally:
             context.set_spawning_popen(None)
         self.sentinel, writes = _server.connect_to_new_process(self._fds)  # type: ignore[attr-defined]
-        # Its own end of this pipe tells the new process that this one has ended.
+        # The new process reads this pipe. When the pipe closes, it knows that this process has ended.
         kept = os.dup(writes)
         self.finalizer = util.Finalize(self, util.close_fds, (kept, self.sentinel))  # type: ignore[attr-defined]
         with open(writes, "wb") as pipe:

@@ -1,4 +1,4 @@
-"""Frames on their way to the driver: an answer without its arrays, which travel beside it, packed."""
+"""Frames on their way to the driver: an answer without its arrays, which travel separately in packed form."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ class Frames:
 
     @classmethod
     def of(cls, answer: Answer) -> tuple[Frames, Tensor]:
-        """An answer that has frames, and its arrays in memory of their own, where no later rollout is written."""
+        """Return the answer without its arrays, and the arrays packed in new memory.
+
+        No later rollout overwrites this memory.
+        """
         layout, packed = pack(answer.payload.encoded.arrays)
         return cls(_with(answer, []), layout), packed
 
     def complete(self, packed: Tensor) -> Answer:
-        """The answer, its arrays in the memory of ``packed``."""
+        """Return the answer with its arrays, as views of ``packed``."""
         return _with(self.answer, self.layout.views(packed))
 
 

@@ -1,4 +1,4 @@
-"""The process of a collector, as the driver has it."""
+"""The driver's handle of a collector's process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collectorfleet.messages import Fault
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How the process of a collector ended, and whose fault it was."""
+    """The end of a collector's process: the cause, and the kind of fault."""
 
     cause: str
     fault: Fault = Fault.DIED
@@ -22,10 +22,10 @@ class Launched(Protocol):
     """The process of one collector."""
 
     def kill(self) -> None:
-        """End it, whatever it does; nothing if it has ended."""
+        """Kill the process. Does nothing if it has ended."""
 
     def how_it_ended(self) -> Ended:
-        """Block until it has."""
+        """Block until the process has ended, and return how."""
 
 
 class LocalProcess:
@@ -39,13 +39,13 @@ class LocalProcess:
         self._process.kill()
 
     def end(self) -> None:
-        """Kill it, and block until it has ended."""
+        """Kill the process, and block until it has ended."""
         self._process.kill()
         self._process.join()
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; less than 0: minus the signal that ended it."""
+        """Return the exit code: None while the process runs, and minus the signal's number if a signal ended it."""
         return self._process.exitcode
 
     def how_it_ended(self) -> Ended:

@@ -1,4 +1,4 @@
-"""What collectors said and the gather thread has not heard yet, of a transport whose threads hear them."""
+"""The queue of messages between the threads of a transport and the gather thread."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Mailbox:
         self._said.put(None)
 
     def wait(self, timeout: float, present: Container[CollectorId]) -> list[Message]:
-        """Block until something is said, :meth:`wake` is called, or ``timeout`` seconds passed.
+        """Block until a message arrives, :meth:`wake` is called, or ``timeout`` seconds have passed.
 
-        Returns all that was said by those who are ``present`` still, in its order; may be none.
+        Returns all messages of collectors in ``present``, in order. May return none.
         """
         found = []
         try:

@@ -1,6 +1,6 @@
-"""Arrays as one tensor of bytes, which is sent as it lies in memory, and back without a copy.
+"""Packs arrays into one tensor of bytes, and returns them as views without a copy.
 
-One message costs what it costs however small it is: a policy may have hundreds of tensors.
+Each message has a fixed cost, however small it is, and a policy may have hundreds of tensors.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from torch import Tensor
 
 from collectorfleet.codec.tensors import Array
 
-# Any dtype may be read in place, and by vector instructions.
+# This alignment suits every dtype and vector instructions.
 _ALIGNMENT: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where each array begins, its dtype and its shape."""
+    """The offset, dtype and shape of each array."""
 
     places: tuple[tuple[int, str, tuple[int, ...]], ...]
     size_bytes: int
@@ -35,13 +35,13 @@ class Layout:
         return cls(tuple(places), size)
 
     def views(self, packed: Tensor) -> list[Array]:
-        """The arrays, in the memory of ``packed``, uint8 ``[size_bytes]``."""
+        """Return the arrays as views of ``packed``, uint8 ``[size_bytes]``."""
         memory = packed.numpy()
         return [_view(memory, begin, np.dtype(dtype), shape) for begin, dtype, shape in self.places]
 
 
 def pack(arrays: Sequence[Array]) -> tuple[Layout, Tensor]:
-    """Copies of all of them in memory of their own."""
+    """Copy the arrays into one new tensor. Return its layout and the tensor."""
     layout = Layout.of(arrays)
     packed = torch.empty(layout.size_bytes, dtype=torch.uint8)
     for view, array in zip(layout.views(packed), arrays, strict=True):

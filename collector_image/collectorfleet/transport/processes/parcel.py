@@ -1,4 +1,4 @@
-"""What the driver gives collectors once, however many versions and requests name it: a snapshot of its own."""
+"""Parcels: copies of snapshots. A collector gets a parcel once, even if several versions and requests use it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _NUMBERS: Final = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """All of a parcel but its arrays, which are packed."""
+    """A parcel without its arrays."""
 
     bare: Snapshot
     layout: Layout
 
     def complete(self, packed: Tensor) -> Snapshot:
-        """The snapshot, in the memory of ``packed``."""
+        """Return the snapshot with its arrays as views of ``packed``."""
         return replace(self.bare, arrays=self.layout.views(packed))
 
 
@@ -47,12 +47,12 @@ class Parcel:
 
 
 def parcels(weights: Weights) -> list[Parcel]:
-    """Those of a version: its weights, and its normalization if it has one."""
+    """Return the parcels of a version: its weights, and its normalization if it has one."""
     also = weights.normalization
     return [weights.stored.handle, *([] if also is None else [also.handle])]
 
 
 def offered(weights: Weights) -> Offered:
-    """How a collector hears of a version."""
+    """Return the message that offers a version to a collector."""
     numbers = [parcel.number for parcel in parcels(weights)]
     return Offered(weights.policy, weights.version, numbers[0], numbers[1] if len(numbers) > 1 else None)

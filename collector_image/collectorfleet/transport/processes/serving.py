@@ -1,4 +1,7 @@
-"""The threads of a collector's process that carry nothing: one builds and runs, one waits for what was loaded."""
+"""The threads of a collector's process that send no data themselves.
+
+One builds and runs, and one awaits loaded weights.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ class Serving:
                 seen = said.version
 
     def _tell_of_its_end(self, loop: Callable[[], None]) -> None:
-        # Without one of them this process would live, and say nothing, until the driver loses patience.
+        # If a loop ended silently, the process would live and send nothing until the driver's timeout.
         try:
             loop()
         except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)

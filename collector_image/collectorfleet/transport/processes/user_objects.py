@@ -1,6 +1,6 @@
-"""The user's own objects on their way to a collector's process, which may not pickle here, or not unpickle there.
+"""The user's objects on their way to a collector's process. They may fail to pickle here, or to unpickle there.
 
-Either is told with what raised: here before a process begins, there as any other error of the user's code.
+The first failure is raised before a process starts. The second is reported like other errors of the user's code.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from collectorfleet.transport.processes.control import Build
 
 ConfigOf = Callable[[str], CollectorConfig]
 
-# Of what the user calls otherwise.
+# The user's names of these fields.
 _OPTIONS: Final = {"create_env": "create_env_fn"}
 
 
 def pickled(option: str, value: Any) -> bytes:
-    """``value`` of an option. Raises InvalidOption: it does not pickle."""
+    """Return the pickled ``value`` of an option. Raises InvalidOption if it cannot be pickled."""
     try:
         written: bytes = cloudpickle.dumps(value)
     except Exception as error:
@@ -36,24 +36,25 @@ def pickled(option: str, value: Any) -> bytes:
 
 
 class Builds:
-    """What each collector is made of, and from which seed.
+    """Makes the build message of each collector.
 
-    ``config_of`` says the first of a slot, ``policy`` is what those have that name none; ``seed`` is the fleet's, from
-    which the seeds of each collector follow. Raises InvalidOption: the policy does not pickle.
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations that
+    name none. The seeds of each collector follow from ``seed``, the fleet's seed. Raises InvalidOption if the policy
+    cannot be pickled.
     """
 
     def __init__(self, config_of: ConfigOf, policy: Any, seed: int) -> None:
         self._config_of = config_of
-        self._policy = pickled("policy", policy)  # once for all of them
+        self._policy = pickled("policy", policy)  # pickled once for all collectors
         self._seed = seed
         self._seeds_environments = False
 
     def seed_environments(self, seed: int) -> None:
-        """Those of later incarnations, when they are built: what they draw follows from ``seed``."""
+        """Seed the environments of later incarnations when they are built. Their seeds follow from ``seed``."""
         self._seed, self._seeds_environments = seed, True
 
     def of(self, collector: CollectorId) -> Build:
-        """Raises InvalidOption: something in its configuration does not pickle."""
+        """Return the build message. Raises InvalidOption if a part of the configuration cannot be pickled."""
         config = self._config_of(collector.name)
         if not config.served:
             config = replace(config, policy=None)
@@ -67,7 +68,7 @@ class Builds:
 
 
 def config_of(collector: CollectorId, build: Build) -> CollectorConfig | Raised:
-    """What it is made of; or what was raised as that was unpickled, which is for the driver to hear."""
+    """Return the configuration with its policy, or the error that unpickling raised, as a message for the driver."""
     whose = "environment or options, as the collector's process unpickled them"
     try:
         config: CollectorConfig = cloudpickle.loads(build.config)

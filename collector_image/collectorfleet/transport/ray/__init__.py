@@ -1,1 +1,4 @@
-"""Over Ray: actors, and the object store. In the driver, but for `actor`, which is the collector's process."""
+"""The transport over Ray: actors and the object store.
+
+``actor`` runs in collectors, the other modules in the driver.
+"""

@@ -1,6 +1,6 @@
-"""The Ray actor that a collector runs in: a plain wrapper of :class:`collectorfleet.actor.server.CollectorServer`.
+"""The Ray actor of a collector, a thin wrapper of :class:`collectorfleet.actor.server.CollectorServer`.
 
-Ray looks at the truth value of a half-built actor, so it has no ``__len__``.
+Ray tests the truth value of a partly built actor, so the class has no ``__len__``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ CONCURRENCY_GROUPS: Final = {OFFERS: 1, STANDING: 1}
 
 
 class CollectorActor:
-    """Calls of the default group come one after another, on one thread; those of the others come beside them."""
+    """Runs one collector.
+
+    Calls of the default group run in order on one thread, and each other group has its own thread.
+    """
 
     def __init__(self, collector: CollectorId, config: CollectorConfig, policy: Any) -> None:
         self._name = collector.name
@@ -32,7 +35,7 @@ class CollectorActor:
         self._schemas = SchemaOnce()
 
     def __repr__(self) -> str:
-        """Stands in the driver's log before what this collector prints."""
+        """Return the collector's name, which Ray prints in the driver's log before this collector's output."""
         return self._name
 
     def build(self, seed: int, seed_environment: bool) -> Message:
@@ -46,9 +49,10 @@ class CollectorActor:
         weights: Snapshot | None = None,
         normalization: Snapshot | None = None,
     ) -> tuple[Answer, int] | Raised | Lost | ServiceLost:
-        """The answer, and the number of its schema, which is left out if it is the known one.
+        """Run a rollout. Return the answer and the number of its schema.
 
-        ``request`` has the fields of a :class:`Request`: a tuple of numbers is a message of Ray's own, without pickle.
+        A schema with the number ``known_schema`` is left out of the answer. ``request`` has
+        the fields of a :class:`Request`. Ray sends a tuple of numbers without pickle.
         """
         offer = None if version is None or weights is None else Offer(version, weights, normalization)
         answer = self._server.run(Request(*request), offer)
@@ -68,7 +72,7 @@ class CollectorActor:
 
     @ray.method(concurrency_group=STANDING)
     def next_applied(self, policy: str, seen: int) -> Message | None:
-        """The standing call: returns when another version is loaded. It also tells the driver of the actor's end."""
+        """Block until another version is loaded. If the actor dies, this pending call fails and so tells the driver."""
         return self._server.next_applied(policy, seen)
 
     def set_seed(self, seed: int, static_seed: bool) -> int:

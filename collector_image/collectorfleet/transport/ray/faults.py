@@ -1,4 +1,4 @@
-"""What Ray's errors mean for a collector: which kind of loss it was, and its cause in one sentence. Pure."""
+"""Conversion of Ray's errors to the kind of a collector's loss, and to its cause in one sentence. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import ray
 from collectorfleet.errors import describe
 from collectorfleet.messages import Fault
 
-# What Ray says when its own monitor ended the process; of any SIGKILL it says that memory may have been the cause.
+# Ray's messages if its own memory monitor killed the process. After any SIGKILL, Ray names memory as a possible cause.
 _MEMORY = re.compile(r"running low on memory|memory monitor", re.IGNORECASE)
 _NODE = re.compile(
     r"node (?:has )?died|node was terminated|its node has died|node failure|raylet (?:died|crashed|process died)|"
@@ -19,7 +19,7 @@ _NODE = re.compile(
 
 
 def fault_of(error: BaseException) -> Fault:
-    """The kind of loss; a process that ended for no reason that Ray knows has died."""
+    """Return the kind of loss. If Ray names no reason, the kind is ``DIED``."""
     if isinstance(error, ray.exceptions.OutOfMemoryError | MemoryError):
         return Fault.OUT_OF_MEMORY
     if isinstance(error, ray.exceptions.NodeDiedError):
@@ -31,7 +31,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def cause_of(error: BaseException) -> str:
-    """Ray's errors are paragraphs; the sentence that says why is what a person needs."""
+    """Return the cause as one sentence from Ray's long error text."""
     text = str(error)
     because = re.search(r"(?:The actor is dead because|Worker exit detail:) (.+?)(?:\n|$)", text)
     if because:

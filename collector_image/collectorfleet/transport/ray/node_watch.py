@@ -1,4 +1,4 @@
-"""What becomes of Ray's nodes while a fleet runs: which of them died, and how much their stores had to spill."""
+"""Watches Ray's nodes during a run: which nodes died, and how many bytes their object stores spilled."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Node = Mapping[str, Any]
 
 
 class NodeWatch:
-    """Asks Ray now and then, on a thread of its own, until :meth:`stop` or ``is_over()``.
+    """Queries Ray every 10 s on its own thread, until :meth:`stop` or ``is_over()``.
 
-    ``changed`` is called when ``spilled_bytes`` is another number; it is None as long as no node says. ``died`` is
-    called with the id of each node that Ray gave up since this began.
+    ``changed`` is called when ``spilled_bytes`` changes. It is None until a node reports a number. ``died`` is called
+    with the id of each node that died since the start.
     """
 
     def __init__(self, changed: Callable[[], None], died: Callable[[str], None], is_over: Callable[[], bool]) -> None:
@@ -59,20 +59,23 @@ class NodeWatch:
 
 
 def spilled_by(nodes: Sequence[Node]) -> int | None:
-    """Bytes that nodes spilled, all of those together that answer; None if none does."""
+    """Return the bytes that all answering nodes spilled together, or None if no node answers."""
     answers = [_asked(node) for node in nodes if node["Alive"]]
     known = [answer for answer in answers if answer is not None]
     return sum(known) if known else None
 
 
 def spilled_bytes(metrics: str) -> int | None:
-    """What a node's raylet says it has spilled, from its page in Prometheus' text format; None: it does not say."""
+    """Return the spilled bytes from a raylet's metrics page in Prometheus' text format.
+
+    None if the page does not have the metric.
+    """
     found = _SPILLED.findall(metrics)
     return int(sum(float(value) for value in found)) if found else None
 
 
 def _nodes() -> list[Node] | None:
-    """None if Ray does not answer, or its end came first: asking it then would start another one."""
+    """Return Ray's nodes. None if Ray does not answer or was shut down, because a query would then start a new Ray."""
     try:
         nodes: list[Node] | None = ray.nodes() if ray.is_initialized() else None
     except Exception as error:  # noqa: BLE001  (Ray has no base class for what a head that is away raises)

@@ -1,4 +1,7 @@
-"""A collector's way to a policy that is an actor of Ray's: TorchRL's inference service, which all collectors ask."""
+"""The connection of a collector to TorchRL's inference service.
+
+The service is a Ray actor that computes the actions of all collectors.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ from collectorfleet.transport.ray.faults import cause_of
 
 
 class PolicyClient:
-    """The policy of one incarnation of a collector: asks the service for actions. Travels pickled."""
+    """The policy of one incarnation of a collector. It requests actions from the service, and can be pickled."""
 
     def __init__(self, service: Any) -> None:
-        """``service`` is an ``InferenceServer(service_backend="ray")``. Raises PolicyServiceLost.
+        """Connect to ``service``, an ``InferenceServer(service_backend="ray")``. Raises PolicyServiceLost.
 
         Blocks for a call of the service's actor.
         """
         try:
-            # Its own: answers come back through it.
+            # Each collector needs its own client, because answers come back through it.
             self._client = service.client()
         except ray.exceptions.RayActorError as error:
             raise PolicyServiceLost.because(cause_of(error)) from error
 
     def __call__(self, observed: Any) -> Any:
-        """What the service's policy makes of ``observed``. Raises what the policy raised, or PolicyServiceLost."""
+        """Return the service's output for ``observed``. Raises the policy's error, or PolicyServiceLost."""
         try:
             return self._client(observed)
         except Exception as error:
@@ -36,8 +39,8 @@ class PolicyClient:
 
 
 def _end_of_an_actor(error: BaseException | None) -> ray.exceptions.RayActorError | None:
-    """Why an actor is gone, where that is what ``error`` came of."""
-    # The queues to and from the service end with it, and say so in words of their own.
+    """Return the error of a dead actor in the chain of causes of ``error``, or None."""
+    # The queues to and from the service end with its actor, and raise their own errors.
     while error is not None and not isinstance(error, ray.exceptions.RayActorError):
         error = error.__cause__
     return error

@@ -1,7 +1,7 @@
-"""A collector's way to a replay buffer that is an actor of Ray's, and whether that actor is still there.
+"""The connection of a collector to a replay buffer in a Ray actor, and the check whether that actor lives.
 
-An error of the buffer's own code is the user's error. The loss of its actor is no error of the user, and no reason to
-replace a collector.
+An error of the buffer's code is the user's error. The loss of its actor is no user error, and does not restart the
+collector.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from collectorfleet.transport.ray.faults import cause_of
 
 
 class BufferClient:
-    """What one incarnation of a collector writes to. Travels pickled."""
+    """The replay buffer of one incarnation of a collector. It can be pickled."""
 
     def __init__(self, buffer: Any) -> None:
-        """``buffer`` is a ``ReplayBuffer(service_backend="ray")``, or what looks like one. Raises ReplayBufferLost.
+        """Connect to ``buffer``, a ``ReplayBuffer(service_backend="ray")`` or a compatible object.
 
-        Blocks for a call of the buffer's actor where frames travel past Ray (``transport="distributed"``).
+        With ``transport="distributed"``, blocks for a call of the buffer's actor. Raises ReplayBufferLost.
         """
         try:
-            # Its own: with transport="distributed" a client is a connection, which two collectors cannot share.
+            # Each collector needs its own client. With transport="distributed" it is a connection, which cannot be
+            # shared.
             self._client = buffer.client()
         except ray.exceptions.RayActorError as error:
             raise ReplayBufferLost.because(cause_of(error)) from error
 
     def extend(self, frames: Any) -> None:
-        """Write ``frames``, ``[frames]``. Raises what the buffer's own code raised, or ReplayBufferLost."""
+        """Write ``frames``, ``[frames]``. Raises the error of the buffer's code, or ReplayBufferLost."""
         try:
             self._client.extend(frames)
         except ray.exceptions.RayActorError as error:
@@ -37,9 +38,9 @@ class BufferClient:
         except ray.exceptions.RayTaskError as error:
             raise own_error(error) from None
         except CollectorFleetError:
-            raise  # by one of ours, which knows what happened
+            raise  # it already names the cause
         except Exception as error:
-            # Past Ray the end of the actor is a broken connection, of whatever kind.
+            # Outside of Ray, the end of the actor appears as a broken connection of any error class.
             lost = loss_of(self._client)
             if lost is None:
                 raise
@@ -47,15 +48,15 @@ class BufferClient:
 
 
 def own_error(error: Exception) -> Exception:
-    """What the buffer's own code raised in its actor, where ``error`` is Ray's around it."""
+    """Return the error that the buffer's code raised, if ``error`` is Ray's wrapper of it."""
     cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else None
     return cause if isinstance(cause, Exception) else error
 
 
 def loss_of(buffer: Any) -> ReplayBufferLost | None:
-    """Why the actor of ``buffer`` (or of a client of it) is gone; None while it answers, which this waits for."""
+    """Return why the actor of ``buffer``, or of its client, is gone, or None. Blocks until the actor answers."""
     try:
-        # A call of the actor itself, whatever way frames take.
+        # This attribute calls the actor through Ray, even if frames travel another way.
         _ = buffer.dim_extend
     except ray.exceptions.RayActorError as error:
         return ReplayBufferLost.because(cause_of(error))

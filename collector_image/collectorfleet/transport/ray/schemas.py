@@ -1,7 +1,7 @@
-"""The schema of rollouts travels once: the actor leaves it out of an answer, the driver fills it in again.
+"""Sends the schema of rollouts once. The actor leaves it out of later answers, and the driver restores it.
 
-It is as large as a small rollout, and the same for all of them unless shapes change. A request says which one the
-driver has, so an answer that was lost, and its schema with it, loses nothing else.
+A schema is as large as a small rollout, and stays the same unless shapes change. Each request names the schema that the
+driver has. So a lost answer with its schema does not affect later answers.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collectorfleet.messages import Answer, CollectorId
 
 
 class SchemaOnce:
-    """The collector's side: numbers the schemas that it sees."""
+    """The collector's side. It numbers the schemas."""
 
     def __init__(self) -> None:
         self._number = 0
         self._newest: Schema | None = None
 
     def left_out(self, answer: Answer, known: int) -> tuple[Answer, int]:
-        """The answer without its schema, if that is the known one, and the schema's number."""
+        """Return the answer and its schema's number. The answer has no schema if its number is ``known``."""
         part = answer.payload
         if part is None:
             return answer, known
@@ -39,12 +39,12 @@ class SchemasKnown:
         self._known: dict[CollectorId, tuple[int, Schema]] = {}
 
     def number(self, collector: CollectorId) -> int:
-        """What to tell the collector that is known; 0 is nothing."""
+        """Return the number of the newest schema that the driver has from the collector. 0 means none."""
         found = self._known.get(collector)
         return found[0] if found else 0
 
     def filled_in(self, answer: Answer, number: int) -> Answer:
-        """The answer with its schema, which is remembered if it came along."""
+        """Return the answer with its schema. A schema that came with the answer is stored."""
         part = answer.payload
         if part is None:
             return answer

@@ -1,4 +1,4 @@
-"""How much room the object store has."""
+"""The capacity of Ray's object store."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Final
 
 import ray
 
-# The rest is for weights, for what is copied at the moment, and for what Ray itself keeps.
+# The rest is for weights, for temporary copies, and for Ray itself.
 _SHARE_FOR_BATCHES: Final = 0.4
 
 
 def room_for_batches() -> int | None:
-    """Bytes that batches under way may take in the store of this process's node; None if Ray does not say."""
+    """Return how many bytes of this node's store batches in flight may use, or None if Ray does not report its size."""
     here = ray.get_runtime_context().get_node_id()
     for node in ray.nodes():
         if node["NodeID"] == here:

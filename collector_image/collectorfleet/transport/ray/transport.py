@@ -1,8 +1,10 @@
-"""Ray actors and Ray's object store: weights are put once for all collectors, rollouts are read where they lie.
+"""The transport over Ray actors and Ray's object store.
 
-Nothing polls. Ray calls back when an answer is there; the callback only queues it, and :meth:`RayTransport.wait` turns
-it into a message on the gather thread. One call of each actor stands until another version is loaded there, so a death
-is noticed without asking.
+Weights are stored once for all collectors. The driver reads rollouts in the store without a copy.
+
+The transport does not poll. Ray calls back when an answer arrives. The callback only queues the answer, and
+:meth:`RayTransport.wait` converts it to a message on the gather thread. One call of each actor stays pending until
+another version is loaded. If the actor dies, this call fails.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ OptionsOf = Callable[[str], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """Of a call of an actor: to a request, to the standing call, or to the call that builds it."""
+    """The reply to an actor's call: a request, the pending call of `next_applied`, or the call that builds it."""
 
     collector: CollectorId
     request_id: int | None
@@ -66,14 +68,15 @@ class RayTransport:
         self._policy = ray.put(policy)
         self._seed = seed
         self._seeds_environments = False
-        # One class for all actors: Ray keeps each class that is made in its head for ever. Nor does it keep a record of
-        # each call, which only its dashboard reads.
+        # All actors use one class, because Ray keeps each class in its head forever. Task events are off, because only
+        # Ray's dashboard reads them.
         options: Any = {"enable_task_events": False, "concurrency_groups": CONCURRENCY_GROUPS}
         self._class: Any = ray.remote(**options)(CollectorActor)
         self._actors: dict[CollectorId, Any] = {}
         self._schemas = SchemasKnown()
         self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        # It ends with this object: who trains may publish once more while another thread closes it.
+        # The executor ends with this object. A training thread may publish once more while another thread closes the
+        # transport.
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
 
     def start(self, collector: CollectorId) -> None:
@@ -137,7 +140,7 @@ class RayTransport:
         except queue.Empty:
             found = []
         if not ray.is_initialized():
-            # Whatever is asked of Ray now would start another one on this machine.
+            # Any further call would start a new Ray on this machine.
             raise InfrastructureError("Ray was shut down while collectors ran: ray.shutdown() ends them all")
         while not self._replies.empty():
             found.append(self._replies.get())
@@ -159,7 +162,7 @@ class RayTransport:
     def _message(self, reply: _Reply) -> Message | None:
         collector, request_id = reply.collector, reply.request_id
         if collector not in self._actors:
-            return None  # of a collector that was stopped
+            return None  # the collector was stopped
         error = reply.future.exception()
         if error is not None:
             alive = isinstance(error, ray.exceptions.ObjectLostError | ray.exceptions.ObjectFetchTimedOutError)
@@ -176,7 +179,7 @@ class RayTransport:
 
 
 def _digest_of(handle: Any) -> str:
-    # Of what lies in the store: a thread that trains in place may change the tensors it came from.
+    # The digest is of the stored arrays, because training in place may change the original tensors.
     return snapshots.digest(_read(handle).arrays)
 
 
@@ -189,11 +192,11 @@ def _read(handle: Any) -> snapshots.Snapshot:
 
 
 def _handles(weights: Weights) -> tuple[Any, ...]:
-    """What a call takes along of a version."""
+    """Return the arguments that a call needs for a version."""
     also = () if weights.normalization is None else (weights.normalization.handle,)
     return (weights.version, weights.stored.handle, *also)
 
 
 def _values(request: Request) -> tuple[Any, ...]:
-    """The fields in their order, which travel in fewer bytes than their names."""
+    """Return the fields in order. A tuple has fewer bytes than fields with names."""
     return tuple(getattr(request, one.name) for one in fields(request))

@@ -1,4 +1,4 @@
-"""An agent of ``torch.distributed.rpc`` that knows the driver, or is it, and nobody else.
+"""An agent of ``torch.distributed.rpc`` that connects only the driver and one collector each.
 
 ``init_rpc`` makes groups in which all members know each other. A group of a fixed size takes no new member. A group
 that grows takes none after a member has died, because a new member calls all others. Here each collector knows only the
@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from torch._C._distributed_c10d import HashStore
 
-# An agent is of the C++ side, and has no public name.
+# The agent's class is in torch's C++ code, and has no public name.
 from torch._C._distributed_rpc import TensorPipeAgent, WorkerInfo, _get_current_rpc_agent, _is_current_rpc_agent_set
 from torch.distributed import autograd, rpc
 from torch.distributed.rpc import api
@@ -23,19 +23,20 @@ from collectorfleet.transport.rpc.options import TensorPipeOptions
 
 DRIVER: Final = "driver"
 _DRIVER_NUMBER: Final = 0
-# Torch has them as 16-bit numbers, and the connections of one that was given before stay broken.
+# torch stores the numbers as 16-bit integers. The connections of a reused number stay broken.
 LAST_NUMBER: Final = 2**15 - 1
 _ADDRESSES: Final = "addrs/"
 _EVERYBODY: Final = "names/_ALL_WORKER_INFOS"
 _INTERFACE: Final = "TP_SOCKET_IFNAME"
-# How torch says it: there is no class of its own.
+# torch has no class for this error, only this text.
 _LATE: Final = "RPC ran for more than set timeout"
 
 
 class Agent:
-    """The one of this process, from the constructor until :meth:`close`.
+    """The agent of this process, from the constructor until :meth:`close`.
 
-    ``driver`` is the address of the driver's; None: this is it. Raises RuntimeError where torch cannot make it.
+    ``driver`` is the address of the driver's agent. None: this is the driver. Raises RuntimeError if torch cannot
+    create the agent.
     """
 
     def __init__(self, options: TensorPipeOptions, *, name: str, number: int, driver: str | None) -> None:
@@ -46,7 +47,7 @@ class Agent:
             self._store.set(_EVERYBODY, f"{DRIVER}-{_DRIVER_NUMBER},")
         autograd._init(number)  # type: ignore[attr-defined]
         before = os.environ.get(_INTERFACE)
-        # TensorPipe asks nobody who calls: its port is for this machine alone.
+        # TensorPipe does not authenticate callers, so its port is open for this machine only.
         os.environ[_INTERFACE] = _loopback()
         try:
             given = TensorPipeRpcBackendOptions(**options.arguments())
@@ -56,7 +57,8 @@ class Agent:
                 del os.environ[_INTERFACE]
             else:
                 os.environ[_INTERFACE] = before
-        # Torch keeps it. Whoever else did would end it with Python's lock held, for which its threads may wait.
+        # torch keeps the agent. Another owner could destroy it while it holds Python's lock, for which the agent's
+        # threads may wait.
         api._init_rpc_states(agent)  # type: ignore[no-untyped-call]
 
     @classmethod
@@ -65,33 +67,33 @@ class Agent:
 
     @property
     def address(self) -> str:
-        """Where others reach it."""
+        """Return the address at which others reach this agent."""
         return bytes(self._store.get(_ADDRESSES + self._name)).decode()
 
     def take_in(self, name: str, number: int, address: str) -> WorkerInfo:
-        """From now on it may be called, by what this returns."""
+        """Add a member. Return the argument that addresses it in calls."""
         self._store.set(_ADDRESSES + name, address)
         info = WorkerInfo(name, number)
         _current()._update_group_membership(info, [], {}, True)
         return info
 
     def let_go(self, info: WorkerInfo) -> None:
-        """It is called no more."""
+        """Remove a member."""
         _current()._update_group_membership(info, [], {}, False)
         self._store.delete_key(_ADDRESSES + info.name)
 
     def close(self) -> None:
-        """Calls that are under way fail."""
+        """Shut the agent down. Pending calls fail."""
         rpc.shutdown(graceful=False)
 
 
 def is_late(error: Exception) -> bool:
-    """Whether it is what a call raises that was not answered by its deadline."""
+    """Return whether ``error`` is torch's error for a call that exceeded its timeout."""
     return isinstance(error, RuntimeError) and _LATE in str(error)
 
 
 def taken() -> bool:
-    """Whether this process has an agent, of which there is one at a time."""
+    """Return whether this process has an agent. It can have only one at a time."""
     return bool(_is_current_rpc_agent_set())
 
 

@@ -1,4 +1,4 @@
-"""How weights come to a collector: it fetches what it was told of, one after another, while rollouts go on."""
+"""Fetches a collector's weights in the order of their offers, while rollouts continue."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from collectorfleet.actor.inbox import Offer
 from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.transport.processes.control import Offered
 
-# Requests and offers name the same ones again: of weights and of normalizations, the two last.
+# The number of kept snapshots. The last two versions of weights and of normalizations are often requested again.
 _KEPT: Final = 4
 
 
 class Fetcher:
-    """``fetch`` blocks for a snapshot and returns None if nobody is offered it any more.
+    """Fetches offered weights.
 
-    ``offer`` is called with a policy and what was offered of it, once it is here. What ``fetch`` raises leaves
-    :meth:`serve`.
+    ``fetch`` blocks for a snapshot. It returns None if the driver no longer offers the snapshot. ``offer`` is called
+    with a policy and its offer when all its snapshots are here. An error of ``fetch`` ends :meth:`serve`.
     """
 
     def __init__(self, fetch: Callable[[int], Snapshot | None], offer: Callable[[str, Offer], None]) -> None:
@@ -33,13 +33,13 @@ class Fetcher:
         self._kept: OrderedDict[int, Snapshot] = OrderedDict()
 
     def offered(self, offered: Offered) -> None:
-        """Fetch it, unless another is offered before its turn comes. Any thread."""
+        """Fetch the offered version, unless a newer offer replaces it first. Any thread may call this."""
         with self._changed:
             self._offered[offered.policy] = offered
             self._changed.notify_all()
 
     def wanted(self, offered: Offered) -> Future[Offer]:
-        """Fetch it, whatever is offered. Any thread."""
+        """Fetch the version, even if a newer offer follows. Any thread may call this."""
         awaited: Future[Offer] = Future()
         with self._changed:
             self._wanted.append((offered, awaited))
@@ -47,7 +47,7 @@ class Fetcher:
         return awaited
 
     def settle(self) -> None:
-        """Block until there is nothing to fetch."""
+        """Block until all fetches are done."""
         with self._changed:
             self._changed.wait_for(lambda: not (self._busy or self._wanted or self._offered))
 
@@ -61,7 +61,7 @@ class Fetcher:
                 found, awaited = self._next()
             offer = self._complete(found)
             if offer is None:
-                continue  # replaced: a newer one is on its way
+                continue  # a newer version replaced it
             if awaited is None:
                 self._offer(found.policy, offer)
             else:

@@ -1,4 +1,4 @@
-"""Calls run on several threads of an agent, so that one may pass another: each has a number, and its turn."""
+"""Restores the order of calls. An agent runs calls on several threads, so each call has a number."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 class InOrder:
-    """Numbers are 1, 2, ...; not for several threads at once."""
+    """Sorts messages by their numbers 1, 2, ... Not thread-safe."""
 
     def __init__(self) -> None:
         self._next = 1
         self._early: dict[int, Any] = {}
 
     def take(self, number: int, said: Any) -> list[Any]:
-        """What is due now that this has come, in order."""
+        """Add a message. Return all messages that are now in sequence."""
         self._early[number] = said
         due = []
         while self._next in self._early:

@@ -1,8 +1,8 @@
 """The process of one collector: :class:`collectorfleet.actor.server.CollectorServer` behind an agent of RPC.
 
-The driver sends short calls, which only take note of the message. One thread builds and runs, one waits for loaded
-weights, and one fetches weights. One thread sends all messages, one call after another, so that they keep their order.
-Frames are copied first: TorchRL's collector writes the next rollout into the same memory.
+The driver sends short calls, which only queue the message. One thread builds and runs, one waits for loaded weights,
+and one fetches weights. One thread sends all messages, one call after another, so that they keep their order. Frames
+are copied first: TorchRL's collector writes the next rollout into the same memory.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from collectorfleet.transport.rpc.fetcher import Fetcher
 from collectorfleet.transport.rpc.in_order import InOrder
 from collectorfleet.transport.rpc.options import TensorPipeOptions
 
-# The exit code of a process whose call came too late: that of timeout(1).
+# The exit code of a process whose call exceeded its timeout, as of timeout(1).
 LATE: Final = 124
-# The connection to a driver that ends may be gone a moment before its process is.
+# When the driver ends, the connection may break shortly before the driver's process ends.
 _NOTICE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True)
 class Place:
-    """What a process is told when it begins: who it is, and where the driver is.
+    """The start arguments of a process: its collector, and the driver's address.
 
-    ``visible`` is which GPUs it sees, as in CUDA_VISIBLE_DEVICES; None: those of the driver.
+    ``visible`` is its ``CUDA_VISIBLE_DEVICES``. None: the driver's GPUs.
     """
 
     collector: CollectorId
@@ -59,10 +59,10 @@ class Place:
 
 
 def member(place: Place) -> None:
-    """Serve the driver until it ends; blocks until then, and ends the process."""
+    """Serve the driver until it ends. Blocks until then, and ends the process."""
     global _member
     if place.visible is not None:
-        # Nothing has asked for CUDA yet.
+        # CUDA is not initialized yet.
         os.environ["CUDA_VISIBLE_DEVICES"] = place.visible
     threading.Thread(target=_end_with_the_driver, daemon=True).start()
     agent = Agent(place.options, name=station.name_of(place.number), number=place.number, driver=place.driver)
@@ -71,7 +71,7 @@ def member(place: Place) -> None:
 
 
 def obey(number: int, pickled: bytes) -> None:
-    """The driver calls this once the collector has joined. It waits for nobody."""
+    """Queue a message. The driver calls this when the collector has joined. Does not block."""
     if _member is None:
         raise RuntimeError("a collector got a request before it joined")
     _member.obey(number, cloudpickle.loads(pickled))
@@ -89,7 +89,7 @@ class _Member:
 
     def serve(self, pickled: bytes | None) -> None:
         if pickled is None:
-            os._exit(0)  # it was stopped before it came
+            os._exit(0)  # the collector was stopped before it joined
         build: control.Build = cloudpickle.loads(pickled)
         config = config_of(self._place.collector, build)
         if isinstance(config, Raised):
@@ -141,7 +141,7 @@ _member: _Member | None = None
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """One of the driver's functions, with the agent's deadline. Without an answer there is nothing left to do."""
+    """Call one of the driver's functions with the agent's timeout. If the call fails, end the process."""
     try:
         return rpc.rpc_sync(DRIVER, function, args=arguments)
     except Exception as error:  # noqa: BLE001  (of the driver's function too, which may raise anything)
@@ -153,12 +153,12 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _end_with_the_driver() -> None:
-    """A rollout may run for ever, and nobody would hear of it."""
+    """End this process when the driver ends. A rollout may run without end, and its result would reach nobody."""
     wait([_driver()])
     os._exit(0)
 
 
 def _driver() -> int:
-    """What is ready once its process has ended."""
+    """Return a file descriptor that becomes readable when the driver's process ends."""
     parent: Any = multiprocessing.parent_process()
     return int(parent.sentinel)

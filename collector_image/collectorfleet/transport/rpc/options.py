@@ -1,4 +1,4 @@
-"""What of TensorPipe a user sets, as a plain value: nothing here needs a torch that has it."""
+"""The user's TensorPipe options as a plain value. This module works with a torch that lacks TensorPipe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TensorPipeOptions:
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> TensorPipeOptions:
-        """``given`` has no :func:`problem`."""
+        """Convert the user's options. They must be valid by :func:`problem`."""
         own: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in (given or {}).items()
         }
@@ -38,11 +38,11 @@ _NAMES = tuple(field.name for field in fields(TensorPipeOptions))
 
 
 def problem(given: Mapping[str, Any]) -> str | None:
-    """Return the problem of options that a user gave."""
+    """Return why the user's options are invalid, or None."""
     unknown = sorted(given.keys() - set(_NAMES))
     if unknown:
         return f"{', '.join(unknown)} cannot be set here; use {', '.join(_NAMES)}"
-    # To torch 0 is no deadline at all.
+    # torch takes 0 as no timeout.
     if not given.get("rpc_timeout", 1) > 0:
         return f"rpc_timeout is {given['rpc_timeout']}; use more than 0 seconds"
     if not given.get("num_worker_threads", 1) >= 1:
@@ -51,7 +51,7 @@ def problem(given: Mapping[str, Any]) -> str | None:
 
 
 def visible_problem(entries: Iterable[Any]) -> str | None:
-    """Return the problem of the devices that collectors are to see."""
+    """Return why the list of visible devices is invalid, or None."""
     try:
         for entry in entries:
             cuda_visible_devices(entry)
@@ -61,9 +61,10 @@ def visible_problem(entries: Iterable[Any]) -> str | None:
 
 
 def cuda_visible_devices(entry: Any) -> str | None:
-    """The variable's value for one entry, which is a GPU or a list of them: ``1``, ``"cuda:1"``, a device of torch.
+    """Return the value of ``CUDA_VISIBLE_DEVICES`` for one entry.
 
-    ``"cpu"`` means no GPU. None leaves the variable unchanged. Raises ValueError for other values.
+    An entry is a GPU, such as ``1``, ``"cuda:1"`` or a device of torch, or a list of GPUs. ``"cpu"`` means no GPU.
+    None leaves the variable unchanged. Raises ValueError for other values.
     """
     if entry is None:
         return None

@@ -1,6 +1,6 @@
-"""The driver's one agent: all fleets of the process that go over RPC share it, and the last to leave closes it.
+"""The driver's only agent. All fleets of the process that use RPC share it, and the last fleet closes it.
 
-A collector calls by the key of its transport, which nobody else has been told.
+A collector calls with the key of its transport, which only this transport's collectors have.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from collectorfleet.transport.rpc.options import TensorPipeOptions
 
 
 class Host(Protocol):
-    """Whom collectors call. Any thread, and several at once."""
+    """The methods that collectors call. Several threads may call them at the same time."""
 
     def joined(self, number: int, address: str) -> bytes | None:
-        """A collector has an agent; what it is to build, pickled, or None if it is not wanted any more."""
+        """Register a collector's agent. Return its pickled build message, or None if the collector was stopped."""
 
     def heard(self, pickled: bytes, packed: Tensor | None) -> None:
-        """What a collector says."""
+        """Handle a collector's message."""
 
     def fetched(self, parcel: int) -> tuple[bytes, Tensor] | None:
-        """A snapshot, its header pickled; None if nobody is offered it any more."""
+        """Return a snapshot with its pickled header, or None if it is no longer offered."""
 
 
 class Station:
-    """Made by :func:`enter`."""
+    """The shared agent and its hosts. :func:`enter` creates it."""
 
     def __init__(self, options: TensorPipeOptions) -> None:
         self.options = options
@@ -45,7 +45,7 @@ class Station:
         return self._agent.address
 
     def number(self) -> int:
-        """For another collector. Raises InfrastructureError when there is none left."""
+        """Return an unused agent number. Raises InfrastructureError if none is left."""
         found = next(self._numbers)
         if found > LAST_NUMBER:
             raise InfrastructureError(
@@ -69,12 +69,12 @@ _station: Station | None = None
 
 
 def name_of(number: int) -> str:
-    """Of an agent. Torch's own list of names cannot have a dash in them."""
+    """Return an agent's name. torch's list of names allows no dash in a name."""
     return f"collector_{number}"
 
 
 def enter(options: TensorPipeOptions, host: Host) -> tuple[Station, str]:
-    """The station and the key by which ``host`` is called. Raises InvalidOption: the process has another agent."""
+    """Return the station, and the key of ``host``. Raises InvalidOption if the process has another agent."""
     global _station
     with _LOCK:
         if _station is None:
@@ -101,7 +101,7 @@ def enter(options: TensorPipeOptions, host: Host) -> tuple[Station, str]:
 
 
 def leave(key: str) -> None:
-    """That host is called no more."""
+    """Remove the host with this key. The last host closes the agent."""
     global _station
     with _LOCK:
         if _station is None or _station.hosts.pop(key, None) is None or _station.hosts:
@@ -110,7 +110,7 @@ def leave(key: str) -> None:
         _station = None
 
 
-# What collectors call, by these names: nothing of it may block for long, an agent has few threads.
+# Collectors call these functions by name. They must not block for long, because an agent has few threads.
 
 
 def join(key: str, number: int, address: str) -> bytes | None:

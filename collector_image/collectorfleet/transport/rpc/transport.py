@@ -1,8 +1,8 @@
-"""Collectors in processes of this machine, which call the driver and are called by ``torch.distributed.rpc``.
+"""Collectors in processes of this machine. They and the driver call each other by ``torch.distributed.rpc``.
 
-Each call has the deadline of ``rpc_timeout``, and none of them waits for a rollout. Small ones tell a collector what to
-do; it fetches weights by calls of its own, and brings frames by others. A collector that is lost concerns the others
-not at all: none of them has heard of it.
+Each call has the timeout ``rpc_timeout``, and no call waits for a rollout. The driver sends short calls. A collector
+fetches weights and sends frames by calls of its own. The loss of a collector does not affect the others, because
+collectors do not know each other.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ VisibleOf = Callable[[str], str | None]
 
 @dataclass(eq=False)
 class _Collector:
-    """``info`` is there once its process has come. What it may fetch is in ``offered`` and ``along``."""
+    """A started collector. ``info`` is set when its process joins. It may fetch ``offered`` and ``along``."""
 
     build: control.Build
     number: int
     process: LocalProcess | None = None
     info: WorkerInfo | None = None
-    said: int = 0  # calls so far
+    said: int = 0  # number of calls
     offered: dict[str, list[Parcel]] = field(default_factory=dict)  # by policy
     along: dict[int, list[Parcel]] = field(default_factory=dict)  # by request
-    silent: str | None = None  # the call that it did not take in time
+    silent: str | None = None  # description of the call that it did not take in time
 
     def may_fetch(self, parcel: int) -> Parcel | None:
         held = (*self.offered.values(), *self.along.values())
@@ -92,7 +92,7 @@ class RpcTransport:
         self._station, self._key = station.enter(TensorPipeOptions.of(options), self)
 
     def start(self, collector: CollectorId) -> None:
-        # Before it begins: its process may come at once.
+        # Its process may join at once, so the collector is registered first.
         self._collectors[collector] = started = _Collector(self._builds.of(collector), self._station.number())
         place = Place(
             collector,
@@ -125,7 +125,7 @@ class RpcTransport:
     def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
         written = cloudpickle.dumps(args)
         asked = self._unanswered.expect(collector)
-        # Looked at afterwards: who is stopped between the two is told so by whoever stops it.
+        # The lookup follows `expect`, so that a stop between the two resolves the answer.
         known = self._collectors.get(collector)
         if known is None or known.info is None:
             self._unanswered.lost(collector)
@@ -207,7 +207,7 @@ class RpcTransport:
         self._tell(collector, known, known.info, said)
 
     def _tell(self, collector: CollectorId, known: _Collector, info: WorkerInfo, said: object) -> None:
-        pickled = cloudpickle.dumps(said)  # first: a number that is taken and never comes would be waited for
+        pickled = cloudpickle.dumps(said)  # first, because an error here must not use up a number
         with self._changing:
             known.said = number = known.said + 1
         try:
@@ -225,8 +225,8 @@ class RpcTransport:
 
     def _not_taken(self, collector: CollectorId, known: _Collector, error: RuntimeError) -> None:
         if collector not in self._collectors or known.process is None:
-            return  # it was stopped meanwhile
-        # One that is late or broken is of no use any more; what its process says at its end is the better cause.
+            return  # the collector was stopped meanwhile
+        # A late or broken collector is killed. The exit of its process gives a better cause than this error.
         if is_late(error):
             known.silent = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
         known.process.kill()
