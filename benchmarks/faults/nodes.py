@@ -10,8 +10,7 @@ from typing import Any
 
 import psutil
 import ray
-from ray._common.utils import get_ray_address_file
-from ray._private.utils import reset_ray_address
+from ray._common.utils import get_ray_address_file, reset_ray_address
 from ray.cluster_utils import Cluster
 
 from benchmarks.common.child import FOLDER
