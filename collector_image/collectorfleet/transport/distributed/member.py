@@ -57,7 +57,7 @@ class _Member:
         self._server = server
         self._parcels = Parcels()
         self._exchange = Exchange(link, self._parcels, server.offer)
-        self._serving = Serving(server, link.say, self._exchange.announce)
+        self._serving = Serving(server, link.send_message, self._exchange.announce)
 
     def serve(self, build: control.Build) -> None:
         self._serving.begin(build, self._exchange.serve)

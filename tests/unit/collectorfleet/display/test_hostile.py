@@ -84,7 +84,7 @@ def fleet_with(text: str) -> CollectorFleet:
 
 def status_of(text: str) -> str:
     now = datetime.now(UTC)
-    events = [summary.RunEvent(time=now, warning=True, reason=text, message=text)]
+    events = [summary.EventRow(time=now, warning=True, reason=text, message=text)]
     return "\n".join(summary.lines(fleet_with(text), events, now))
 
 

@@ -11,15 +11,15 @@ from collectorfleet.transport.distributed import host_messages
 from collectorfleet.transport.distributed.host_process import _Processes
 
 
-class Heard(list[object]):
-    """A link that keeps what was said."""
+class SentMessages(list[object]):
+    """A link that keeps the messages."""
 
-    say = list.append
+    send_message = list.append
 
 
 def test_a_collector_for_which_there_is_no_gpu_is_told_of_and_the_host_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    link: Any = Heard()
+    link: Any = SentMessages()
     processes = _Processes(link, b"a token of 16 or more bytes", first=4)
     processes.gpus_per_collector = 0.5
     processes.launch(CollectorId("c6", 1), ("127.0.0.1", 1))  # the third of this host
