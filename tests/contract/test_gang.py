@@ -196,7 +196,7 @@ def test_frames_of_one_collector_are_not_overwritten_by_those_of_its_next_rollou
     gang.start()
     gang.ask(C0, random=True)
     gang.ask(C0)
-    random, still = gang.hear(Answer), gang.receive_message(Answer)
+    random, still = gang.hear(Answer), gang.hear(Answer)
     assert len(values_of(random)) > 1
     assert values_of(still) == {0.0}
 
