@@ -15,7 +15,7 @@ from collectorfleet_api.v1alpha1 import (
 
 
 def invalid(problems: list[str], before: CollectorFleetStatus | None, generation: int, now: datetime) -> OperatorStatus:
-    """Return the status of a fleet that the operator cannot parse. The CRD of this release rejects such fleets."""
+    """Return the status of a fleet that the operator cannot parse. The CRD of this release rejects most such fleets."""
     message = "; ".join(problems)
     done = before.condition(ConditionType.COMPLETED) if before else None
     if before is not None and done is not None and is_true(done):
