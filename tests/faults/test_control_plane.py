@@ -70,7 +70,7 @@ def test_etcd_and_the_api_server_are_restarted_and_no_pod_is(
     assert pods_of(cluster, namespace) == pods
     costs.add(
         "etcd and the API server are killed and started again",
-        "nothing while there is nobody to write it to; Ready before and after",
+        "nothing while no API server runs; Ready before and after",
         f"the status is true {seconds:.0f} s after the API server is back; training never stops",
         after,
     )

@@ -65,7 +65,7 @@ def test_an_output_without_room_is_told_with_numbers_and_continued_once_there_is
     after = cluster.get("cfleet/fleet", namespace)
     costs.add(
         "the volume is full while `output` is written",
-        f"a condition: {message(seen)}",
+        f"a condition: `{message(seen)}`",
         f"told after {seconds:.0f} s; the next driver writes on once there is room",
         after,
     )

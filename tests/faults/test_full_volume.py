@@ -78,7 +78,7 @@ def test_a_full_claim_costs_checkpoints_and_no_frame(
     after = goes_on(cluster, namespace)
     costs.add(
         "the claim of driver.checkpoint is full; the driver is killed meanwhile",
-        f"`status.checkpoint.failure`: {failure(seen)}",
+        f"`status.checkpoint.failure: {failure(seen)}`",
         f"told after {said:.0f} s; Ready throughout, but for the driver's restart",
         after,
     )
