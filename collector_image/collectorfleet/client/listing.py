@@ -112,7 +112,7 @@ def _git_names(folder: Path) -> list[str] | None:
     for name in names - _behind_links(folder, names):
         path = folder / name
         if path.is_dir() and not path.is_symlink():
-            # The folder is a repository of its own. It may be a submodule that is not checked out.
+            # The folder is another repository, or a submodule that is not checked out.
             within = _git_names(path) if (path / ".git").exists() else None
             found += (f"{name}/{one}" for one in within or ())
         elif path.is_symlink() or path.is_file():  # git lists deleted files, too

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from collectorfleet_api.manifests.references import missing_keys
+from collectorfleet_api.manifests.references import find_config_maps, missing_keys
 from collectorfleet_api.manifests.yaml_reader import Document, YamlError, read_documents
 from collectorfleet_api.names import API_VERSION, GROUP, KIND
 from collectorfleet_api.rules.advice import warnings
@@ -62,9 +62,9 @@ class Manifests:
 
     def config_map(self, name: str) -> dict[str, str] | None:
         """Return the texts of the ConfigMap ``name`` by key; None if the file does not have it."""
-        for obj in self.objects:
-            if obj.get("kind") == "ConfigMap" and obj.get("metadata", {}).get("name") == name:
-                return {key: str(text) for key, text in (obj.get("data") or {}).items()}
+        for obj in find_config_maps(self.objects, name):
+            data = obj.get("data")
+            return {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
         return None
 
 

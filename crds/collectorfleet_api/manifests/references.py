@@ -56,14 +56,19 @@ def _references(fleet: CollectorFleet) -> Iterator[_Reference]:
         yield _Reference("spec.code.certificateAuthority.key", authority.config_map, authority.key, required=True)
 
 
-def _keys(name: str, namespace: str, objects: Sequence[Mapping[str, Any]]) -> set[str] | None:
-    """Return the keys of a ConfigMap, or None if no ConfigMap of this name is among ``objects``."""
+def find_config_maps(objects: Sequence[Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the ConfigMaps of this name. The namespaces may differ."""
     for obj in objects:
         metadata = obj.get("metadata")
-        if obj["kind"] != "ConfigMap" or not isinstance(metadata, Mapping) or metadata.get("name") != name:
-            continue
+        if obj["kind"] == "ConfigMap" and isinstance(metadata, Mapping) and metadata.get("name") == name:
+            yield obj
+
+
+def _keys(name: str, namespace: str, objects: Sequence[Mapping[str, Any]]) -> set[str] | None:
+    """Return the keys of a ConfigMap, or None if no ConfigMap of this name is among ``objects``."""
+    for obj in find_config_maps(objects, name):
         # `kubectl apply --namespace` puts objects without a namespace beside the fleet.
-        if metadata.get("namespace") in (None, namespace):
+        if obj["metadata"].get("namespace") in (None, namespace):
             parts = [part for part in (obj.get("data"), obj.get("binaryData")) if isinstance(part, Mapping)]
             return {str(key) for part in parts for key in part}
     return None

@@ -53,7 +53,7 @@ def _total(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _own(spec: CollectorFleetSpec, path: str) -> Iterator[Problem]:
-    """Yield the problems of a group, given as a spec of its own."""
+    """Yield the problems of a group, whose fields are in ``spec``."""
     for combination in OF_A_GROUP:
         if not combination.holds(spec):
             yield Problem(place(combination.path, path), combination.told(spec))

@@ -295,7 +295,7 @@ def transforms(env: EnvBase) -> Iterator[Transform]:
 
 
 def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tuple[type, ...]) -> str | None:
-    """Return a sentence about the first part that neither declares ``promise`` nor is ``known`` to keep it, or None."""
+    """Return a sentence about the first part without ``promise``, or None. Parts of types in ``known`` keep it."""
     names = (type(one).__name__ for one in parts if not getattr(one, promise, type(one) in known))
     return next((f"{name} does not declare {promise}" for name in names), None)
 

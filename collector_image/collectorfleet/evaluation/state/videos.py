@@ -35,7 +35,7 @@ class Recording:
     def wants(self, number: int, per_rollout: int | None) -> int:
         """Return how many episodes of rollout ``number`` are recorded.
 
-        ``per_rollout`` is the number of episodes of a rollout; None as long as it is unknown.
+        ``per_rollout`` is the number of episodes in a rollout, or None if it is unknown.
         """
         if self._lost:
             return 0

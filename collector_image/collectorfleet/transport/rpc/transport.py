@@ -1,7 +1,7 @@
 """Collectors in processes of this machine. They and the driver call each other by ``torch.distributed.rpc``.
 
 Each call has the timeout ``rpc_timeout``, and no call waits for a rollout. The driver sends short calls. A collector
-fetches weights and sends frames by calls of its own. The loss of a collector does not affect the others, because
+calls the driver to fetch weights and to send frames. The loss of a collector does not affect the others, because
 collectors do not know each other.
 """
 

@@ -86,4 +86,6 @@ def test_config_maps_elsewhere_are_not_judged() -> None:
 
 @pytest.mark.parametrize("data", [None, 7, [], "text"])
 def test_a_config_map_whose_data_is_no_mapping_has_no_key(data: Any) -> None:
+    odd = yaml.safe_dump_all([{**config_map(), "metadata": "code"}, config_map(data=data)])
+    assert load_manifests(odd).config_map("code") == {}
     assert len(findings(fleet({"configMap": "code"}, "train.py"), config_map(data=data))) == 1
