@@ -22,6 +22,7 @@ from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, unused_pods
+from collectorfleet_operator.decide.deleted_driver import deleted_driver
 from collectorfleet_operator.decide.heads import pods_of_lost_head
 from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.job import Job, read_job
@@ -184,6 +185,10 @@ def _go_on(seen: Situation) -> Iterator[Action]:
         yield from again
     elif why := _why_stop(seen) or why_replaced(seen, job):
         yield delete(JOB, job.name, job.uid, why)
+    elif pod := deleted_driver(seen, job):
+        why = f"its driver pod {pod.name} was deleted, and the Job would wait before it creates the next pod"
+        yield delete(JOB, job.name, job.uid, why, at_once=True)
+        yield _driver_again(seen, job, restarts(seen, job), "the driver, after its pod was deleted")
     elif has_spec_to_roll_out(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
         why = describe(JOB, job.name, f"{changed_pods(seen)} are of generation {generation} from now on")

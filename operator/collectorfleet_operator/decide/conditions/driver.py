@@ -11,6 +11,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
+from collectorfleet_operator.decide.deleted_driver import is_uncounted
 from collectorfleet_operator.decide.driver_lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_driver_lost
 from collectorfleet_operator.decide.hung import how_it_is_replaced
 from collectorfleet_operator.decide.job import Job
@@ -110,7 +111,7 @@ def _what_is_lost(seen: Situation) -> str:
 
 
 def _failed(job: Job, pod: Pod) -> Finding:
-    if _is_uncounted(pod):
+    if is_uncounted(pod):
         text = f"driver pod {pod.name} was deleted or evicted, and the next one is about to start"
         return waiting(_TYPE, Reason.STARTING, f"{text} (spec.backoffLimit does not count it)")
     failures = 1 if job.failed_pods is None else job.failed_pods
@@ -120,13 +121,6 @@ def _failed(job: Job, pod: Pod) -> Finding:
     if runs_on:
         text += f"; {runs_on}; it is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"
     return hindered(_TYPE, Reason.RESTARTING, text)
-
-
-def _is_uncounted(pod: Pod) -> bool:
-    """Return whether the Job's failure policy ignores this end of the pod."""
-    ended = pod.exits.get(CONTAINER)
-    in_order = ended is not None and ended.code == names.EXIT_SIGTERM
-    return in_order or pod.is_disrupted
 
 
 def _starting(seen: Situation, pod: Pod) -> Finding:

@@ -1,0 +1,33 @@
+"""Replacement of the Job of a driver whose pod was deleted or evicted. Pure.
+
+The Job controller creates the next pod only after a pause. The pause begins at 10 s and doubles with each failed pod of
+the last minutes, even if the Job's failure policy ignores these failures. A new Job creates its pod at once.
+"""
+
+from __future__ import annotations
+
+from collectorfleet_api import names
+from collectorfleet_operator.children.driver_job import CONTAINER
+from collectorfleet_operator.decide.job import Job
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.situation import Situation
+from collectorfleet_operator.decide.stopping import stop_wanted
+
+
+def is_uncounted(pod: Pod) -> bool:
+    """Return whether the failure policy of the driver's Job ignores the failure of this pod."""
+    ended = pod.exits.get(CONTAINER)
+    in_order = ended is not None and ended.code == names.EXIT_SIGTERM
+    return in_order or pod.is_disrupted
+
+
+def deleted_driver(seen: Situation, job: Job) -> Pod | None:
+    """Return the deleted pod of a driver that has ended and whose next pod the Job would delay; else None.
+
+    The driver of a pod on a lost node has not ended. A Job that has counted failures stays, because a new Job would
+    begin to count at 0.
+    """
+    pod = seen.driver_pod
+    if pod is None or seen.driver_phase != "Failed" or pod.is_lost_with_node or job.failed_pods:
+        return None
+    return pod if pod.is_terminating and is_uncounted(pod) and stop_wanted(seen) is None else None
