@@ -119,7 +119,7 @@ def test_a_driver_lost_to_infrastructure_is_tried_again(control_plane: ControlPl
     pods.wait("driver", 2)
 
 
-def test_a_driver_that_ends_because_its_pod_was_deleted_is_followed_by_another_and_not_counted(
+def test_a_driver_that_ends_by_sigterm_is_followed_by_another_and_not_counted(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     pods, _ = played.start(control_plane, namespace)
@@ -133,6 +133,23 @@ def test_a_driver_that_ends_because_its_pod_was_deleted_is_followed_by_another_a
     seen = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "DriverRunning")[1] == "Starting", namespace)
     assert seen["status"]["driver"]["restarts"] == 0
     assert control_plane.get("job/fleet-driver", namespace)["status"].get("failed", 0) == 0
+
+
+def test_a_driver_whose_pod_is_deleted_gets_a_new_job_and_is_not_counted(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    pods, _ = played.start(control_plane, namespace)
+    (driver,) = pods.of("driver")
+    job = control_plane.get("job/fleet-driver", namespace)["metadata"]["uid"]
+    going = f"pod/{driver['metadata']['name']}"
+    # The pod has its grace period, as with a kubelet.
+    control_plane.kubectl("patch", going, "-n", namespace, "-p", '{"metadata": {"finalizers": ["test.local/grace"]}}')
+    control_plane.kubectl("delete", going, "-n", namespace, "--wait=false")
+    pods.end(driver, names.EXIT_SIGTERM, "stopped: SIGTERM")
+    control_plane.wait_for("job/fleet-driver", lambda one: one["metadata"]["uid"] != job, namespace, within=30)
+    control_plane.kubectl("patch", going, "-n", namespace, "-p", '{"metadata": {"finalizers": null}}')
+    pods.run("driver", 1)
+    assert control_plane.get("cfleet/fleet", namespace)["status"]["driver"]["restarts"] == 0
 
 
 def test_a_driver_whose_head_goes_is_asked_to_stop_and_another_starts_beside_the_next_head(
