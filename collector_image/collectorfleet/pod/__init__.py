@@ -1,5 +1,6 @@
-"""A run in a driver pod: the API server, the Lease and the Ray cluster around it.
+"""Run a fleet in a driver pod, with the API server, the driver's Lease and the Ray cluster.
 
-The process has three threads of its own. ``drive`` is the main thread. ``ray_node`` waits for a process (``join_ray``)
-that makes the pod a node of the Ray cluster. ``reporter`` talks to the API server, with all that it is made of.
+The driver works in three threads. ``drive`` is the main thread. The thread of ``ray_node`` waits for a process
+(``join_ray``) that makes the pod a node of the Ray cluster. The thread of ``reporter`` sends all requests to the API
+server.
 """

@@ -1,9 +1,13 @@
-"""Whether the API server still knows the driver: the answers to all its requests, one after another.
+"""Detect that the API server no longer accepts the driver's token.
 
-A token is bound to its pod and its ServiceAccount. If a pod is deleted while its kubelet is silent, the driver runs on
-beside its successor and keeps the collectors from it. If a ServiceAccount is deleted and created again, only another
-pod gets a token at once. The kubelet renews existing tokens after most of an hour, and until then the driver can
-neither hold its Lease nor report. In both cases the driver has to end, and its successor resumes.
+A token is bound to its pod and its ServiceAccount. The token becomes void in two cases:
+
+* The driver's pod is deleted while its kubelet does not answer. The driver continues to run beside its successor, and
+  keeps the collectors that the successor needs.
+* The ServiceAccount is deleted and created again. A new pod gets a valid token at once. The kubelet renews the tokens
+  of existing pods only after most of an hour. Until then, the driver can neither renew its Lease nor report.
+
+In both cases the driver has to end, and its successor resumes.
 """
 
 from __future__ import annotations
@@ -11,14 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-# An API server that starts may refuse everybody for a moment.
+# An API server that starts may refuse all tokens for a moment.
 VOID_SECONDS: Final = 30.0
 
 _UNAUTHORIZED: Final = 401
 
 
 class Access:
-    """Calls ``refused`` once, when every answer for ``VOID_SECONDS`` was that the token is void."""
+    """Calls ``refused`` after the API server has answered only with HTTP 401 for ``VOID_SECONDS``.
+
+    ``refused`` is called once, until the API server gives another answer.
+    """
 
     def __init__(self, refused: Callable[[], None]) -> None:
         self._refused = refused
@@ -26,7 +33,7 @@ class Access:
         self._told = False
 
     def answered(self, status: int, now: float) -> None:
-        """An HTTP status that the API server answered with, and when, in seconds of a monotonic clock."""
+        """Note an answer with the HTTP status ``status`` at ``now``, in seconds of a monotonic clock."""
         if status != _UNAUTHORIZED:
             self._since, self._told = None, False
             return

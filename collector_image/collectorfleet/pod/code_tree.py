@@ -1,6 +1,7 @@
-"""``python -m collectorfleet.pod.code_tree``: the container that puts the user's tree into a pod before anything runs.
+"""Implement ``python -m collectorfleet.pod.code_tree``: write the tree of ``spec.code`` into a volume of the pod.
 
-Its last word is the digest of what it put there, which the operator reads into the status, or why it could not.
+An init container runs this module before the other containers start. Its termination message is the digest of the tree,
+which the operator copies to the status, or the error.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from collectorfleet_api.v1alpha1 import Code
 
 
 def main(settings: str, mount: Path, mounts: Mounts, last_word: Path) -> int:
-    """Put into ``mount`` the tree of the ``spec.code`` that ``settings`` are as JSON; returns the exit code."""
+    """Write the tree of ``spec.code`` into the folder ``mount``, and return the exit code.
+
+    ``settings`` is ``spec.code`` as JSON. ``last_word`` is the file of the termination message.
+    """
     code = Code.from_wire(json.loads(settings))
     ended: Exit
     try:

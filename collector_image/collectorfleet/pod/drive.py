@@ -1,7 +1,7 @@
-"""``collectorfleet drive``: the driver as the operator starts it, in a pod.
+"""Implement ``collectorfleet drive``, which the operator starts in the driver pod.
 
-The slow steps of the start run at the same time. This thread imports torch, a second thread waits for the head and
-joins Ray, and a third reads the fleet and takes the Lease.
+The slow steps of the start run in parallel. The main thread imports torch. A second thread waits for the Ray head and
+joins the Ray cluster. A third thread reads the fleet and acquires the Lease.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TIMELINE_SECONDS: Final = 60.0
 
 
 def drive(settings: DriverSettings) -> int:
-    """Drive the fleet to its end; returns the exit code."""
+    """Run the fleet to its end, and return the exit code. Call it on the main thread."""
     log_milestone(Milestone.PYTHON)
     stop = StopRequest(settings.grace_seconds)
     with stop_on_signals(stop), counted_exits():
@@ -57,7 +57,10 @@ def drive(settings: DriverSettings) -> int:
 
 
 def _until_ray_is_told_to_end(settings: DriverSettings, stop: StopRequest) -> Completed:
-    """Drive; a SIGTERM that Ray handled, because it took the signal for itself, is a request to stop and no failure."""
+    """Run the fleet, and turn a SIGTERM that Ray handled into a request to stop.
+
+    Ray replaces the handler of SIGTERM, and its own handler raises SystemExit.
+    """
     try:
         return _drive(settings, stop)
     except SystemExit as ended:
@@ -69,7 +72,7 @@ def _until_ray_is_told_to_end(settings: DriverSettings, stop: StopRequest) -> Co
 def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
     with Reporter(settings, stop) as reporter, BackgroundMetrics(settings.name, reporter.report, METRICS_PORT):
         node = RayNode(settings.ray_address, stop) if settings.ray_address else None
-        # Here and not above, because these imports take seconds and everything else goes on meanwhile.
+        # These imports take seconds. Meanwhile, the other threads connect to the API server and to Ray.
         with without_collections():
             from collectorfleet.run.driver_code import load_driver_code
             from collectorfleet.run.session import open_session
@@ -86,7 +89,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         if node:
             _join(node, settings.ray_address)
         with (
-            stop_on_signals(stop),  # again, because Ray took SIGTERM for itself
+            stop_on_signals(stop),  # again, because Ray replaced the handler of SIGTERM
             open_session(
                 fleet,
                 code,
@@ -116,7 +119,10 @@ def _join(node: RayNode, address: str) -> None:
 
 
 def _timeline_keeper(fleet: CollectorFleet, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
-    """For the API server, and beside the checkpoints, where there are any: there it has all its points."""
+    """Return the keeper of the timeline, which writes to the API server and beside the checkpoints, if there are any.
+
+    The file beside the checkpoints also has the points that do not fit into the ConfigMap.
+    """
     keeps, before = {"the timeline for the API server": reporter.keep_timeline}, reporter.timeline_before
     if folder is None:
         return TimelineKeeper(fleet, keeps, every_seconds=TIMELINE_SECONDS, before=before)
@@ -124,7 +130,11 @@ def _timeline_keeper(fleet: CollectorFleet, folder: CheckpointFolder | None, rep
 
 
 def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:
-    """The fleet's own folder in what is mounted: a fleet that is made again under its name goes on from there."""
+    """Return the fleet's folder in the mounted volume, or None for a fleet without checkpoints.
+
+    A fleet that is deleted and created again under the same name resumes from this folder. Blocks and raises as
+    :class:`CheckpointFolder` does.
+    """
     if settings.checkpoints is None:
         return None
     name = fleet.metadata.name
@@ -132,7 +142,7 @@ def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> Check
 
 
 def _history(fleet: CollectorFleet, settings: DriverSettings, folder: CheckpointFolder | None) -> RunHistory:
-    """By the fleet's status, and by its checkpoints."""
+    """Return the records of earlier drivers in the fleet's status and its checkpoints."""
     before = last_report(fleet)
     reported, drivers = Position.of_report(before), (before and before.driver_incarnation) or 0
     if folder is None:
@@ -141,13 +151,16 @@ def _history(fleet: CollectorFleet, settings: DriverSettings, folder: Checkpoint
 
 
 def _gpu_per_collector(spec: CollectorFleetSpec) -> dict[str, float]:
-    """GPUs of one collector of each group, as worker pods were sized for."""
+    """Return the GPUs of one collector in each group, by the group's name. The operator sizes worker pods for them."""
     groups = {name: spec.of_group(name) for name in spec.group_names}
     return {name: round(own.collectors.resources.gpu, 4) for name, own in groups.items()}  # Ray's resolution
 
 
 def _set_torch_threads(spec: CollectorFleetSpec) -> None:
-    """As many threads as the pod asks CPUs for: torch would start one for each core of the node."""
+    """Limit torch to the CPUs of the driver, unless ``OMP_NUM_THREADS`` is set.
+
+    By default, torch starts one thread for each core of the node.
+    """
     if "OMP_NUM_THREADS" not in os.environ:
         import torch
 
@@ -155,7 +168,7 @@ def _set_torch_threads(spec: CollectorFleetSpec) -> None:
 
 
 def _announce(ended: Exit) -> None:
-    """The end in the log, and for the operator in the pod's termination message."""
+    """Log how the run ended, and write the pod's termination message, which the operator reads."""
     match ended:
         case Completed(message):
             log.info("completed: %s", message)
@@ -163,5 +176,5 @@ def _announce(ended: Exit) -> None:
             log.warning(message)
         case UserError(message, traceback) | Broken(message, traceback):
             log.error("failed: %s", message, extra={EXCEPTION: traceback})
-    if TERMINATION_LOG.exists():  # not outside of a pod
+    if TERMINATION_LOG.exists():  # only in a pod
         TERMINATION_LOG.write_text(termination_message(ended))

@@ -1,7 +1,8 @@
-"""SIGTERM in the first seconds of a driver, while it still imports what it is made of.
+"""Handle SIGTERM in the first seconds of a driver, during its imports.
 
-The driver is PID 1 of its container, and the kernel drops a signal for which PID 1 has no handler. Without one, the
-kubelet waits for the whole grace period of a pod that is deleted as it starts. This module imports next to nothing.
+The driver is PID 1 of its container. The kernel ignores a signal for which PID 1 has no handler. Without a handler, the
+kubelet would wait for the whole grace period if the pod is deleted during its start. This module imports few other
+modules, so that the handler is set early.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ _has_begun = False
 
 
 def end_at_once_on_sigterm() -> None:
-    """End the process at SIGTERM, until :func:`driver_has_begun`: there is nothing to save yet."""
+    """End the process at SIGTERM, until :func:`driver_has_begun` is called. Before that, there is nothing to save."""
     signal.signal(signal.SIGTERM, _end)
 
 
 def driver_has_begun() -> None:
-    """From here on the driver's own handler is in place. One that is restored when the run is over does nothing."""
+    """Turn the early handler off. Call this after the driver has set its own handler.
+
+    The driver restores the early handler after the run. The early handler then does nothing.
+    """
     global _has_begun
     _has_begun = True
 
@@ -31,7 +35,7 @@ def driver_has_begun() -> None:
 def _end(_number: int, _frame: FrameType | None) -> None:
     if _has_begun:
         return
-    if TERMINATION_LOG.exists():  # not outside of a pod
+    if TERMINATION_LOG.exists():  # only in a pod
         TERMINATION_LOG.write_text(_MESSAGE)
     os.write(2, f"{_MESSAGE}\n".encode())
     os._exit(EXIT_SIGTERM)

@@ -1,4 +1,4 @@
-"""Reads the fleet that a driver is to drive, for as long as that takes. In the reporter's thread."""
+"""Read the driver's fleet from the API server, with retries. Runs in the reporter's thread."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ RETRY_SECONDS: Final = 1.0
 
 
 async def read_fleet(api: FleetApi, settings: DriverSettings, closing: threading.Event) -> CollectorFleet | None:
-    """The fleet, once the API server answers; None if ``closing`` comes first.
+    """Return the fleet once the API server answers, or None if ``closing`` is set first. Retries every second.
 
-    Raises FleetGone if there is nothing to drive, InvalidOption with every problem of its spec.
+    Raises FleetGone if the fleet was deleted or replaced. Raises InvalidOption with all problems of an invalid spec.
     """
     outage = Outage("cannot read the fleet")
     while not closing.is_set():

@@ -1,4 +1,4 @@
-"""How many collectors a fleet wants, which a running driver follows. Pure."""
+"""Define the size of a fleet. A running driver applies changes of the size. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 
 @dataclass(frozen=True)
 class FleetSize:
-    """``collectors.replicas`` and ``collectors.minAvailable``."""
+    """The values of ``collectors.replicas`` and ``collectors.minAvailable`` in a spec, as numbers of collectors."""
 
     replicas: int
     min_available: int

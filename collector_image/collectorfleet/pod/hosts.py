@@ -1,4 +1,7 @@
-"""Where the pods of a fleet without Ray come to: this pod, by the headless Service of its Job."""
+"""Accept the collector pods of a fleet without Ray.
+
+The collector pods connect to the driver pod through the headless Service of the driver's Job.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,12 @@ _LOOK_SECONDS: Final = 0.2
 def hosts_of(
     fleet: CollectorFleet, settings: DriverSettings, gpus_per_collector: float, stop: StopRequest, token: Path = _TOKEN
 ) -> CollectorHosts:
-    """Listen for them, once the token is there. Raises ValueError for a spec that no pod can hold, or StopNow."""
+    """Return the hosts of collectors, which listen at this pod's address. Blocks until the file ``token`` exists.
+
+    ``gpus_per_collector`` is a number of GPUs, or a share of one GPU. Raises ValueError if a collector of this spec
+    fits into no pod, and InvalidOption if the address or the token cannot be used. Raises StopNow after a request to
+    stop.
+    """
     from collectorfleet.transport.distributed.remote_hosts import CollectorHosts
 
     groups = pack_groups(fleet.spec.worker_groups)

@@ -1,8 +1,8 @@
-"""``python -m collectorfleet.pod.join_ray HOST:PORT``: wait for a Ray head, then make this machine a node of its
-cluster without CPUs or GPUs for work.
+"""Implement ``python -m collectorfleet.pod.join_ray HOST:PORT``: wait for a Ray head, and join its cluster.
 
-A process of its own, so that `ray start` is imported, which takes seconds, before the head is there. Waiting is a TCP
-connection tried ten times a second.
+This machine becomes a node without CPUs and GPUs, so Ray schedules no work on it. The module runs in its own process.
+So the import of `ray start`, which takes seconds, overlaps with the start of the head. The process tries a TCP
+connection to the head ten times a second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ SAY_SECONDS: Final = 30.0
 
 
 def main(address: str) -> None:
-    """Ends with the exit code of `ray start`."""
+    """Wait for the head at ``address`` (host:port), run `ray start`, and end the process with its exit code.
+
+    Return without `ray start` if the driver has ended.
+    """
     log_as_asked(sys.stderr, os.environ)
     from ray.scripts.scripts import cli
 
@@ -34,7 +37,7 @@ def main(address: str) -> None:
 
 
 def wait_for(address: str) -> bool:
-    """Block until something answers at ``address``; False if the driver, our parent, is gone before that."""
+    """Block until a process listens at ``address`` (host:port). Return False if the parent process ends before."""
     parent, say_at = os.getppid(), time.monotonic() + SAY_SECONDS
     while problem := why_unreachable(address):
         if os.getppid() != parent:
@@ -47,7 +50,7 @@ def wait_for(address: str) -> bool:
 
 
 def why_unreachable(address: str) -> str:
-    """Why nothing answers at host:port; empty if something does."""
+    """Return why a TCP connection to host:port failed, or an empty string if it succeeded. The timeout is 2 s."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=2):

@@ -1,4 +1,4 @@
-"""All that a driver asks for: read its fleet, Lease and timeline, write its report and timeline, renew."""
+"""Send the driver's requests to the API server: for its fleet, the fleet's status, its Lease and its timeline."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet_api import names
 
-# A number, because a pair is a TypeError; short, because the next try is what helps.
+# The client raises TypeError for a pair of timeouts. The timeout is short, because a retry helps more than waiting.
 REQUEST_SECONDS: Final = 5
 
 
 class FleetApi:
-    """One fleet, its driver's Lease and its timeline. Methods raise what ``kubernetes.aio`` raises."""
+    """The API of one fleet, its driver's Lease and its timeline.
+
+    Each request times out after ``REQUEST_SECONDS``. Methods raise the exceptions of ``kubernetes.aio``.
+    """
 
     def __init__(self, dynamic: DynamicClient, settings: DriverSettings, access: Access) -> None:
         self._settings = settings
@@ -41,9 +44,9 @@ class FleetApi:
         )
 
     async def apply_status(self, status: Object) -> Object:
-        """Write the driver's part of the status; returns the whole fleet as it is now.
+        """Write the driver's fields of the status, and return the whole stored fleet.
 
-        Of this very fleet: another one that has its name now is a conflict.
+        If another fleet has the name now, its uid differs, and the API server answers with a conflict (409).
         """
         settings = self._settings
         body = {
@@ -79,7 +82,7 @@ class FleetApi:
         )
 
     async def timeline(self) -> Object:
-        """The ConfigMap."""
+        """Return the ConfigMap of the timeline."""
         return await self._answer(
             self._config_maps.get(
                 name=names.timeline_name(self._settings.name),
@@ -89,7 +92,7 @@ class FleetApi:
         )
 
     async def patch_timeline(self, content: str) -> Object:
-        """``content`` is base64."""
+        """Write ``content``, the packed timeline in base64, to the ConfigMap."""
         return await self._answer(
             self._config_maps.patch(
                 body={"binaryData": {names.TIMELINE_KEY: content}},
@@ -113,19 +116,19 @@ class FleetApi:
 
 @asynccontextmanager
 async def connect(settings: DriverSettings, access: Access) -> AsyncIterator[FleetApi]:
-    """Within a pod with its ServiceAccount, elsewhere with ``KUBECONFIG``."""
+    """Connect to the API server: in a pod with its ServiceAccount, elsewhere with the kubeconfig file."""
     configuration = client.Configuration()
     if "KUBERNETES_SERVICE_HOST" in os.environ:
         config.load_incluster_config(client_configuration=configuration)
     else:
         await config.load_kube_config(os.environ.get("KUBECONFIG"), client_configuration=configuration)
     async with client.ApiClient(configuration) as api:
-        # Not awaited: that would discover every kind and write a cache into a file of predictable name.
+        # An awaited DynamicClient would discover all kinds, and cache them in a file with a predictable name.
         yield FleetApi(DynamicClient(api), settings, access)
 
 
 def error_text(error: BaseException) -> str:
-    """An error of a request in one line: the API server's own message where there is one."""
+    """Return an error of a request as one line, with the API server's message if there is a message."""
     if isinstance(error, client.ApiException):
         try:
             message = json.loads(error.body or "")["message"]

@@ -1,11 +1,11 @@
-"""Who drives a fleet: one holder of its Lease at a time. Pure. ``lease_loop`` carries it out.
+"""Decide which driver runs a fleet: the holder of its Lease. Pure. ``lease_loop`` applies the decisions.
 
-The operator makes the Lease, the driver renews it. A driver that finds another's name in it waits until that one has
-not renewed for as long as it promised, and then takes over. It goes by changes that it sees itself, on its own
-monotonic clock: clocks of two nodes may differ.
+The operator creates the Lease, and the driver renews it. If another driver holds the Lease, a driver waits until the
+holder has not renewed the Lease for its ``leaseDurationSeconds``. Then the waiting driver takes over. It measures this
+time with its own monotonic clock, from the last change that it has seen. Clocks of different nodes may differ.
 
-Each change names the resource version it was decided on, so that of two drivers that take over at once the API server
-refuses one.
+Each patch contains the resource version of the Lease that it changes. If two drivers take over at the same time, the
+API server refuses one of them.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ RENEW_SECONDS: Final = 5.0
 
 @dataclass(frozen=True)
 class Acquire:
-    """Nobody holds it, or the holder is gone."""
+    """Take the Lease, because it has no holder, or its holder stopped renewing it."""
 
 
 @dataclass(frozen=True)
 class Renew:
-    """It is ours."""
+    """Renew the Lease, which this driver holds."""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Another driver holds it and may be alive."""
+    """Wait, because another driver holds the Lease and may still run."""
 
     holder: str
 
 
 @dataclass(frozen=True)
 class TakenOver:
-    """It was ours, and another driver has it now."""
+    """Another driver took the Lease, which this driver held."""
 
     holder: str
 
@@ -48,16 +48,16 @@ Decision = Acquire | Renew | Wait | TakenOver
 
 
 class Candidate:
-    """A driver, named ``me``, by what it has seen of the Lease."""
+    """A driver that wants the Lease, and the changes of the Lease that it has seen. ``me`` is the driver's name."""
 
     def __init__(self, me: str) -> None:
         self._me = me
         self._held = False
-        self._seen: tuple[str, str] | None = None  # holder and renewal, as last seen
+        self._seen: tuple[str, str] | None = None  # holder and renewTime
         self._seen_since = 0.0
 
     def decide(self, lease: Object, now: float) -> Decision:
-        """What to do about the Lease as it was read; ``now`` in seconds of a monotonic clock."""
+        """Return what to do about ``lease``. ``now`` is the time in seconds of a monotonic clock."""
         spec = lease.get("spec") or {}
         holder = spec.get("holderIdentity") or ""
         if holder == self._me:
@@ -74,7 +74,7 @@ class Candidate:
         return Acquire() if now - self._seen_since >= promised else Wait(holder)
 
     def acquire_patch(self, lease: Object, now: datetime) -> Object:
-        """Merge patch that makes it ours."""
+        """Return the merge patch that makes this driver the holder."""
         transitions = (lease.get("spec") or {}).get("leaseTransitions") or 0
         return _patch(
             lease,
@@ -86,11 +86,11 @@ class Candidate:
         )
 
     def renew_patch(self, lease: Object, now: datetime) -> Object:
-        """Merge patch that keeps it ours."""
+        """Return the merge patch that renews the Lease of this driver."""
         return _patch(lease, renewTime=_micro_time(now), leaseDurationSeconds=LEASE_SECONDS)
 
     def release_patch(self, lease: Object) -> Object:
-        """Merge patch after a clean end: the next driver need not wait."""
+        """Return the merge patch that removes the holder, so that the next driver does not have to wait."""
         return _patch(lease, holderIdentity=None, renewTime=None)
 
 

@@ -1,6 +1,6 @@
-"""Holds a fleet's Lease: carries out what :mod:`collectorfleet.pod.lease` decides, every few seconds.
+"""Acquire and renew a fleet's Lease, as :mod:`collectorfleet.pod.lease` decides.
 
-A task of the reporter's thread.
+The loop is a task of the reporter's thread.
 """
 
 from __future__ import annotations
@@ -23,26 +23,30 @@ LOOK_SECONDS: Final = 1.0
 
 
 class LeaseLoop:
-    """The Lease of one driver, whose pod is ``me``. ``taken_over(holder)`` is called when another driver has it."""
+    """The loop that keeps the Lease for the driver in the pod ``me``.
+
+    It calls ``taken_over(holder)`` if another driver takes the Lease. :attr:`is_held` stays True while the API server
+    does not answer.
+    """
 
     def __init__(self, api: FleetApi, me: str, taken_over: Callable[[str], None]) -> None:
-        self.acquired = asyncio.Event()  # set once it is ours
+        self.acquired = asyncio.Event()  # set when this driver gets the Lease
         self.is_held = False
         self._api = api
         self._candidate = Candidate(me)
         self._taken_over = taken_over
-        self._lease: Object | None = None  # as the API server last answered; None: read it anew
+        self._lease: Object | None = None  # the API server's last answer; None: read the Lease again
         self._waiting_for = ""
         self._outage = Outage("cannot renew the Lease")
 
     async def run(self) -> None:
-        """Acquire and renew until cancelled or taken over."""
+        """Acquire the Lease and renew it every 5 s, until the task is cancelled or another driver takes over."""
         while True:
             try:
                 wait_seconds = await self._step()
             except TRANSIENT as error:
                 self._lease = None
-                # A conflict is another's write between our read and ours: look again.
+                # A conflict means that the Lease changed after it was read. Read it again without a warning.
                 if not is_status(error, 409):
                     self._outage.note(error)
                 wait_seconds = LOOK_SECONDS
@@ -51,7 +55,7 @@ class LeaseLoop:
             await asyncio.sleep(wait_seconds)
 
     async def release(self) -> None:
-        """Give it up after the end, so that a next driver need not wait. One try."""
+        """Release the Lease after the end, so that the next driver does not have to wait. Does not retry."""
         if self.is_held and self._lease is not None:
             self.is_held = False
             try:
@@ -60,7 +64,7 @@ class LeaseLoop:
                 log.info("the Lease was not released; it expires on its own: %s", error)
 
     async def _step(self) -> float | None:
-        """One look; returns how long to wait for the next, None if the Lease is another's now."""
+        """Do the next step. Return the seconds until the next step, or None if another driver has the Lease."""
         lease = self._lease or await self._api.lease()
         now = datetime.now(UTC)
         match self._candidate.decide(lease, time.monotonic()):

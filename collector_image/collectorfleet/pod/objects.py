@@ -1,4 +1,4 @@
-"""Objects as the API server sends and takes them."""
+"""Define the type of objects in requests to the API server, and in its answers."""
 
 from __future__ import annotations
 

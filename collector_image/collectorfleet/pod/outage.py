@@ -1,4 +1,4 @@
-"""Times in which the API server does not answer: said once when they begin and once when they are over."""
+"""Log when requests to the API server begin to fail, and when they succeed again."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from collectorfleet.pod.kubernetes_api import error_text
 
 log = logging.getLogger(__name__)
 
-# What time heals: no connection, a slow or confused server, a Role that the operator has yet to make.
+# A retry may help: the connection may be lost, the server may be overloaded, or the operator may still create the Role.
 TRANSIENT: Final = (ApiException, ClientError, OSError, asyncio.TimeoutError)
 
 
 class Outage:
-    """Of one kind of request: ``what`` is such as "cannot write the status"."""
+    """An outage of one kind of request. ``what`` names the failure, for example "cannot write the status"."""
 
     def __init__(self, what: str) -> None:
         self._what = what
         self._cause = ""
 
     def note(self, error: BaseException) -> None:
-        """A request failed with ``error``."""
+        """Note that a request failed with ``error``. Logs a warning if the cause is new."""
         text = error_text(error)
         if text != self._cause:
             log.warning("%s, trying on: %s", self._what, text)
         self._cause = text
 
     def over(self) -> None:
-        """A request got its answer."""
+        """Note that a request succeeded. Logs the end of an outage."""
         if self._cause:
             log.info("no longer: %s", self._what)
         self._cause = ""
 
 
 def is_status(error: BaseException, status: int) -> bool:
-    """Whether the API server answered with this HTTP status."""
+    """Return whether the API server answered with this HTTP status."""
     return isinstance(error, ApiException) and error.status == status

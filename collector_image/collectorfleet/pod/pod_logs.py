@@ -1,4 +1,4 @@
-"""The driver pod's log: in the format that its environment asks for, each line with the fleet's name."""
+"""Set up the log of a pod, in the format of an environment variable and with the fleet's name in each record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from collectorfleet_api.log_lines import LogFormat, OfFleet
 
 
 def log_as_asked(stream: TextIO, env: Mapping[str, str]) -> None:
-    """Write lines to ``stream`` from here on. Raises InvalidOption for a format that there is not."""
+    """Write log lines to ``stream``, in the format that ``env`` requests: text by default.
+
+    Raises InvalidOption for an unknown format.
+    """
     asked = env.get(names.ENV_LOG_FORMAT, LogFormat.TEXT.value)
     if asked not in set(LogFormat):
         known = " or ".join(LogFormat)

@@ -1,7 +1,8 @@
-"""``os._exit`` in the user's code is a failure of the driver, whatever exit code the code chose.
+"""Turn a call of ``os._exit`` in the user's code into a failure of the driver.
 
-The driver's exit codes tell the Job and the operator how the run ended. Code 0 completes the fleet, and two codes
-restart the driver without counting it. Only the driver itself may use them.
+The driver's exit code tells the Job and the operator how the run ended. Code 0 completes the fleet. After two other
+codes, the driver restarts, and the restart does not count against the limit. Only the driver itself may use these
+codes.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 
 @contextmanager
 def counted_exits() -> Iterator[None]:
-    """Let ``os._exit`` end this process with the code of a failure that the Job counts, in the ``with`` block.
+    """Let ``os._exit`` end this process with the exit code of a failure, inside the ``with`` block.
 
-    Forked processes, such as those of ``multiprocessing``, end as they ask.
+    The Job counts this failure. Forked processes, such as the processes of ``multiprocessing``, keep their exit codes.
     """
     end, driver = os._exit, os.getpid()
 
@@ -27,7 +28,7 @@ def counted_exits() -> Iterator[None]:
         if os.getpid() != driver:
             end(status)
         message = f"code in the driver called os._exit({status}): return from the training function, or raise an error"
-        if TERMINATION_LOG.exists():  # not outside of a pod
+        if TERMINATION_LOG.exists():  # only in a pod
             TERMINATION_LOG.write_text(message)
         os.write(2, f"failed: {message}\n".encode())
         end(EXIT_INFRASTRUCTURE)

@@ -1,4 +1,4 @@
-"""The driver pod as a node of its Ray cluster: batches reach it from the worker pods' nodes directly."""
+"""Make the driver pod a node of its Ray cluster, so that batches move from worker pods directly to the driver."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ TRIES: Final = 5
 
 
 class CannotJoin(CollectorFleetError):
-    """The head answers, and `ray start` fails all the same."""
+    """`ray start` failed in all attempts."""
 
 
 class RayNode:
-    """Joins ``address`` (host:port of the head) in the background; :meth:`wait_until_joined` waits for it."""
+    """The driver pod as a node of a Ray cluster. ``address`` is the host:port of the head.
+
+    A thread joins the cluster, beginning with the constructor. :meth:`wait_until_joined` waits for this thread.
+    """
 
     def __init__(self, address: str, stop: StopRequest) -> None:
         self._address = address
@@ -30,9 +33,9 @@ class RayNode:
         self._joined = ThreadPoolExecutor(1, "ray-node").submit(self._join)
 
     def wait_until_joined(self) -> None:
-        """Block until this machine is a node of the cluster, for as long as the head takes to come.
+        """Block until this machine is a node of the cluster. There is no timeout, because the head may start late.
 
-        Raises CannotJoin with Ray's own words, or StopNow.
+        Raises CannotJoin with the output of `ray start`, and StopNow after a request to stop.
         """
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Looks at a run and writes what it says whenever that is due. A task of the reporter's thread."""
+"""Write the reports of a run to the fleet's status when they are due. The loop is a task of the reporter's thread."""
 
 from __future__ import annotations
 
@@ -21,41 +21,45 @@ from collectorfleet_api.v1alpha1 import DriverReport
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 1.0
-# Between two looks at the session: of a thousand collectors that join, each is a change, and a report is milliseconds.
+# The shortest time between two reports that are built. A thousand collectors that join are a thousand changes, and
+# building a report takes milliseconds.
 LOOK_SECONDS: Final = 0.1
 LAST_REPORT_SECONDS: Final = 10.0
 _ORDERED: Final = StopReason(EndReason.ORDERED, "the operator asked it to, at the end of a batch")
 
 
 class ReportLoop:
-    """Writes only while the Lease is held; asks the run to ``stop`` when there is no fleet to report to."""
+    """The loop that writes reports while this driver holds the Lease.
+
+    It requests the ``stop`` of the run if the fleet was deleted or replaced, or if the operator requests it.
+    """
 
     def __init__(self, run: ReportedRun, writer: StatusWriter, lease: LeaseLoop, stop: StopRequest) -> None:
         self._run = run
         self._writer = writer
         self._lease = lease
         self._stop = stop
-        self._is_gone = False  # the fleet
+        self._is_gone = False  # the fleet was deleted or replaced
 
     async def run(self, closing: threading.Event) -> None:
-        """Report until ``closing``, and then a last time, within 10 s."""
+        """Report until ``closing`` is set, and then write the last report, with retries for 10 s."""
         changes, wait_until = 0, 0.0
         while not closing.is_set():
             looked = time.monotonic()
             try:
                 if looked >= wait_until and not await self._write_if_due():
                     wait_until = time.monotonic() + RETRY_SECONDS
-                # For so long at most: the end of the run has to be noticed as well.
+                # The wait is short, so that the loop notices ``closing`` soon.
                 changes = await asyncio.to_thread(self._run.wait_for_change, changes, EVERY_SECONDS / 4)
                 await asyncio.sleep(looked + LOOK_SECONDS - time.monotonic())
             except Exception:
-                # A bug here must not cost a run that may have taken days.
+                # A bug in reporting must not end a run, which may have taken days.
                 log.exception("reporting continues after an error")
                 await asyncio.sleep(RETRY_SECONDS)
         await self._write_last()
 
     async def _write_if_due(self) -> bool:
-        """False if the API server did not take a report that was due."""
+        """Write the current report if it is due. Return False if the API server did not accept it."""
         report = self._run.report()
         if self._is_gone or not self._lease.is_held or not self._writer.due(report):
             return True
@@ -78,7 +82,7 @@ class ReportLoop:
             return False
         if stored is None:
             return False
-        # The answer to a write is the fleet as it is now: what is followed live needs no watch.
+        # The answer to a write contains the current spec, so the driver needs no watch to follow the fleet's size.
         self._run.follow(stored)
         if self._run.is_told_to_stop(stored):
             self._stop.request(_ORDERED)

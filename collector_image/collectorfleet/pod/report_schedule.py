@@ -1,9 +1,13 @@
-"""When a report goes to the API server: on change, at most every 2 s, and at once on a transition. Pure.
+"""Decide when a report is written to the API server. Pure.
 
-Numbers change with every batch; a reader who waits for a condition cares about collectors that join and leave. In a
-large fleet that happens all the time, and its reports are large. So "at once" then means a delay in proportion to the
-number of rows, up to the same 2 s. Even an unchanged report is applied again now and then: the answer carries the spec,
-and an overwritten status heals.
+* A report with a transition is written after 0.2 s. Examples are a collector that joins or leaves, and the first batch.
+  Conditions depend on transitions, and users wait for conditions. In a large fleet, transitions are frequent and
+  reports are large. So the delay grows with the number of rows, up to 2 s.
+* A report in which only numbers changed is written after 2 s. Numbers change with every batch.
+* An unchanged report is written again after 5 s. The answer contains the current spec, and the write restores a status
+  that another client overwrote.
+
+All times count from the last write.
 """
 
 from __future__ import annotations
@@ -14,21 +18,21 @@ from typing import Final
 from collectorfleet_api.v1alpha1 import DriverReport
 
 EVERY_SECONDS: Final = 2.0
-AT_ONCE_SECONDS: Final = 0.2  # several collectors that become ready together are one write
+AT_ONCE_SECONDS: Final = 0.2  # collectors that become ready together need one write
 AT_ONCE_SECONDS_PER_ROW: Final = 0.02
 QUIET_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True)
 class LastWrite:
-    """The last report that the API server took."""
+    """The last report that the API server accepted."""
 
     report: DriverReport
     at: float  # seconds of a monotonic clock
 
 
 def due(report: DriverReport, last: LastWrite | None, now: float) -> bool:
-    """Whether ``report`` goes out now."""
+    """Return whether to write ``report`` at ``now``, in seconds of the clock of ``last.at``."""
     if last is None:
         return True
     if report == last.report:
@@ -41,7 +45,7 @@ def due(report: DriverReport, last: LastWrite | None, now: float) -> bool:
 
 
 def transitions(report: DriverReport) -> object:
-    """What of a report decides conditions, and so may not wait; equal while only numbers grow."""
+    """Return the values of a report that decide conditions. The result stays equal while only numbers change."""
     weights, progress = report.weights, report.progress
     return (
         report.fleet_uid,

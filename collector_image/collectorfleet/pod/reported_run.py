@@ -1,4 +1,4 @@
-"""A run as its reports tell it: first what is known of it at its start, then what its session says."""
+"""Build the reports of a run: before its session from the fleet, and then from the session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAIT_FOR_SESSION_SECONDS: Final = 0.1
 
 
 class RunningSession(Protocol):
-    """What a report needs of a :class:`~collectorfleet.run.session.Session`."""
+    """The methods of a :class:`~collectorfleet.run.session.Session` that this module calls."""
 
     def report(self) -> DriverReport: ...
 
@@ -37,7 +37,10 @@ class RunningSession(Protocol):
 
 
 class ReportedRun:
-    """Of the driver with those ``settings``. Any thread may ask; the fleet and the session come once they exist."""
+    """The run of the driver with these ``settings``. Any thread may call the methods.
+
+    :meth:`begin` sets the fleet, and :meth:`attach` sets the session.
+    """
 
     def __init__(self, settings: DriverSettings) -> None:
         self._settings = settings
@@ -48,17 +51,17 @@ class ReportedRun:
         self._draining: frozenset[str] = frozenset()
 
     def begin(self, fleet: CollectorFleet) -> None:
-        """The fleet is read, and this driver's."""
+        """Begin the reports for ``fleet``, after this driver has acquired the Lease."""
         self._size = FleetSize.of(fleet)
         self._before = last_report(fleet)
 
     def attach(self, session: RunningSession) -> None:
-        """What ``session`` says is true from now on."""
+        """Take the reports from ``session`` from now on."""
         self._session = session
         self._attached.set()
 
     def report(self) -> DriverReport:
-        """What is true now, as the status has it."""
+        """Return the current report, in the form of the fleet's status."""
         session = self._session
         report = starting_report(self._size.replicas, self._before)
         if session is not None:
@@ -67,7 +70,10 @@ class ReportedRun:
         return report.model_copy(update={"fleet_uid": self._settings.uid, "driver_incarnation": incarnation})
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
-        """Block until something turned, or for so long; returns the number of changes so far, to be ``seen`` next."""
+        """Block until the session has more than ``seen`` changes, or until the timeout. Return the number of changes.
+
+        Pass the returned number as ``seen`` in the next call. Without a session, block for at most 0.1 s and return 0.
+        """
         session = self._session
         if session is None:
             self._attached.wait(WAIT_FOR_SESSION_SECONDS)
@@ -75,11 +81,14 @@ class ReportedRun:
         return session.wait_for_change(seen, timeout_seconds)
 
     def is_told_to_stop(self, stored: Object) -> bool:
-        """Whether the operator asks this driver, in the stored fleet, to end where its batch ends."""
+        """Return whether the operator requests in the stored fleet that this driver end after its current batch."""
         return is_told_to_stop(stored, self._settings.pod)
 
     def follow(self, stored: Object) -> None:
-        """Tell the session how many collectors the stored fleet wants, and on which pods not, if that is news."""
+        """Pass the size in the stored fleet and the pods to drain to the session, if they changed.
+
+        Does nothing without a session. Raises FleetGone and InvalidOption like :func:`checked_fleet`.
+        """
         if self._session is None:
             return
         self._follow_size(stored, self._session)
@@ -103,7 +112,7 @@ class ReportedRun:
 
 
 def _with_last_batch(report: DriverReport, before: DriverReport) -> DriverReport:
-    """``report``, with the time of the last batch ``before`` where it has none: its counters go on from there, too."""
+    """Return ``report``, with the time of the last batch in ``before`` if this driver has not delivered a batch."""
     progress, last = report.progress, before.progress.last_batch_time if before.progress else None
     if progress is None or progress.last_batch_time is not None or last is None:
         return report

@@ -1,7 +1,13 @@
-"""The driver's line to the API server: a thread that reads the fleet, holds the Lease, writes reports and the timeline.
+"""Connect the driver to the API server, in the reporter's thread.
 
-It never ends a run because the API server is away: it says so once, keeps trying, and the status is true again
-afterwards. It asks the run to stop when this driver is no longer the fleet's.
+The thread reads the fleet, acquires and renews the Lease, and writes reports and the timeline. If the API server does
+not answer, the thread logs a warning and retries, and the run continues. The thread requests the end of the run in
+four cases:
+
+* The operator requests the end.
+* Another driver takes over.
+* The fleet is deleted or replaced.
+* The API server no longer accepts the driver's token.
 """
 
 from __future__ import annotations
@@ -31,12 +37,15 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 log = logging.getLogger(__name__)
 
 JOIN_SECONDS: Final = LAST_REPORT_SECONDS + 2
-# How soon a thread that waits for the other notices the end of the run.
+# How soon a waiting thread notices the end of the run.
 NOTICE_SECONDS: Final = 0.2
 
 
 class Reporter:
-    """Use as a context manager; leaving it writes the last report, within 10 s, and gives up the Lease."""
+    """The driver's connection to the API server. Use it as a context manager.
+
+    The exit blocks for at most 12 s. Meanwhile, the thread writes the last report and releases the Lease.
+    """
 
     def __init__(self, settings: DriverSettings, stop: StopRequest) -> None:
         self._settings = settings
@@ -57,9 +66,10 @@ class Reporter:
         self._thread.join(JOIN_SECONDS)
 
     def fleet(self) -> CollectorFleet:
-        """The fleet to drive. Blocks until the API server answers and the Lease is this driver's.
+        """Return the fleet of this driver. Blocks until the API server answers and this driver has the Lease.
 
-        Raises FleetGone, InvalidOption, or StopNow if the run is to end before it began.
+        Raises FleetGone if the fleet was deleted or replaced, and InvalidOption if its spec is invalid. Raises StopNow
+        after a request to stop. An unexpected error in the thread is also raised here.
         """
         while True:
             try:
@@ -68,20 +78,20 @@ class Reporter:
                 self._stop.raise_if_requested()
 
     def attach(self, session: RunningSession) -> None:
-        """Report what ``session`` says from now on, and tell it how many collectors the fleet wants."""
+        """Report the state of ``session`` from now on, and pass changes of the fleet's size to it."""
         self._run.attach(session)
 
     def report(self) -> DriverReport:
-        """What is true now, as the status has it. Any thread may ask."""
+        """Return the current report, in the form of the fleet's status. Any thread may call it."""
         return self._run.report()
 
     @property
     def timeline_before(self) -> Timeline | None:
-        """What earlier drivers wrote, known as soon as :meth:`fleet` returns."""
+        """The timeline of earlier drivers, or None. It is set when :meth:`fleet` returns."""
         return self._timeline_before
 
     def keep_timeline(self, timeline: Timeline) -> None:
-        """Write it, soon. Any thread may ask."""
+        """Write ``timeline`` to the API server soon. Returns at once. Any thread may call it."""
         self._timeline.offer(timeline)
 
     # Everything below runs in the reporter's thread.
@@ -91,13 +101,13 @@ class Reporter:
             asyncio.run(self._main())
         except CollectorFleetError as error:
             self._tell_waiting(error)
-        except Exception as error:  # the thread's last words; without them the driver would wait for ever
+        except Exception as error:  # without the error, fleet() would block forever
             log.exception("the reporter ended")
             self._tell_waiting(error)
 
     async def _main(self) -> None:
         async with connect(self._settings, Access(self._refused)) as api:
-            # Before the Lease: a fleet that is another's, or wrong, is nothing to wait for.
+            # Read the fleet before the Lease. A replaced or invalid fleet is an error at once, without a wait.
             if await read_fleet(api, self._settings, self._closing) is None:
                 return
             lease = LeaseLoop(api, self._settings.pod, self._taken_over)
@@ -110,7 +120,7 @@ class Reporter:
 
     async def _drive(self, api: FleetApi, lease: LeaseLoop) -> None:
         await self._acquire(lease)
-        # Anew: until the Lease was ours, the driver before this one may have reported.
+        # Read the fleet again. The previous driver may have reported until this driver acquired the Lease.
         fleet = await read_fleet(api, self._settings, self._closing)
         if fleet is None:
             return

@@ -1,4 +1,4 @@
-"""What the operator tells a driver pod, read once at its start."""
+"""Read the settings of a driver pod from the environment variables that the operator sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from collectorfleet_api import names
 
 TERMINATION_LOG: Final = Path("/dev/termination-log")
-# Kubernetes' own, of a pod that an earlier operator made.
+# The default of Kubernetes, for pods of an earlier operator, which does not set the variable.
 DEFAULT_GRACE_SECONDS: Final = 30.0
 
 
@@ -21,26 +21,32 @@ class MissingSetting(Exception):
 
 @dataclass(frozen=True)
 class DriverSettings:
-    """Whose driver this is, and where its Ray cluster listens, or it itself."""
+    """The settings of a driver pod: its fleet, the spec, and addresses.
+
+    A driver with Ray has ``ray_address``. A driver without Ray has ``pod_ip``.
+    """
 
     namespace: str
     name: str
     uid: str
     pod: str
-    spec: dict[str, Any]  # the fleet's as the driver was started with it, whatever is stored by now
+    spec: dict[str, Any]  # the spec at the driver's start; the stored spec may differ by now
     ray_address: str = ""  # host:port of the head's GCS
-    pod_ip: str = ""  # where hosts of collectors come to, without Ray
-    checkpoints: Path | None = None  # where `driver.checkpoint` is mounted
+    pod_ip: str = ""  # the address that hosts of collectors connect to
+    checkpoints: Path | None = None  # the mount of the volume in `driver.checkpoint`
     grace_seconds: float = DEFAULT_GRACE_SECONDS  # from SIGTERM until the kubelet kills the pod
 
     @property
     def fleet(self) -> str:
-        """The fleet as messages name it."""
+        """The name of the fleet in messages."""
         return f"fleet {self.namespace}/{self.name}"
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> DriverSettings:
-        """Raises MissingSetting, naming every variable that is absent."""
+        """Return the settings in ``env``. Reads the spec from its file.
+
+        Raises MissingSetting with the names of all missing variables.
+        """
         variables = {
             "namespace": names.ENV_NAMESPACE,
             "name": names.ENV_NAME,
@@ -49,7 +55,7 @@ class DriverSettings:
             "spec": names.ENV_SPEC,
         }
         launcher = {"ray_address": names.ENV_RAY_ADDRESS, "pod_ip": names.ENV_POD_IP}
-        # One of the two, by the launcher.
+        # The operator sets one of the two: the first with Ray, the second without.
         variables |= {field: one for field, one in launcher.items() if env.get(one)} or {
             "ray_address": names.ENV_RAY_ADDRESS
         }

@@ -1,4 +1,4 @@
-"""Writes reports into a fleet's status, through outages and into older CRDs. In the reporter's thread."""
+"""Write reports to a fleet's status, also after outages and with older CRDs. Runs in the reporter's thread."""
 
 from __future__ import annotations
 
@@ -25,25 +25,28 @@ TRY_AGAIN_SECONDS: Final = 600.0
 
 
 class StatusWriter:
-    """Remembers the last report that the API server took, and the fields that the installed CRD does not know."""
+    """A writer of reports to the status of one fleet.
+
+    It stores the last report that the API server accepted, and the fields that the installed CRD does not know.
+    """
 
     def __init__(self, api: FleetApi, settings: DriverSettings) -> None:
         self._api = api
         self._settings = settings
         self._last: LastWrite | None = None
-        self._undeclared: dict[FieldPath, float] = {}  # and when each was found to be
+        self._undeclared: dict[FieldPath, float] = {}  # with the time of the refusal, in seconds
         self._outage = Outage("cannot write the status")
 
     def due(self, report: DriverReport) -> bool:
-        """Whether ``report`` goes out now."""
+        """Return whether to write ``report`` now."""
         return due(report, self._last, time.monotonic())
 
     def has_written(self, report: DriverReport) -> bool:
-        """Whether that is what the status says, as far as is known here."""
+        """Return whether ``report`` is the last report that the API server accepted."""
         return self._last is not None and self._last.report == report
 
     async def write(self, report: DriverReport) -> Object | None:
-        """The fleet as it is now, spec included; None if the API server did not take the report.
+        """Write ``report``, and return the stored fleet with its spec. Return None if the API server did not accept it.
 
         Raises FleetGone if the fleet was deleted or replaced.
         """
@@ -73,7 +76,7 @@ class StatusWriter:
         return {path for path, since in self._undeclared.items() if now - since < TRY_AGAIN_SECONDS}
 
     def _learned_from(self, error: BaseException) -> bool:
-        """Whether a refused report can go out again, without fields that the installed CRD does not know."""
+        """Store the unknown fields in a refusal, and return whether to write the report again without them."""
         if not isinstance(error, ApiException) or error.status != 500:
             return False
         found = set(undeclared_fields(error_text(error))) - self._left_out()
@@ -86,6 +89,9 @@ class StatusWriter:
 
 
 def _applied(report: Object) -> Object:
-    """Without maps that are empty: of one that had entries, server-side apply makes a null, which the CRD refuses."""
+    """Return ``report`` without empty maps.
+
+    If a map had entries and is empty now, server-side apply stores null for it, which the CRD refuses.
+    """
     parts = {key: _applied(value) if isinstance(value, dict) else value for key, value in report.items()}
     return {key: value for key, value in parts.items() if value != {}}

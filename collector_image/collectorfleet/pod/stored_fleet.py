@@ -1,4 +1,4 @@
-"""What the driver makes of the fleet as the API server stores it. Pure."""
+"""Read the driver's fleet and the operator's orders from the object in the API server. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 
 def checked_fleet(stored: Object, settings: DriverSettings) -> CollectorFleet:
-    """The fleet that this driver runs: the spec that it was started with, and what it follows of the stored one.
+    """Return the fleet that this driver runs.
 
-    Raises FleetGone if the stored fleet is another one, InvalidOption with every problem of the spec.
+    Its spec is the spec at the driver's start, with the stored values of the fields that apply to a running fleet.
+    Raises FleetGone if another fleet has the name now. Raises InvalidOption with all problems of an invalid spec.
     """
     check_uid(stored, settings)
     fleet = as_run(stored, settings.spec)
@@ -23,7 +24,7 @@ def checked_fleet(stored: Object, settings: DriverSettings) -> CollectorFleet:
 
 
 def check_uid(stored: Object, settings: DriverSettings) -> None:
-    """Raises FleetGone if another fleet has the name now."""
+    """Raise FleetGone if another fleet has the name now."""
     uid = stored["metadata"]["uid"]
     if uid != settings.uid:
         raise FleetGone(
@@ -32,19 +33,19 @@ def check_uid(stored: Object, settings: DriverSettings) -> None:
 
 
 def is_told_to_stop(stored: Object, pod: str) -> bool:
-    """Whether the operator asks this very driver to end where its batch ends."""
+    """Return whether the operator requests that the driver in ``pod`` end after its current batch."""
     orders = (stored.get("status") or {}).get("orders") or {}
     return orders.get("driver") == pod and bool(orders.get("stopAtBatch"))
 
 
 def pods_to_drain(stored: Object, pod: str) -> frozenset[str]:
-    """The worker pods that the operator asks this very driver to leave."""
+    """Return the worker pods that the operator requests the driver in ``pod`` to drain."""
     orders = (stored.get("status") or {}).get("orders") or {}
     return frozenset(orders.get("drainPods") or ()) if orders.get("driver") == pod else frozenset()
 
 
 def last_report(fleet: CollectorFleet) -> DriverReport | None:
-    """What the driver before this one said last; None for the first driver of this fleet."""
+    """Return the last report of the previous driver, or None for the first driver of this fleet."""
     previous = fleet.status
     if previous is None or previous.fleet_uid != fleet.metadata.uid or previous.driver_incarnation is None:
         return None

@@ -1,6 +1,6 @@
-"""Takes the timeline of a run to the fleet's ConfigMap whenever there is a newer one.
+"""Write the timeline of a run to the fleet's ConfigMap, and read the timeline of earlier drivers.
 
-A task of the reporter's thread.
+The loop is a task of the reporter's thread.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 0.5
 RETRY_SECONDS: Final = 5.0
 LAST_SECONDS: Final = 5.0
-# Nobody made it yet, or an operator that is older than this driver gives no right to it: waiting is no help.
+# The operator has not created the ConfigMap, or an older operator does not grant access to it. A retry does not help.
 _NOT_THERE: Final = (403, 404)
 
 
 async def read_timeline(api: FleetApi, settings: DriverSettings, closing: threading.Event) -> Timeline | None:
-    """What the driver before this one wrote; None if there is none of this very fleet, or ``closing`` comes first."""
+    """Return the timeline of the previous driver, or None if this fleet has no readable timeline.
+
+    Retries every 5 s while the API server does not answer. Return None also if ``closing`` is set first.
+    """
     outage = Outage("cannot read the timeline")
     while not closing.is_set():
         try:
@@ -55,18 +58,21 @@ async def read_timeline(api: FleetApi, settings: DriverSettings, closing: thread
 
 
 class TimelineLoop:
-    """Any thread may offer; what cannot be written is said once, tried again, and costs the run nothing."""
+    """The loop that writes timelines. If a write fails, the loop logs a warning and retries, and the run continues."""
 
     def __init__(self) -> None:
         self._offered: Timeline | None = None
         self._outage = Outage("cannot write the timeline")
 
     def offer(self, timeline: Timeline) -> None:
-        """Write this one next, in place of any that waits."""
+        """Write ``timeline`` next, in place of an earlier timeline that waits. Any thread may call it."""
         self._offered = timeline
 
     async def run(self, api: FleetApi, lease: LeaseLoop, closing: threading.Event) -> None:
-        """Until ``closing``, and then for as long as the last one takes, at most 5 s."""
+        """Write offered timelines until ``closing`` is set, and then the last timeline, with retries for 5 s.
+
+        Writes only while this driver holds the Lease.
+        """
         retry_at = 0.0
         while not closing.is_set():
             if lease.is_held and time.monotonic() >= retry_at and not await self._write_offered(api):
@@ -79,7 +85,7 @@ class TimelineLoop:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _write_offered(self, api: FleetApi) -> bool:
-        """False if the API server did not take it."""
+        """Write the offered timeline, if there is one. Return False if the API server did not accept it."""
         timeline = self._offered
         if timeline is None:
             return True

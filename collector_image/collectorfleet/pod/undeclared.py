@@ -1,7 +1,7 @@
-"""Fields of a report that the installed CRD does not know. Pure.
+"""Find and remove the fields of a report that the installed CRD does not know. Pure.
 
-The API server refuses a whole apply for one such field, with HTTP 500. A driver that is newer than the CRD leaves the
-field out, says so once, and the rest of its status stays true.
+The API server refuses a whole apply with HTTP 500 if one field is unknown. If the driver is newer than the CRD, the
+driver omits the field and logs a warning. The other fields of its status stay up to date.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _MESSAGE = re.compile(r"(\.status[^\s:]*): field not declared in schema")
 
 
 def undeclared_fields(message: str) -> list[FieldPath]:
-    """Paths below ``status`` that an error message complains about; empty for any other error.
+    """Return the paths below ``status`` of the unknown fields in an error message, or an empty list for other errors.
 
-    ``.status.collectors[name="c0"].mood: field not declared in schema`` is ``("collectors", "mood")``.
+    For example, ``.status.collectors[name="c0"].mood: field not declared in schema`` is ``("collectors", "mood")``.
     """
     found = []
     for text in _MESSAGE.findall(message):
@@ -29,7 +29,7 @@ def undeclared_fields(message: str) -> list[FieldPath]:
 
 
 def without(status: dict[str, Any], fields: Set[FieldPath]) -> dict[str, Any]:
-    """``status`` with none of ``fields``, in items of lists neither; the argument stays as it is."""
+    """Return ``status`` without ``fields``, which are also removed from items of lists. Does not change ``status``."""
     for path in fields:
         status = _without(status, path)
     return status

@@ -1,4 +1,4 @@
-"""Where the user's code finds itself: in a folder that has its files and takes new ones, as by hand."""
+"""Make the working directory of the user's code: a writable folder that has the files of the code."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ log = logging.getLogger(__name__)
 
 
 def enter_working_folder(code: Path) -> None:
-    """Go to a new folder with links to all that is in ``code``, which may be absent and is read-only where it is there.
+    """Make a new folder with links to the entries of ``code``, and make it the working directory.
 
-    Programs read files of their folder and leave plots and the like in it. What they leave there ends with the pod.
+    ``code`` is read-only, or does not exist. Programs read files from their working directory, and write files such as
+    plots into it. These files are deleted with the pod. If no folder can be made, log a warning and return.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix="run-"))
         for path in code.iterdir() if code.is_dir() else ():
-            # What a mount keeps for itself begins with two dots.
+            # Kubernetes' own entries of a mount begin with two dots.
             if not path.name.startswith(".."):
                 (folder / path.name).symlink_to(path)
     except OSError as error:
