@@ -53,7 +53,7 @@ def _trusted(authority: CertificateAuthority | None, manifests: Manifests, sourc
     """Return a TLS context with the authority of the spec, or None if the manifests do not contain the authority."""
     if authority is None or authority.config_map is None:
         return None
-    # A missing ConfigMap is no error: a cluster often creates it, and this system may already trust the authority.
+    # A missing ConfigMap is no error: a cluster often creates it, and this machine may already trust the authority.
     texts = _look_up(authority.config_map, manifests, source, "spec.code.certificateAuthority.configMap")
     if texts is None:
         return None

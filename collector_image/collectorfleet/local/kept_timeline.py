@@ -20,7 +20,7 @@ EVERY_SECONDS: Final = 10.0
 def kept_timeline(
     fleet: CollectorFleet, checkpoints: CheckpointFolder | None, page: Path | None, videos: Path | None
 ) -> TimelineKeeper | None:
-    """Return the keeper of the timeline, or None without ``checkpoints`` and ``page``.
+    """Return the keeper of the timeline, or None if ``checkpoints`` and ``page`` are None.
 
     The page shows the newest videos in the folder ``videos``. Raises InvalidOption at once if the page cannot be
     written.

@@ -9,7 +9,7 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 
 class LatestReport:
-    """The latest report of a run. Call the object, in any thread, to get it.
+    """The latest report of a run. Call the object to get the report. Any thread may call it.
 
     Before the session, the report is empty. After the session, it is the last report of the session.
     """

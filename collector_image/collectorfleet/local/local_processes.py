@@ -24,7 +24,10 @@ def gpus_here() -> float:
 
 
 def local_processes(gpus_per_collector: float, output: Path | None) -> LocalProcesses:
-    """Return a launcher of collectors. Their prints go to the file ``output``, or to this process's output if None."""
+    """Return a launcher of collectors. Their output is written to the file ``output``.
+
+    If ``output`` is None, collectors write to the output of this process.
+    """
     from collectorfleet.transport.distributed.launcher import LocalProcesses
 
     return LocalProcesses(gpus_per_collector=gpus_per_collector, output=output)

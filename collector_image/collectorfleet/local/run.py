@@ -180,7 +180,7 @@ class LocalRun:
     def _checkpoints(self) -> AbstractContextManager[CheckpointFolder | None]:
         """Open the folder of checkpoints, or raise InvalidOption if it is not empty and ``resume`` is not set.
 
-        This is the first step of a run, because the folder may be wrong.
+        A run opens the folder before its slower steps, because the folder may be wrong.
         """
         path = self._options.checkpoints
         if path is None:

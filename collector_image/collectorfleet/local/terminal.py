@@ -23,7 +23,11 @@ LINES_EVERY_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class Terminal:
-    """The output of a local run. ``out`` gets progress and end, ``errors`` the cause and with ``verbose`` the log."""
+    """The output of a local run.
+
+    Progress and end are written to ``out``, and the cause of a failure to ``errors``. With ``verbose``, the log is also
+    written to ``errors``.
+    """
 
     out: TextIO
     errors: TextIO
@@ -41,7 +45,7 @@ class Terminal:
         return ProgressLines(report, self.say, every_seconds=LINES_EVERY_SECONDS)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:
-        """Show how the run ended. The traceback of a failure goes to the log, and the path of the log is shown."""
+        """Show how the run ended. Write the traceback of a failure to the log, and show the path of the log."""
         match ended:
             case Completed(message):
                 self.say(f"completed: {message}")
