@@ -1,4 +1,4 @@
-"""What a person sees of a run: plain lines, or a live table on a terminal. Made from the driver's report alone.
+"""Show runs to people: progress lines, a live table, the output of commands, reports and comparisons.
 
-Each draws on a thread of its own, in the driver's process.
+The lines and the table read the driver's report alone. Each draws on a thread of its own, in the driver's process.
 """

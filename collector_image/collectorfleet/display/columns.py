@@ -1,4 +1,4 @@
-"""Rows of text under each other. Pure."""
+"""Align rows of text in columns. Pure."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from collectorfleet_api.v1alpha1 import course
 
 
 def columns(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[str]:
-    """Rows under each other, each column as wide as its longest cell, and as ``least``; the last one as it is.
+    """Return a line for each row, with the columns aligned. The last column has no padding.
 
-    Cells may be what a user wrote: no character of theirs controls the terminal.
+    ``least`` has the smallest width of each column. Cells may contain a user's text: control characters are escaped.
     """
     wide = widths(rows, least)[:-1]
     return ["  ".join([*map(str.ljust, row, wide), row[-1]]).rstrip() for row in _plain(rows)]
 
 
 def widths(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[int]:
-    """Return how wide each column is, and at least as ``least`` says."""
+    """Return the width of each column: the width of its longest cell, and at least ``least``."""
     wide = [list(map(len, row)) for row in _plain(rows)]
     return [max(column) for column in zip(*wide, *([least] if least else []), strict=True)]
 
 
 def ago(then: datetime | None, now: datetime) -> str:
-    """``5 min``; how long it is since ``then``."""
+    """Return the time from ``then`` until ``now``, such as ``2m37s``; ``-`` if ``then`` is None."""
     return course.duration(max(now - then, timedelta()).total_seconds()) if then else text.UNKNOWN
 
 

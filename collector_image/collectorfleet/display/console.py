@@ -1,4 +1,4 @@
-"""The terminal, as rich draws on it."""
+"""Make the console on which rich draws."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from rich.console import Console
 
 
 def console(file: TextIO | None = None) -> Console:
-    """Return a console on ``file``, by default stdout, that draws text as it is.
+    """Return a console on ``file``, by default stdout, that draws text unchanged.
 
-    What the user's code prints below a table is drawn by the console, too: not as markup, as emoji or as Python.
+    While a table is live, the console also draws the output of the user's code. It interprets no markup and no emoji
+    names, and it highlights nothing.
     """
     return Console(file=file, markup=False, emoji=False, highlight=False)

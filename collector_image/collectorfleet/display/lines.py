@@ -1,4 +1,4 @@
-"""One line of progress every few seconds: for logs and pipes."""
+"""Print one line of progress every few seconds, for logs and pipes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 
 class ProgressLines:
-    """Use as a context manager: while inside, ``say`` gets a line every ``every_seconds`` if frames or results of
-    evaluations came, and one at the end."""
+    """A context manager that passes a line of progress to ``say`` every ``every_seconds``, and at its exit.
+
+    It skips a line if batches, collectors, metrics and finished evaluations have not changed since the line before.
+    Until the exit, a thread of its own calls ``report`` and ``say``. The exit waits for the current call.
+    """
 
     def __init__(self, report: Callable[[], DriverReport], say: Callable[[str], None], *, every_seconds: float) -> None:
         self._report = report

@@ -1,4 +1,4 @@
-"""A table that redraws itself on a terminal while a fleet runs."""
+"""Show a table of a running fleet on a terminal, and keep it up to date."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collectorfleet.display.plain import plain
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
 
 REDRAWS_PER_SECOND = 4
-MOST_ROWS = 12  # worst first, as in the report; a fleet of hundreds would push the numbers off the screen
+MOST_ROWS = 12  # the report lists the worst collectors first; more rows would push the totals off the screen
 
 _COLOURS = {
     CollectorState.READY: "green",
@@ -27,7 +27,10 @@ _COLOURS = {
 
 
 class LiveTable:
-    """Use as a context manager; what the user's code prints meanwhile scrolls by above the table."""
+    """A context manager that redraws the table on ``console`` until its exit.
+
+    Output of the user's code scrolls above the table. A thread of rich calls ``report`` at each redraw.
+    """
 
     def __init__(self, name: str, report: Callable[[], DriverReport], console: Console) -> None:
         self._name = name
@@ -47,7 +50,7 @@ class LiveTable:
 
 
 def table(name: str, report: DriverReport, elapsed_seconds: float) -> RenderableType:
-    """Totals, then a row for each collector."""
+    """Return the totals of a fleet and a row for each of its first ``MOST_ROWS`` collectors."""
     rows = report.collectors[:MOST_ROWS]
     parts: list[RenderableType] = [_totals(name, report, elapsed_seconds)]
     if rows:
@@ -95,5 +98,5 @@ def _collectors(rows: list[CollectorStatus]) -> Table:
 
 
 def _cell(shown: str, style: str = "") -> Text:
-    """A Text, because rich takes square brackets in a str for markup."""
+    """Return ``shown`` as a Text, because rich reads square brackets in a str as markup."""
     return Text(plain(shown), style=style)

@@ -1,4 +1,4 @@
-"""A line for each fleet, as ``status`` without a name and ``top`` print it. Pure."""
+"""Format one line for each fleet, for ``top`` and for ``status`` without a name. Pure."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _WIDE: Final = ("mode", "staleness", "restarts", "groups", "reason")
 
 
 class Overview:
-    """A header and lines under it, in one go or in several: later lines are under the first ones.
+    """A header with lines of fleets below it. Lines of later calls align with the earlier lines.
 
-    ``wide`` adds columns, and ``namespaces`` that of the namespace.
+    ``wide`` adds columns for details. ``namespaces`` adds the column of the namespace.
     """
 
     def __init__(self, *, namespaces: bool = False, wide: bool = False) -> None:
@@ -34,7 +34,10 @@ class Overview:
         self._widths: Sequence[int] = ()
 
     def lines(self, fleets: Iterable[tuple[CollectorFleet, bool]], now: datetime) -> list[str]:
-        """Return a line for each fleet, below the header if they are the first; True says that it is deleted."""
+        """Return a line for each pair of a fleet and whether the fleet is deleted.
+
+        The first lines have the header above them.
+        """
         rows = [self._cells(fleet, now, is_deleted=is_deleted) for fleet, is_deleted in fleets]
         if rows and not self._widths:
             rows.insert(0, self._columns)

@@ -1,12 +1,12 @@
-"""Text that somebody else wrote, as a terminal may show it. Pure."""
+"""Make text from users and other programs safe to show on a terminal. Pure."""
 
 from __future__ import annotations
 
 
 def plain(text: str) -> str:
-    """Return ``text`` in one line, with each character that is not printable as an escape.
+    """Return ``text`` in one line, with an escape for each character that is not printable.
 
-    An escape sequence could clear the screen or hide a line; half a surrogate pair cannot be encoded.
+    An escape sequence could clear the screen or hide a line. Half of a surrogate pair cannot be encoded.
     """
     return "".join(map(_shown, text))
 

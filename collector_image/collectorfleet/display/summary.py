@@ -1,4 +1,4 @@
-"""What ``collectorfleet status`` prints of one fleet. Pure."""
+"""Format one fleet for ``collectorfleet status``. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from collectorfleet_api.v1alpha1 import (
 )
 
 MOST_ROWS: Final = 20
-# Of a fleet that nothing is the matter with; a condition that is otherwise is shown.
+# The conditions of a healthy fleet. The summary shows a condition only if its status differs.
 _USUAL: Final[Mapping[str, ConditionStatus]] = {
     ConditionType.RECONCILING: ConditionStatus.FALSE,
     ConditionType.STALLED: ConditionStatus.FALSE,
@@ -38,7 +38,7 @@ _USUAL: Final[Mapping[str, ConditionStatus]] = {
 
 @dataclass(frozen=True)
 class EventRow:
-    """An Event, as far as a person wants to read it."""
+    """The parts of a Kubernetes Event that the summary shows."""
 
     time: datetime | None
     warning: bool
@@ -49,9 +49,9 @@ class EventRow:
 def lines(
     fleet: CollectorFleet, events: Iterable[EventRow], now: datetime, *, most_rows: int | None = MOST_ROWS
 ) -> list[str]:
-    """The summary, the conditions that are not as usual, a row for each collector, the last Events.
+    """Return facts, unusual conditions, a row for each collector, and a row for each Event.
 
-    ``most_rows`` limits the collectors; None: all of them.
+    ``most_rows`` limits the collectors; None shows all of them.
     """
     status = fleet.status or CollectorFleetStatus()
     about = [("fleet", _title(fleet, status, now)), *_facts(status, now), *_unusual(status)]
@@ -66,7 +66,10 @@ def lines(
 
 
 def in_a_sentence(fleet: CollectorFleet) -> str:
-    """``Completed, Completed: the training function returned after 12 batches``; empty if nobody has looked at it."""
+    """Return phase, reason and message of a fleet; empty if the operator has not written its status yet.
+
+    ``Completed, Completed: the training function returned after 12 batches``
+    """
     status = fleet.status or CollectorFleetStatus()
     ready = status.condition(ConditionType.READY)
     why = f"{ready.reason}: {ready.message}" if ready else ""
@@ -74,7 +77,10 @@ def in_a_sentence(fleet: CollectorFleet) -> str:
 
 
 def data(fleet: CollectorFleet, events: Iterable[EventRow] | None = None) -> dict[str, Any]:
-    """The same for programs: the status as it is stored, what is made of it, and the Events, if they were read."""
+    """Return the summary for programs: the stored status, numbers derived from it, and the Events.
+
+    Without ``events``, the key is missing.
+    """
     status = fleet.status or CollectorFleetStatus()
     progress = status.progress or Progress()
     return {
@@ -89,12 +95,12 @@ def data(fleet: CollectorFleet, events: Iterable[EventRow] | None = None) -> dic
 
 
 def has_ended(fleet: CollectorFleet) -> bool:
-    """Whether nothing more comes of it, unless somebody changes it."""
+    """Return whether the phase of the fleet is Completed or Failed."""
     return fleet.status is not None and fleet.status.phase in (Phase.COMPLETED, Phase.FAILED)
 
 
 def is_over(fleet: CollectorFleet) -> bool:
-    """Whether the run that its newest spec asks for has ended."""
+    """Return whether the run of the fleet's newest spec has ended."""
     return (
         has_ended(fleet) and fleet.status is not None and fleet.status.observed_generation == fleet.metadata.generation
     )
@@ -146,7 +152,11 @@ def _weights(weights: WeightsStatus) -> str:
 
 
 def _unusual(status: CollectorFleetStatus) -> list[tuple[str, str]]:
-    """Each cause once: several conditions have the same one. Ready has said its own, in words of its own."""
+    """Return the conditions with an unusual status, each with its reason and message.
+
+    Several conditions can have the same cause: only the first of them is returned. The summary shows Ready separately,
+    so a condition with the reason of Ready is left out.
+    """
     ready = status.condition(ConditionType.READY)
     said: set[tuple[str, str]] = set()
     found = []
@@ -168,7 +178,7 @@ _COLLECTOR: Final = ("collector", "state", "weights", "batches", "frames", "rest
 
 
 def _collectors(rows: Sequence[CollectorStatus]) -> list[str]:
-    """A line for each; with its group, where there are groups."""
+    """Return a header and a line for each collector, with its group if any collector has one."""
     if not any(row.group for row in rows):
         return columns([_COLLECTOR, *map(_collector, rows)])
     name, *rest = _COLLECTOR

@@ -1,4 +1,4 @@
-"""A report in words. Pure."""
+"""Format the numbers of a driver's report as text. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ UNKNOWN = "-"
 
 
 def progress_line(report: DriverReport, elapsed_seconds: float) -> str:
-    """``12 s  frames 20,480  1,705 frames/s  weights 9 (acknowledged 9)  staleness 0  collectors 2/2  reward 87.1``"""
+    """Return one line with the progress of a run.
+
+    ``12 s  frames 20,480  1,705 frames/s  weights 9 (acknowledged 9)  staleness 0  collectors 2/2  reward 87.1``
+    """
     progress, weights = report.progress or Progress(), report.weights or WeightsStatus()
     parts = [
         f"{elapsed_seconds:.0f} s",
@@ -41,7 +44,7 @@ def frames(progress: Progress) -> str:
 
 
 def how_far(progress: Progress) -> str:
-    """``204,800 of 1,000,000  20 %  8,210 frames/s  2 min left``"""
+    """Return frames, rate and remaining time: ``204,800 of 1,000,000  20 %  8,210 frames/s  1m37s left``."""
     share, left = percent(progress), seconds_left(progress)
     parts = [
         frames(progress),
@@ -53,12 +56,12 @@ def how_far(progress: Progress) -> str:
 
 
 def percent(progress: Progress) -> float | None:
-    """Of the frames that were asked for; None where that is no number."""
+    """Return the delivered percentage of the requested frames; None without a total."""
     return course.percent(progress.frames_delivered, progress.total_frames)
 
 
 def seconds_left(progress: Progress) -> float | None:
-    """At the rate of the last 30 s; None where there is none, or no end."""
+    """Return the seconds until the end at the rate of the last 30 s; None without a rate or a total."""
     return course.seconds_left(progress.frames_delivered, progress.total_frames, progress.frames_per_second)
 
 
@@ -71,7 +74,7 @@ def number(value: int | None) -> str:
 
 
 def staleness(seen: Staleness) -> str:
-    """Mean and largest in versions; the bound where there is one."""
+    """Return mean and largest staleness in versions, and the bound if there is one: ``0.5 (max 2) of 3``."""
     if seen.mean is None or seen.max is None:
         return UNKNOWN
     spread = f"{seen.max}" if seen.min == seen.max else f"{seen.mean:.1f} (max {seen.max})"
@@ -83,14 +86,17 @@ def collectors(progress: Progress) -> str:
 
 
 def episodes(seen: EpisodesStatus) -> str:
-    """Mean return, and how long such an episode is: ``87.1 (91 frames)``."""
+    """Return the mean return and the mean length of episodes: ``87.1 (91 frames)``."""
     if seen.return_mean is None or seen.length_mean is None:
         return UNKNOWN
     return f"{metric(seen.return_mean)} ({seen.length_mean:,.0f} frames)"
 
 
 def ended(seen: EpisodesStatus) -> str:
-    """``1,204 ended  return 87.1 (91 frames), mean of the last 100``"""
+    """Return the number of ended episodes and their means.
+
+    ``1,204 ended  return 87.1 (91 frames), mean of the last 100``
+    """
     newest = f"the last {seen.averaged}" if seen.averaged < seen.ended else "all"
     return f"{seen.ended:,} ended  return {episodes(seen)}, mean of {newest}"
 
@@ -104,7 +110,10 @@ def evaluation(seen: EvaluationStatus | None) -> str | None:
 
 
 def evaluations(seen: EvaluationStatus) -> str:
-    """Return the same with counts, and the newest failure: ``471.2 ±4.1 (version 120, best 480)  12 finished``."""
+    """Return the text of :func:`evaluation` with counts, the evaluators, and the newest failure if there is one.
+
+    ``471.2 ±4.1 (version 120, best 480)  12 finished  evaluators 1/1``
+    """
     unsuccessful = ((seen.failed, "failed"), (seen.skipped, "skipped"))
     counts = [f"{seen.finished} finished", *(f"{count} {what}" for count, what in unsuccessful if count)]
     parts = [
@@ -117,7 +126,7 @@ def evaluations(seen: EvaluationStatus) -> str:
 
 
 def metric(value: float) -> str:
-    """Four digits are enough to watch a number move."""
+    """Format a metric with four digits, which are enough to watch a number change."""
     return f"{value:.4g}"
 
 

@@ -1,1 +1,1 @@
-"""Several runs on one page: groups of runs that repeat each other, their mean and interquartile mean with intervals."""
+"""Compare several runs on one page. Runs that repeat each other form a group, with means and intervals."""

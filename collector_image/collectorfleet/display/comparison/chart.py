@@ -1,6 +1,6 @@
-"""One statistic of all groups over frames or time, as SVG. Pure.
+"""Draw one statistic of all groups over frames or time, as SVG. Pure.
 
-Groups differ by color, by dashes, and by a letter on their lines.
+The line of each group has its own combination of color and dashes, and carries a letter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def letter(place: int) -> str:
 
 
 def style(place: int) -> str:
-    """Return the classes of its line."""
+    """Return the CSS classes of the group at ``place``."""
     return f"g{place % COLORS} d{place // COLORS}"
 
 
@@ -80,7 +80,7 @@ def _x_axis(columns: Sequence[ticks.Tick], x: Scale) -> Iterator[str]:
 def _area(line: Line, x: Scale, y: Scale) -> str:
     there = [f"{x(at)},{y(low)}" for at, low in zip(line.xs, line.low or (), strict=True)]
     back = [f"{x(at)},{y(high)}" for at, high in zip(line.xs, line.high or (), strict=True)]
-    if len(there) == 1:  # an area of one point is none
+    if len(there) == 1:  # SVG draws no area of one point
         (at, low), (_, high) = there[0].split(","), back[0].split(",")
         return f'<line class="bar {style(line.place)}" x1="{at}" x2="{at}" y1="{low}" y2="{high}"/>'
     return f'<polygon class="area {style(line.place)}" points="{" ".join([*there, *reversed(back)])}"/>'
@@ -88,27 +88,30 @@ def _area(line: Line, x: Scale, y: Scale) -> str:
 
 def _line(line: Line, x: Scale, y: Scale) -> str:
     places = [(x(at), y(value)) for at, value in zip(line.xs, line.values, strict=True)]
-    if len(places) == 1:  # a line of one point is none
+    if len(places) == 1:  # SVG draws no line of one point
         (at, height) = places[0]
         return f'<circle class="dot {style(line.place)}" cx="{at}" cy="{height}" r="3.2"/>'
     return f'<polyline class="{style(line.place)}" points="{" ".join(f"{at},{height}" for at, height in places)}"/>'
 
 
 def _names(lines: Sequence[Line], x: Scale, y: Scale) -> Iterator[str]:
-    """The letter and the last value of each line at the right, and the letter once more on the line."""
+    """Yield the letter and the last value of each line at the right, and the letter again on the line."""
     ends = sorted(((y(line.values[-1]), line) for line in lines), key=lambda end: end[0])
     for height, (_, line) in zip(_spread([end for end, _ in ends]), ends, strict=True):
         text = escape(f"{letter(line.place)} {ticks.number(line.values[-1])}")
         yield f'<text class="letter" x="{WIDTH - RIGHT + 7}" y="{height + 4}">{text}</text>'
     for number, line in enumerate(lines, start=1):
-        # Each at another part of its line, so that letters of lines that lie on each other do not.
+        # Each letter is at another part of its line, so letters of equal lines do not overlap.
         on = min(len(line.xs) - 1, len(line.xs) * number // (len(lines) + 1))
         at, height = x(line.xs[on]), round(y(line.values[on]) + 4, 1)
         yield f'<text class="letter on" x="{at}" y="{height}" text-anchor="middle">{letter(line.place)}</text>'
 
 
 def _spread(wanted: Sequence[float]) -> list[float]:
-    """Return heights that are far enough apart and inside of the plot; ``wanted`` grow."""
+    """Return heights near ``wanted`` that are at least ``_APART`` pixels apart and inside the plot.
+
+    ``wanted`` is in increasing order.
+    """
     places: list[float] = []
     for one in wanted:
         places.append(max(one, places[-1] + _APART) if places else max(one, TOP + 0.0))

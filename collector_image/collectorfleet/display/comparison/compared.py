@@ -1,4 +1,4 @@
-"""The statistics of all groups, by source, axis and statistic. Pure."""
+"""Compute the statistics of all groups, by source, axis and statistic. Pure."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ class Measured:
     line: Line
 
 
-Row = tuple[int, Group, Estimate, Estimate]
+Row = tuple[int, Group, Estimate, Estimate]  # the group's place, the group, its mean, its interquartile mean
 
 
 class Compared:
-    """Raises InvalidOption if a run has no returns, or there are more groups than a chart can show."""
+    """The groups of some runs, with their statistics.
+
+    Raises InvalidOption if a run has no returns or a damaged timeline, or if a chart cannot show so many groups.
+    """
 
     def __init__(self, runs: Sequence[Run]) -> None:
         for run in runs:
@@ -43,7 +46,7 @@ class Compared:
         return any(curve(run, source, Axis.FRAMES) for group in self.groups for run in group.runs)
 
     def measured(self, source: Source) -> Sequence[Measured]:
-        """Return the lines of all groups that have this source."""
+        """Return the lines of all groups whose runs all have this source."""
         return self._measured[source]
 
     def left_out(self, source: Source) -> Sequence[tuple[int, str]]:
@@ -52,9 +55,9 @@ class Compared:
         return [(place, reason) for place, reason in reasons if reason]
 
     def at_end(self, source: Source) -> tuple[float, Sequence[Row]] | None:
-        """Return the greatest number of frames that all groups reached, with each group's mean and IQM there.
+        """Return the greatest number of frames that all drawn groups reached, with each group's mean and IQM there.
 
-        None if the groups have no frames in common.
+        None if no group is drawn, or if the drawn groups have no frames in common.
         """
         known = [
             (place, group, curves) for place, group in enumerate(self.groups) if (curves := _curves(group, source))

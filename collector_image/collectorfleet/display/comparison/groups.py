@@ -1,4 +1,4 @@
-"""Which runs repeat each other: their configurations differ by seeds alone. Pure."""
+"""Group runs that repeat each other: their configurations differ only in seeds. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _LONGEST: Final = 40  # characters of a value in a name
 
 @dataclass(frozen=True)
 class Group:
-    """``differences`` has a value for each path in which groups differ; empty if there is one group only."""
+    """Runs that repeat each other.
+
+    ``differences`` has this group's value for each path in which configurations differ; empty if the configuration of
+    the group is unknown.
+    """
 
     name: str
     runs: Sequence[Run]
@@ -25,14 +29,14 @@ class Group:
 
     @property
     def count(self) -> int:
-        """The number of runs."""
+        """Return the number of runs."""
         return len(self.runs)
 
 
 def grouped(runs: Sequence[Run]) -> Sequence[Group]:
-    """Return the groups in the order of their first runs, each named by what differs from the other groups.
+    """Return the groups in the order of their first runs, each named after its differences from other groups.
 
-    A run whose configuration is unknown, or was changed in the middle of the run, is a group of its own.
+    A run is a group of its own if its configuration is unknown or was changed.
     """
     found: dict[object, list[Run]] = {}
     for run in runs:
@@ -54,7 +58,10 @@ def grouped(runs: Sequence[Run]) -> Sequence[Group]:
 
 
 def changed(run: Run) -> Sequence[Leaves]:
-    """Return the configurations of a run in turn, without seeds; one if none was changed, none if it is unknown."""
+    """Return the configurations of a run in order, without seeds.
+
+    An unchanged configuration is returned once. If the configuration is unknown, the result is empty.
+    """
     if run.configuration is None:
         return []
     known = [leaves(one) for one in (*(one.configuration for one in run.timeline.earlier), run.configuration)]
@@ -62,12 +69,12 @@ def changed(run: Run) -> Sequence[Leaves]:
 
 
 def _in_turn(path: str, known: Sequence[Leaves]) -> str:
-    """Return the value, or ``0.1, then 0.001`` if it was changed."""
+    """Return the value at ``path``, or ``0.1, then 0.001`` if it was changed."""
     return ", then ".join(value for value, _ in groupby(one.get(path, NOT_SET) for one in known))
 
 
 def _with_names_of_their_own(groups: Sequence[Group]) -> Sequence[Group]:
-    """Add its letter to each name that several groups have, as names are cut."""
+    """Add the letter of the group to each name that several groups share, because long names are cut."""
     names = [group.name for group in groups]
     return [
         replace(group, name=f"{group.name} ({letter(place)})") if names.count(group.name) > 1 else group
@@ -104,5 +111,5 @@ def _cut(text: str) -> str:
 
 
 def _only_name(members: Sequence[Run]) -> str:
-    """The name of the only group: that of its fleet."""
+    """Return the name of the only group: the name of its fleet."""
     return members[0].timeline.fleet

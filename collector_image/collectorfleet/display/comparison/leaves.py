@@ -1,6 +1,7 @@
-"""The values of a configuration as text, by path, and which of them are seeds. Pure.
+"""Convert the values of a configuration to text by path, and find the seeds among them. Pure.
 
-Equal values have the same text, as 1 and 1.0 do, and others never have: the text 64 is ``"64"`` beside the number 64.
+Equal values have equal text, such as 1 and 1.0. Different values have different text: the string 64 becomes ``"64"``,
+and the number 64 becomes ``64``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ NOT_SET: Final = "not set"
 _SEED: Final = re.compile(r"seed|.*_seed|.*Seed")
 _SEED_ARGUMENT: Final = re.compile(r"--?(?:\w+[-_])?seed(?:=(.*))?")
 _INTEGER: Final = re.compile(r"[+-]?\d+")
-_PLAIN: Final = re.compile(r"[^.\[\]]+")  # a key that cannot be read as two
+_PLAIN: Final = re.compile(r"[^.\[\]]+")  # a key that cannot be read as two keys
 
 Leaves = Mapping[str, str]
 
@@ -64,7 +65,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Return JSON. A text that cannot be taken for another value has no quotes."""
+    """Return ``value`` as JSON. A string has no quotes if it cannot be read as another value."""
     if isinstance(value, str) and value != NOT_SET and not _is_json(value):
         return value
     return json.dumps(value)

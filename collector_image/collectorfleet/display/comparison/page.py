@@ -1,4 +1,4 @@
-"""The page of a comparison: groups, their returns at the same frames, curves, and how to read them. Pure."""
+"""Write the page of a comparison: groups, their returns at the same frames, curves, and how to read them. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OVER = {Axis.FRAMES: "over frames", Axis.TIME: "over time"}
 
 
 def page(compared: Compared) -> str:
-    """Return one HTML document, which refers to nothing outside of it."""
+    """Return one HTML document, which loads nothing from outside."""
     groups = compared.groups
     runs = sum(group.count for group in groups)
     title = f"Comparison of {_counted(runs, 'run')} in {_counted(len(groups), 'group')}"
@@ -45,7 +45,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _sample(place: int) -> str:
-    """The line of a group as its charts draw it."""
+    """Return a short line in the style of the group at ``place``."""
     return (
         f'<svg class="sample" style="min-width:44px" viewBox="0 0 44 10" aria-hidden="true">'
         f'<polyline class="{style(place)}" points="0,5 44,5"/></svg>'
@@ -73,13 +73,13 @@ def _source(compared: Compared, source: Source) -> str:
 
 
 def _left_out(compared: Compared, source: Source) -> str:
-    """Which groups have no curve, and why."""
+    """Return a paragraph with the groups that have no line over frames, and the reasons; empty if none is missing."""
     said = [f"{letter(place)}: {escape(why)}." for place, why in compared.left_out(source)]
     return f"<p>{' '.join(said)}</p>" if said else ""
 
 
 def _at(compared: Compared, source: Source) -> str:
-    """A table of the groups where all of them have values."""
+    """Return a table of the groups at the last number of frames that all of them reached."""
     found = compared.at_end(source)
     if found is None:
         return "<p>No number of frames was reached by all groups, so no table compares them.</p>"

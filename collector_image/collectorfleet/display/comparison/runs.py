@@ -1,4 +1,4 @@
-"""A run as the comparison reads it, and its returns as points. Pure."""
+"""Read the returns of a run as curves for the comparison. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from collectorfleet.timeline.timeline import Timeline
 
 
 class Source(Enum):
-    """Where returns come from."""
+    """The kind of episodes that returns are from."""
 
     EVALUATION = "evaluation"
     TRAINING = "training"
 
 
 class Axis(Enum):
-    """What returns are drawn against."""
+    """The horizontal axis of a chart."""
 
     FRAMES = "frames"
     TIME = "time"
@@ -28,7 +28,10 @@ class Axis(Enum):
 
 @dataclass(frozen=True)
 class Run:
-    """``name`` is what the user called the run by; ``state`` is how it is by now, in one sentence."""
+    """A run with its timeline.
+
+    ``name`` is the argument by which the user named the run. ``state`` is its current state in one sentence.
+    """
 
     name: str
     timeline: Timeline
@@ -37,18 +40,18 @@ class Run:
 
     @property
     def frames(self) -> float:
-        """Frames that the newest driver has handed out."""
+        """Return the number of delivered frames at the newest point that has one."""
         return next((value for value in reversed(self.timeline.series.get("frames", [])) if value is not None), 0.0)
 
     @property
     def seconds(self) -> float:
-        """Seconds from the beginning of the run to the newest point."""
+        """Return the seconds from the beginning of the run to the newest point."""
         return self.timeline.times[-1] - self.timeline.began if self.timeline.times else 0.0
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Returns of one run; ``xs`` grow, in frames or in seconds from the beginning of the run."""
+    """Returns of one run. ``xs`` increase. They are frames, or seconds from the beginning of the run."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -62,7 +65,7 @@ class _Point:
 
 
 def check(run: Run) -> None:
-    """Raise InvalidOption if the run has no returns, or its file has been damaged."""
+    """Raise InvalidOption if the run has no returns, or if its timeline is damaged."""
     times = run.timeline.times
     damaged = next((name for name, values in run.timeline.series.items() if len(values) != len(times)), None)
     if damaged is not None:
@@ -75,7 +78,7 @@ def check(run: Run) -> None:
 
 
 def curve(run: Run, source: Source, axis: Axis) -> Curve | None:
-    """Return the run's returns along ``axis``; None without any."""
+    """Return the run's returns along ``axis``; None without returns."""
     points = _evaluated(run.timeline) if source is Source.EVALUATION else _trained(run.timeline)
     kept = _last_driver_wins(points) if axis is Axis.FRAMES else _in_time(points)
     if not kept:
@@ -84,7 +87,7 @@ def curve(run: Run, source: Source, axis: Axis) -> Curve | None:
 
 
 def _trained(run: Timeline) -> Iterable[_Point]:
-    """The mean of the last 100 episodes at each point."""
+    """Yield the mean return of the last 100 episodes at each point of the timeline."""
     rows = zip(run.times, run.series.get("frames", []), run.series.get("return", []), strict=False)
     for time, frames, value in rows:
         if frames is not None and value is not None:
@@ -97,7 +100,10 @@ def _evaluated(run: Timeline) -> Iterable[_Point]:
 
 
 def _last_driver_wins(points: Iterable[_Point]) -> list[_Point]:
-    """A driver that resumed repeats the frames since its checkpoint: the repeated ones are those of the policy."""
+    """Return the points without the points that a later driver replaced.
+
+    A driver that resumes repeats the frames since its checkpoint. Its policy was trained on the repeated frames.
+    """
     kept: list[_Point] = []
     for point in points:
         while kept and kept[-1].frames >= point.frames:

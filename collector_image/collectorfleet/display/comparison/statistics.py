@@ -1,4 +1,4 @@
-"""Mean and interquartile mean of a group's runs with bootstrap intervals, as rliable defines them for one task.
+"""Estimate mean and interquartile mean of a group's runs with bootstrap intervals, as rliable does for one task.
 
 The interquartile mean (IQM) is the mean without the lowest and the highest quarter of the runs. The interval is the
 percentile bootstrap of whole runs. With one task, rliable's stratified bootstrap has one stratum and is the same.
@@ -18,10 +18,10 @@ from collectorfleet.display.comparison.runs import Curve
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 2000
-# Fewer runs have no quarter to leave out.
+# A quarter of fewer runs is less than one run.
 LEAST_FOR_IQM: Final = 4
 _POINTS: Final = 120
-# The same runs give the same page.
+# With a fixed seed, the same runs produce the same page.
 _SEED: Final = 0
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ STATISTICS: Final[Mapping[str, Statistic]] = {"mean": _mean, "interquartile mean
 
 @dataclass(frozen=True)
 class Estimate:
-    """A statistic at each of ``xs``. ``low`` and ``high`` bound its interval; None for one run."""
+    """A statistic at each of ``xs``. ``low`` and ``high`` are the bounds of its interval, or None for one run."""
 
     xs: Sequence[float]
     values: Sequence[float]
@@ -50,13 +50,16 @@ class Estimate:
 
 
 def common(curves: Sequence[Curve]) -> tuple[float, float] | None:
-    """Return where all curves have values: from the last beginning to the first end. None if there is no such part."""
+    """Return the range in which all curves have values, from the last beginning to the first end.
+
+    None if the range is empty.
+    """
     first, last = max(one.xs[0] for one in curves), min(one.xs[-1] for one in curves)
     return (first, last) if first <= last else None
 
 
 def along(curves: Sequence[Curve], statistic: Statistic) -> Estimate | None:
-    """Estimate on a grid over the part that all curves have; None if there is no such part."""
+    """Estimate ``statistic`` on a grid over the range of :func:`common`; None if the range is empty."""
     part = common(curves)
     if part is None:
         return None
@@ -64,12 +67,12 @@ def along(curves: Sequence[Curve], statistic: Statistic) -> Estimate | None:
 
 
 def at(curves: Sequence[Curve], x: float, statistic: Statistic) -> Estimate:
-    """Estimate at one place that all curves have."""
+    """Estimate ``statistic`` at ``x``, at which all curves must have a value."""
     return _estimate(curves, np.array([x]), statistic)
 
 
 def _estimate(curves: Sequence[Curve], xs: Floats, statistic: Statistic) -> Estimate:
-    # [runs, grid]; linear between two points of a run.
+    # [runs, grid]. Values between two points of a run are interpolated linearly.
     values = np.array([np.interp(xs, one.xs, one.ys) for one in curves])
     found = np.asarray(statistic(values, axis=0))
     if len(curves) == 1:

@@ -1,4 +1,4 @@
-"""What the page of a comparison adds to the style of a report.
+"""Define the style that the page of a comparison adds to the style of a report.
 
 Each color has a contrast of at least 3:1 with the paper. Dashes and letters tell groups apart without colors.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# On white, and on the dark paper.
+# Each color on white paper, and on dark paper.
 _COLORS: Final = (
     ("#0072b2", "#56b4e9"),
     ("#d55e00", "#ee8a3c"),

@@ -1,1 +1,1 @@
-"""A run's timeline as one page of HTML that needs nothing else: no network, no script."""
+"""Write the timeline of a run as one HTML page, which needs no network and no script."""

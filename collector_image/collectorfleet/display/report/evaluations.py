@@ -1,4 +1,4 @@
-"""Results of evaluations over the frames of the run, as SVG. Pure."""
+"""Draw the results of evaluations over the frames of the run, as SVG. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Scale = Callable[[float], float]
 
 
 def evaluations(results: Sequence[Evaluated]) -> str:
-    """A point with an error bar for each result, the best one in another color; empty without results."""
+    """Draw a point with an error bar for each result, and the best result in another color; empty without results."""
     if not results:
         return ""
     rows = ticks.of_numbers(min(0.0, *map(_least, results)), max(map(_most, results)))
@@ -64,7 +64,10 @@ def _frames_axis(columns: Sequence[ticks.Tick], x: Scale) -> Iterator[str]:
 
 
 def _lines(results: Sequence[Evaluated], x: Scale, y: Scale) -> Iterator[str]:
-    """A line through the means. A driver that resumed from a checkpoint has fewer frames, and begins another line."""
+    """Yield a line through the means.
+
+    A driver that resumed from a checkpoint begins with fewer frames, so its results have a line of their own.
+    """
     run: list[Evaluated] = []
     for one in [*results, None]:
         if run and (one is None or one.frames < run[-1].frames):
@@ -86,7 +89,7 @@ def _point(one: Evaluated, x: Scale, y: Scale, color: str) -> Iterator[str]:
 
 
 def _versions(results: Sequence[Evaluated], best: Evaluated, x: Scale, y: Scale) -> Iterator[str]:
-    """The versions of the best and the newest result, and of others between that have room."""
+    """Yield the versions of the best and the newest result, and of other results where they do not overlap."""
     named: list[float] = []
     for one in [best, results[-1], *results]:
         at = x(one.frames)
@@ -97,7 +100,7 @@ def _versions(results: Sequence[Evaluated], best: Evaluated, x: Scale, y: Scale)
 
 
 def _names(newest: Evaluated, best: Evaluated, y: Scale) -> Iterator[str]:
-    """The best and the newest result at the right, each at its height; once if they are the same."""
+    """Yield the best and the newest result at the right, each at its height. If they are the same, yield it once."""
     shown = [("c2", "best", best), *([("c1", "newest", newest)] if best is not newest else [])]
     lowest = 0.0
     for color, name, one in sorted(shown, key=lambda found: y(found[2].return_mean)):

@@ -1,4 +1,4 @@
-"""The page as a file that is read while it is written anew."""
+"""Write the page as a file. A reader of the file never sees half of a page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from collectorfleet.timeline.videos import newest_videos
 
 
 def write_page(file: Path, state: str = "", videos: Path | None = None) -> Callable[[Timeline], None]:
-    """What writes the page of a timeline into ``file``, whole or not at all, and raises OSError.
+    """Return a function that writes the page of a timeline into ``file``, whole or not at all.
 
-    ``state`` is what :func:`page` takes. The page shows the newest videos in the folder ``videos``.
+    The function raises OSError. For ``state`` see :func:`page`. The page shows the newest videos in the folder
+    ``videos``.
     """
 
     def write(timeline: Timeline) -> None:
@@ -24,7 +25,7 @@ def write_page(file: Path, state: str = "", videos: Path | None = None) -> Calla
 
 
 def write_whole(file: Path, document: str) -> None:
-    """Write the file, whole or not at all. Raises OSError."""
-    # The page says that it is UTF-8, which has no half of a surrogate pair.
+    """Write ``document`` into ``file``, whole or not at all. Raises OSError."""
+    # The page is declared as UTF-8, which cannot encode half of a surrogate pair.
     content = document.encode(errors="backslashreplace")
     durable_files.write(file, lambda out: out.write(content))

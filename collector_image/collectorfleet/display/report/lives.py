@@ -1,4 +1,4 @@
-"""The life of each collector as a lane of SVG. Pure."""
+"""Draw the states of each collector over time, as a lane of SVG. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _BAR: Final = 10
 
 
 def lives(frame: Frame, began: float, of_each: Mapping[str, Sequence[Span]]) -> str:
-    """A lane for each collector, in the order of their numbers; a bar for each state, in its color."""
+    """Draw a lane for each collector, with a bar for each state in its color; empty without collectors.
+
+    Lanes are in the order of the collectors' numbers. ``began`` is the start of the run in seconds since the epoch.
+    """
     if not of_each:
         return ""
     names = sorted(of_each, key=lambda name: (len(name), name))

@@ -1,4 +1,4 @@
-"""The page: a head that says how the run is, plots of its numbers, its collectors, and what happened. Pure."""
+"""Write the page: a head with the state of the run, plots of its numbers, its collectors, and its events. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from collectorfleet.timeline.videos import VideoFile
 
 
 def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str:
-    """One HTML document, which refers to nothing outside of it.
+    """Return one HTML document, which loads nothing from outside.
 
-    ``state`` is what is true of the run by now, in one sentence; empty where nobody knows more than the timeline.
+    ``state`` is the current state of the run in one sentence; if empty, the page shows the end in the timeline.
     ``shown`` are videos of episodes.
     """
     drawn = "\n".join(filter(None, [*_plots(run), videos(shown)]))
@@ -29,10 +29,10 @@ def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str
 
 
 def document(title: str, body: str, style: str = "") -> str:
-    """Return a whole HTML document; ``style`` is added to that of all pages."""
+    """Return a whole HTML document. ``style`` is CSS that follows the common style."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        # Whatever somebody gets into a cause or a name: no browser loads or runs anything for it.
+        # Causes and names may contain hostile text. With this policy the browser loads and runs nothing for them.
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -1,4 +1,4 @@
-"""One plot as SVG: lines over the time of the run, each named where it ends. Pure."""
+"""Draw one plot as SVG: lines over the time of the run, each with its name at its end. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEIGHT: Final = 210
 LEFT: Final = 62
 RIGHT: Final = 132
 TOP, BOTTOM = 12, 26
-_LEAST_APART: Final = 15  # of two names at the right
+_LEAST_APART: Final = 15  # pixels between two names at the right
 
 Values = Sequence[float | None]
 Scale = Callable[[float], float]
@@ -23,7 +23,10 @@ Scale = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Line:
-    """``color`` is a class of the page's style; ``steps`` holds a value until the next one."""
+    """A line of a plot, with a value for each time of the frame; None where the value is unknown.
+
+    ``color`` is a CSS class of the page. With ``steps``, the line keeps a value until the next value.
+    """
 
     name: str
     values: Values
@@ -34,14 +37,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Frame:
-    """What all plots of a page share: ``times`` in seconds from the beginning, and when something happened."""
+    """The time axis that all plots of a page share. ``times`` and ``marks`` are seconds since the run began.
+
+    Each line has a value at each of ``times``. ``marks`` are the times of events.
+    """
 
     times: Sequence[float]
     marks: Sequence[float] = ()
 
     @property
     def seconds(self) -> float:
-        """What the axis is long."""
+        """Return the length of the axis in seconds, at least 1."""
         return max([1.0, *self.times[-1:], *self.marks])
 
     def x(self, time: float) -> float:
@@ -51,7 +57,10 @@ class Frame:
 def plot(
     title: str, frame: Frame, lines: Sequence[Line], band: tuple[Values, Values] | None = None, *, whole: bool = False
 ) -> str:
-    """``band`` is filled between its two rows; ``whole`` numbers only are ticks. Empty without a known value."""
+    """Draw ``lines`` over the time of the run; empty without a known value.
+
+    ``band`` has two rows of values; the area between them is filled. With ``whole``, only whole numbers are ticks.
+    """
     known = [value for line in lines for value in line.values if value is not None]
     known += [value for row in band or () for value in row if value is not None]
     if not known:
@@ -72,13 +81,16 @@ def plot(
 
 
 def scale_of(rows: Sequence[ticks.Tick]) -> Scale:
-    """Return the height of a value between the first and the last of ``rows``."""
+    """Return a function from a value to its vertical position in pixels.
+
+    The value axis begins at the first tick of ``rows`` and ends at the last.
+    """
     least, most = rows[0].at, rows[-1].at
     return lambda value: round(TOP + (HEIGHT - TOP - BOTTOM) * (most - value) / (most - least), 1)
 
 
 def value_axis(rows: Sequence[ticks.Tick], y: Scale) -> list[str]:
-    """A line across the plot for each tick, with its text at the left."""
+    """Return a line across the plot for each tick, with its text at the left."""
     lines = [f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(row.at)}" y2="{y(row.at)}"/>' for row in rows]
     texts = [
         f'<text class="tick" x="{LEFT - 7}" y="{y(row.at) + 4}" text-anchor="end">{row.text}</text>' for row in rows
@@ -87,7 +99,7 @@ def value_axis(rows: Sequence[ticks.Tick], y: Scale) -> list[str]:
 
 
 def figure(title: str, height: int, parts: Iterable[str], key: str = "") -> str:
-    """An SVG with its title, which readers that see nothing are told."""
+    """Return a figure with a caption and an SVG. The title is also the label that screen readers read."""
     return (
         f"<figure><figcaption>{escape(title)}{key}</figcaption>"
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg></figure>'
@@ -95,7 +107,7 @@ def figure(title: str, height: int, parts: Iterable[str], key: str = "") -> str:
 
 
 def time_axis(frame: Frame, y: float) -> list[str]:
-    """Ticks of the time below ``y``."""
+    """Return the time axis at height ``y``, with its ticks below."""
     parts = [f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>']
     for tick in ticks.of_time(frame.seconds):
         x = frame.x(tick.at)
@@ -105,13 +117,13 @@ def time_axis(frame: Frame, y: float) -> list[str]:
 
 
 def marks(frame: Frame, top: float, bottom: float) -> list[str]:
-    """A thin line wherever something happened."""
+    """Return a thin vertical line at the time of each event."""
     places = sorted({frame.x(time) for time in frame.marks})
     return [f'<line class="mark" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>' for x in places]
 
 
 def _runs(columns: Sequence[Values]) -> list[list[tuple[float, ...]]]:
-    """The rows without a hole, where they follow each other."""
+    """Return each series of consecutive rows that have no unknown value."""
     rows = list(zip(*columns, strict=True))
     groups = groupby(rows, key=lambda row: all(value is not None for value in row))
     return [[tuple(value for value in row if value is not None) for row in group] for whole, group in groups if whole]
@@ -121,7 +133,7 @@ def _points(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale, *, steps: 
     places = [(frame.x(time), y(value)) for time, value in run]
     if steps:
         places = [*(place for (x0, y0), (x1, _) in pairwise(places) for place in ((x0, y0), (x1, y0))), places[-1]]
-    if len(places) == 1:  # a line of one point is none
+    if len(places) == 1:  # SVG draws no line of one point
         places.append((places[0][0] + 1, places[0][1]))
     return " ".join(f"{x},{y_}" for x, y_ in places)
 
@@ -133,7 +145,10 @@ def _area(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale) -> str:
 
 
 def key(colors: Sequence[tuple[str, str]]) -> str:
-    """What has which color, by names and classes, for a page that is too narrow for names at the right."""
+    """Return a legend of names and their CSS classes; empty for fewer than two names.
+
+    The page shows the legend only if it is too narrow for the names at the right.
+    """
     if len(colors) < 2:
         return ""
     names = "".join(f'<span class="{escape(color)}">{escape(name)}</span>' for name, color in colors)
@@ -141,7 +156,7 @@ def key(colors: Sequence[tuple[str, str]]) -> str:
 
 
 def _names(lines: Sequence[Line], y: Scale) -> list[str]:
-    """The name and last value of each line beside its end, none over another."""
+    """Return the name and the last value of each line beside its end, without overlaps."""
     last = [(next((v for v in reversed(line.values) if v is not None), None), line) for line in lines]
     ends = sorted(((y(value), value, line) for value, line in last if value is not None), key=lambda end: end[0])
     parts, lowest = [], 0.0

@@ -1,4 +1,4 @@
-"""The style of the page. Colors are those of Okabe and Ito, which people tell apart who see few."""
+"""Define the style of the page. Its colors follow Okabe and Ito's palette for color-blind readers."""
 
 from __future__ import annotations
 

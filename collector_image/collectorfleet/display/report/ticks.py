@@ -1,4 +1,4 @@
-"""Where the ticks of an axis are, and what they say. Pure."""
+"""Place the ticks of an axis, and format their numbers. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ class Tick(NamedTuple):
 
 
 def of_numbers(least: float, most: float, about: int = 4, *, whole: bool = False) -> Sequence[Tick]:
-    """Multiples of 1, 2 or 5 times a power of ten (or ``whole`` ones alone) that cover both, ``about`` so many."""
+    """Return about ``about`` ticks that cover the range from ``least`` to ``most``.
+
+    The step between ticks is 1, 2 or 5 times a power of ten. With ``whole``, the step is at least 1.
+    """
     size = max(abs(least), abs(most), 1e-12)
-    if most - least <= 1e-9 * size:  # one value
+    if most - least <= 1e-9 * size:  # an axis needs a range, also for one value
         least, most = (least - 0.1 * size, most + 0.1 * size) if least or most else (0.0, 1.0)
     rough = (most - least) / about
     power = 10.0 ** math.floor(math.log10(rough))
@@ -37,7 +40,7 @@ def of_numbers(least: float, most: float, about: int = 4, *, whole: bool = False
 
 
 def of_time(seconds: float, about: int = 7) -> Sequence[Tick]:
-    """Round times from 0 to ``seconds``."""
+    """Return ticks at round times from 0 to ``seconds``, with at most ``about`` steps between them."""
     step = next((one for one in _TIMES if seconds / one <= about), None)
     if step is None:
         step = _DAY * math.ceil(seconds / about / _DAY)
@@ -45,7 +48,7 @@ def of_time(seconds: float, about: int = 7) -> Sequence[Tick]:
 
 
 def duration(seconds: float) -> str:
-    """``0``, ``45 s``, ``2 min``, ``1 h 30 min``, ``3 d``: at most two units."""
+    """Format a duration in at most two units: ``45 s``, ``2 min``, ``1 h 30 min``, ``3 d``. Below 1 s it is ``0``."""
     if seconds < 1:
         return "0"
     parts, rest = [], round(seconds)
@@ -59,7 +62,10 @@ def duration(seconds: float) -> str:
 
 
 def number(value: float, step: float | None = None) -> str:
-    """As many digits as tell it from a neighbour ``step`` away (default: four in all), with k, M, G for thousands."""
+    """Format ``value`` with enough digits to differ from a neighbour ``step`` away, and with k, M, G or T.
+
+    Without ``step``, it has at most four digits.
+    """
     if value == 0:
         return "0"
     if step is None:
@@ -73,6 +79,6 @@ def number(value: float, step: float | None = None) -> str:
 
 
 def _thousands(value: float, step: float) -> tuple[float, str]:
-    """By what to divide, so that at most three places tell neighbours apart."""
+    """Return a divisor and its letter, such that three decimal places tell neighbours ``step`` apart."""
     fits = (one for one in _THOUSANDS if value >= one[0] * 0.9995 and (not step or step >= one[0] * 0.9995e-3))
     return next(fits, (1.0, ""))

@@ -1,4 +1,4 @@
-"""Videos of episodes in the page, each as a part of the page itself. Pure."""
+"""Embed videos of episodes in the page. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from collectorfleet.timeline.videos import VideoFile
 
 
 def videos(shown: Sequence[VideoFile]) -> str:
-    """A section with the videos, which a reader can close because they do not stop moving; empty without any."""
+    """Return a section with the videos of one version; empty without videos.
+
+    A reader can close each video, because the videos never stop.
+    """
     if not shown:
         return ""
     figures = "".join(map(_video, shown))
