@@ -1,6 +1,6 @@
-"""Environments with the built wheel, the packages that one of its extras asks for, and no others.
+"""Make virtual environments with the built wheel, the packages that one of its extras requires, and no others.
 
-The packages are links to those that this test runs with: the registry is not asked, and 6 GB are not copied.
+The packages are links to the packages of this test run, so nothing is downloaded and 6 GB are not copied.
 `tests/delivery/package` installs packages from the registry.
 """
 
@@ -55,7 +55,10 @@ class Environment:
                     link.symlink_to(package.locate_file(top))
 
     def run(self, program: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a program of this environment, which sees nothing of the tree that is tested."""
+        """Run a program of this environment in ``cwd``, by default the environment's folder.
+
+        The program does not import the working copy, because it has no ``PYTHONPATH``. Blocks until the program ends.
+        """
         env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "COLUMNS": "200"}
         return subprocess.run(
             [self.folder / "bin" / program, *words],
@@ -73,13 +76,13 @@ def uv(*words: str) -> None:
 
 
 def build(source: Path, out: Path) -> Path:
-    """Build the sdist of ``source``, and the wheel from it, with the pinned tools; returns the wheel."""
+    """Build the sdist of ``source`` and the wheel from the sdist, with the pinned tools. Return the wheel's path."""
     uv("build", "--quiet", "--no-build-isolation", "--python", sys.executable, "--out-dir", str(out), str(source))
     return next(out.glob("*.whl"))
 
 
 def needed(extra: str | None) -> Iterable[Distribution]:
-    """Return the packages that the project asks for with ``extra``, and those that these ask for."""
+    """Return the packages that the project requires with ``extra``, with all of their own requirements."""
     asked = [*PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] if extra else ())]
     found: dict[tuple[str, frozenset[str]], Distribution] = {}
     waiting = [Requirement(text) for text in asked]

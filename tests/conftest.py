@@ -1,4 +1,4 @@
-"""What all tests share: which of them are run, and one local Ray, whose workers import torch once."""
+"""Define what all tests share: the choice of tests to run, and one local Ray whose workers import torch once."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tests.patience import waits
 
 LEFT_OUT = pytest.StashKey[int]()
 
-# Two test runs share two cores, and threads that wait for each other there wait for the other run, too.
+# On shared cores, the threads of an OpenMP team wait for each other, and so for every other test run.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# An API server of a few objects collects garbage at every few of them: a sixth of what it computes in a test.
+# With few objects, an API server collects garbage so often that collections cost a sixth of its CPU time in a test.
 os.environ.setdefault("GOGC", "400")
-# The processes of TorchRL's and Gymnasium's environments import torch once, and not each.
+# The fork server imports torch once for all processes of TorchRL's and Gymnasium's environments.
 multiprocessing.set_start_method("forkserver")
 multiprocessing.set_forkserver_preload(["torchrl.envs"])
 
-# What Hypothesis has by default here, but for its clock: on a busy machine every test is slow.
+# The defaults of Hypothesis without its deadline, because every test is slow on a busy machine.
 settings.register_profile("without a clock", settings(), deadline=None)
-# Ten times as many examples for `make test-examples`, and as many as take minutes for a test.
+# `make test-examples` tries ten times as many examples. `thorough` tries a hundred times as many: minutes for a test.
 settings.register_profile("nightly", settings(), deadline=None, max_examples=1_000)
 settings.register_profile("thorough", settings(), deadline=None, max_examples=10_000)
 settings.load_profile("without a clock")
@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out slow tests if the command says so, and variants unless the command asks for them or names them."""
+    """Leave out slow tests with ``--quick``, and variants unless the command requests or names them."""
     if config.getoption("--quick"):
         _leave_out([item for item in items if getattr(item, "originalname", None) in quick.SLOW], config, items)
     wanted = config.getoption("--variants")
@@ -84,7 +84,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Build what the tests on a real Kubernetes need before the first of them, whose time it is not."""
+    """Build the binaries for tests on a real Kubernetes now, so that the first test's time does not include them."""
     wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     if wanted & {"control_plane", "cluster"} and not session.config.option.collectonly and not binaries.missing():
         binaries.build_all()
@@ -97,9 +97,9 @@ def local_ray() -> Iterator[None]:
     from tests.forks import ray_workers
 
     ray_workers.use()
-    # Ray's sockets have paths of at most 107 bytes, which pytest's own folders are too long for.
+    # Paths of Ray's sockets have at most 107 bytes. Paths in pytest's folders are longer.
     folder = tempfile.mkdtemp(prefix="cf-ray-")
-    # Ray's processes inherit it: workers import the project and the tests' environments as this process does.
+    # Ray's workers inherit the variable, so they import the project and the tests' environments from the same folders.
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ray_workers.ENV_WITH_DASHBOARD_AGENT, "")
@@ -119,7 +119,7 @@ def local_ray() -> Iterator[None]:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Path]:
-    """A file that holds rollouts until it is made; it is made at the end, so that none is left."""
+    """Yield the path of a file for which rollouts wait. The end of the test creates it, so that no rollout stays."""
     path = tmp_path / "gate"
     yield path
     path.touch()

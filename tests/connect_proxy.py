@@ -1,4 +1,4 @@
-"""An HTTP proxy that opens tunnels: it knows the hosts of a test by name, and keeps what it was asked for."""
+"""Run an HTTP proxy that opens tunnels to the servers of a test, and records its requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _CHUNK = 2**16
 
 @dataclass
 class ConnectProxy:
-    """Its port on loopback, and the servers (``host:port``) that tunnels were opened to, with the headers of each."""
+    """A running proxy, with its port on loopback.
+
+    ``asked`` has the server (``host:port``) and the headers of each request, also of refused requests.
+    """
 
     port: int
     asked: list[tuple[str, Message]] = field(default_factory=list)
@@ -31,7 +34,11 @@ class ConnectProxy:
 
 @contextmanager
 def proxied(ports: Mapping[str, int], tls: ssl.SSLContext | None = None) -> Iterator[ConnectProxy]:
-    """A proxy that knows the servers ``host:port`` by their ports on loopback, and refuses others with 403."""
+    """Run a proxy until the end of the block.
+
+    ``ports`` maps each server ``host:port`` to its port on loopback. The proxy refuses other servers with 403. With
+    ``tls``, clients connect to the proxy itself by TLS.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_CONNECT(self) -> None:
@@ -46,7 +53,7 @@ def proxied(ports: Mapping[str, int], tls: ssl.SSLContext | None = None) -> Iter
             self.close_connection = True
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
-            """The test looks at what was asked."""
+            """Print nothing: tests read the recorded requests."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as proxy:
         if tls is not None:
@@ -60,10 +67,10 @@ def proxied(ports: Mapping[str, int], tls: ssl.SSLContext | None = None) -> Iter
 
 
 def _tunnel(client: socket.socket, server: socket.socket) -> None:
-    """Carry bytes both ways until one side has no more."""
+    """Forward bytes in both directions until one side closes its connection."""
     other = {client: server, server: client}
     while True:
-        # What TLS has decrypted already wakes no select.
+        # select does not report bytes that TLS has already decrypted.
         buffered = isinstance(client, ssl.SSLSocket) and client.pending()
         readable = [client] if buffered else select.select(list(other), [], [])[0]
         for side in readable:

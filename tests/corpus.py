@@ -1,4 +1,4 @@
-"""Pod templates as people write them, from ``tests/data/pod_templates.yaml``."""
+"""Read pod templates as people write them, from ``tests/data/pod_templates.yaml``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from tests.manifests import manifest
 
 @dataclass(frozen=True)
 class Case:
-    """A template of the pods of ``of``, and what ``validate`` says of it. ``hidden``: why the API server sees nothing
-    of the problem."""
+    """A pod template for the field ``of``, and the problem that ``validate`` reports.
+
+    ``hidden`` is the reason why the API server does not see the problem; empty if it does.
+    """
 
     template: dict[str, Any]
     of: str = "spec.workers.template"
@@ -38,7 +40,7 @@ def _cases(found: dict[str, dict[str, Any]]) -> dict[str, Case]:
 
 
 def fleet_of(case: Case) -> CollectorFleet:
-    """A fleet with the template, which has no other problems."""
+    """Return a fleet with the template. AssertionError if :func:`read` finds a problem."""
     fleet = read(manifest({case.of: case.template}))
     assert isinstance(fleet, CollectorFleet), fleet
     return fleet
@@ -51,7 +53,10 @@ ODD: Final[list[Any]] = [
 
 
 def odd_template(template: dict[str, Any], choose: Random, odd: list[Any]) -> dict[str, Any]:
-    """A template of which one or two parts are another value, are absent, appear twice or have another name."""
+    """Return a copy of ``template`` with one or two odd parts: replaced, absent, duplicated or renamed.
+
+    ``odd`` has the values that replace a part.
+    """
     made = deepcopy(template)
     for _ in range(choose.choice([1, 1, 2])):
         parts = list(_parts(made.get("spec")))
@@ -71,7 +76,7 @@ def odd_template(template: dict[str, Any], choose: Random, odd: list[Any]) -> di
 
 
 def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Each part of a value, as what it is in and its key or index there."""
+    """Yield each nested part of a value, as the mapping or list that contains it and its key or index."""
     keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for key in keys:
         yield value, key

@@ -1,4 +1,4 @@
-"""Small deterministic environments and policies; misbehaviour is asked for by name."""
+"""Define small deterministic environments and policies. A test requests misbehaviour by name."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from torchrl.envs import EnvBase, StepCounter, TransformedEnv
 
 
 class Counting(EnvBase):
-    """Counts its steps in ``observation`` (float32 [3]) and is done after ``length`` of them.
+    """Counts the steps of the episode in ``observation`` (float32 [3]), and is done after ``length`` steps.
 
     Args:
         length: steps of an episode.
-        step_seconds: how long a step takes.
-        misbehaves: what it does wrong, see :func:`_misbehave`; nothing by default.
-        at: at which step since it was built.
-        once: a file; whoever makes it first misbehaves, its successors do not.
+        step_seconds: seconds that each step takes.
+        misbehaves: the misbehaviour, see :func:`_misbehave`, or ``raise when built``; by default none.
+        at: the step at which it misbehaves, counted over all episodes.
+        once: a file. Only the environment that creates the file misbehaves, so later environments do not.
     """
 
     def __init__(
@@ -109,19 +109,22 @@ def make_counting(**kwargs: Any) -> Counting:
 
 
 def make_counted_steps() -> TransformedEnv:
-    """Counts the steps of an episode, as TorchRL's collectors do with ``max_frames_per_traj``."""
+    """Return an environment with TorchRL's ``StepCounter``, which its collectors add for ``max_frames_per_traj``."""
     return TransformedEnv(Counting(), StepCounter())
 
 
 def with_a_buffer() -> Counting:
-    """TorchRL's collectors leave its buffer out of their state, and want it back."""
+    """Return an environment with a buffer.
+
+    TorchRL's collectors leave the buffer out of their state, but require it when they load a state.
+    """
     env = Counting()
     env.register_buffer("kept", torch.zeros(1))
     return env
 
 
 class Marked(Counting):
-    """Its observations are what it was given: the pid of its process."""
+    """Observes the pid of its process."""
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         return super()._step(tensordict).set("observation", torch.full((3,), float(os.getpid())))
@@ -131,7 +134,7 @@ class Marked(Counting):
 
 
 class Random(Counting):
-    """Observes what its generator draws."""
+    """Observes numbers that its own generator draws."""
 
     _generator = torch.Generator()
 
@@ -143,7 +146,10 @@ class Random(Counting):
 
 
 class Starting(Counting):
-    """Begins an episode of three steps in one of ``states``, which its own generator draws; 0: anywhere."""
+    """Has episodes of three steps, and draws the three numbers of the first observation with its own generator.
+
+    They are whole numbers below ``states``, or any numbers from 0 to 1 if ``states`` is 0.
+    """
 
     def __init__(self, seed: int = 0, states: int = 0) -> None:
         super().__init__(length=3)
@@ -161,7 +167,7 @@ class Starting(Counting):
 
 
 class Drawn(Counting):
-    """Episodes of 5 or 95 steps, as its own generator draws."""
+    """Draws the length of each episode from ``lengths``, with its own generator."""
 
     def __init__(self, lengths: tuple[int, ...] = (5, 95)) -> None:
         super().__init__()
@@ -177,7 +183,7 @@ class Drawn(Counting):
 
 
 class Drawing(Counting):
-    """Observes what the global states of numpy, ``random`` and torch draw."""
+    """Observes numbers that the global generators of numpy, ``random`` and torch draw."""
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         drawn = torch.tensor([np.random.rand(), random.random(), torch.rand(()).item()])
@@ -235,21 +241,21 @@ def make_drawing() -> Counting:
 
 
 def nothing() -> None:
-    """A hook."""
+    """Do nothing, as a hook."""
 
 
 def mark_batch(batch: TensorDictBase) -> None:
-    """A hook that can be seen in the data."""
+    """Add the entry ``marked`` to a batch, as a hook whose effect is visible in the data."""
     batch["marked"] = torch.ones(batch.batch_size)
 
 
 def mark_with_words(batch: TensorDictBase) -> None:
-    """A hook that leaves what no array can carry."""
+    """Add a text to a batch, as a hook that leaves an entry which no array can carry."""
     batch.set_non_tensor("words", "not a number")
 
 
 class MarkingCollector(Collector):
-    """A collector of the user's own, which can be seen in the data."""
+    """A collector of the user's own, which adds the entry ``marked`` to its batches."""
 
     def rollout(self) -> TensorDictBase:
         batch = super().rollout()
@@ -258,7 +264,7 @@ class MarkingCollector(Collector):
 
 
 class Constant(nn.Module):
-    """An action whose both parts are the one parameter."""
+    """Returns actions (float32 [..., 2]) whose two parts are its only parameter."""
 
     def __init__(self, value: float = 0.0) -> None:
         super().__init__()
@@ -279,7 +285,7 @@ class TwoParts(nn.Module):
 
 
 class Tied(nn.Module):
-    """Two layers with one weight, and a counter."""
+    """Two layers that share one weight, and a counter."""
 
     count: torch.Tensor
 
@@ -311,7 +317,7 @@ class Noise(nn.Module):
 
 
 class NoisyConstant(Constant):
-    """An action around the one parameter."""
+    """Adds normal noise to the actions of :class:`Constant`."""
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return super().forward(observation) + torch.randn(*observation.shape[:-1], 2)
@@ -323,7 +329,10 @@ class Broken(nn.Module):
 
 
 def make_policy(value: float = 0.0) -> TensorDictModule:
-    """Acts ``[value, value]``, so that a reward is twice the value of the weights that made it."""
+    """Return a policy with the action ``[value, value]``.
+
+    Each reward of :class:`Counting` is twice the value, so a reward shows which weights the collector used.
+    """
     return TensorDictModule(Constant(value), in_keys=["observation"], out_keys=["action"])
 
 
@@ -340,7 +349,7 @@ def make_wide_policy() -> TensorDictModule:
 
 
 def make_large_policy() -> TensorDictModule:
-    """Of 24 MB."""
+    """Return a policy of 24 MB."""
     return TensorDictModule(Wide(1_000_000), in_keys=["observation"], out_keys=["action"])
 
 

@@ -1,4 +1,4 @@
-"""What tests read in the status of a fleet that an API server stores."""
+"""Read the status of a fleet that an API server stores."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from tests.cluster.client import Object
 
 
 def batches(fleet: Object) -> int:
-    """Return how many batches the run has delivered."""
+    """Return the number of batches that the run has delivered."""
     return int(fleet["status"]["progress"]["batches"])
 
 
 def summary(fleet: Object) -> str:
-    """Return how many collectors of how many are available, such as ``2/2``."""
+    """Return the numbers of available and of all collectors, such as ``2/2``."""
     return str(fleet["status"]["progress"]["collectors"]["summary"])

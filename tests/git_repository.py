@@ -1,4 +1,4 @@
-"""A git repository of a test, to be served over HTTP."""
+"""Make git repositories for tests, which may serve them over HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class Repository:
         ).stdout.strip()
 
     def commit(self, **files: str) -> str:
-        """Commit and push Python files, by their paths without the suffix; returns the commit."""
+        """Commit Python files, push the commit to the bare repository, and return its hash.
+
+        The names of ``files`` are paths without the suffix ``.py``.
+        """
         for name, text in files.items():
             path = self.tree / f"{name}.py"
             path.parent.mkdir(parents=True, exist_ok=True)

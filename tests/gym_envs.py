@@ -1,4 +1,4 @@
-"""Gymnasium environments that are fully determined by their seed, and policies for them."""
+"""Define a Gymnasium environment that its seed and actions determine completely."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from torchrl.envs import GymWrapper
 
 
 class Chance(gymnasium.Env[np.ndarray, Any]):
-    """Observes, rewards and ends as its generator draws; what it was asked to do is in the reward.
+    """Draws observations, rewards and ends with its generator. The reward includes the sum of the action.
 
     Args:
-        shape, dtype: of what it observes.
-        actions: how many there are; 0 is a box of shape [2].
-        action_dtype: of that box.
-        ends: how likely a step terminates, and how likely it truncates; it may do both.
-        raises_at: in which step since it was built it raises; 0 is never.
+        shape: the shape of observations.
+        dtype: the dtype of observations.
+        actions: the number of discrete actions; with 0, an action is a box of shape [2].
+        action_dtype: the dtype of that box.
+        ends: the probability that a step terminates, and that it truncates. A step may do both.
+        raises_at: the step at which it raises, counted over all episodes; 0 is never.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}

@@ -1,6 +1,6 @@
-"""A FleetCollector whose collectors are threads of this process: all of a fleet but what carries its messages.
+"""Make a FleetCollector whose collectors are threads of this process. Only its transport differs from a real fleet.
 
-It is there in milliseconds. The transport is that of the contract tests, which also loses collectors on demand.
+The fleet starts in milliseconds. It uses the transport of the contract tests, which can lose collectors on demand.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.contract.in_process import InProcess
 
 @contextmanager
 def fleet(*arguments: Any, **options: Any) -> Iterator[FleetCollector]:
-    """A fleet, which is shut down at the end."""
+    """Yield a fleet, and shut it down at the end of the block."""
     threads = torch.get_num_threads()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "_transport", _in_process)
@@ -39,14 +39,14 @@ def fleet(*arguments: Any, **options: Any) -> Iterator[FleetCollector]:
 
 
 def kill(collector: FleetCollector, name: str) -> None:
-    """Lose the collector that fills a slot now."""
+    """Kill the collector that currently fills the slot ``name``."""
     transport = collector._transport
     assert isinstance(transport, InProcess)
     transport.kill(living(collector)[name])
 
 
 def living(collector: FleetCollector) -> dict[str, CollectorId]:
-    """Who fills the slots now, built or not."""
+    """Return the collector that currently fills each slot, also if its environment is not built yet."""
     with collector._consumer.shared.changed:
         return {one.id.name: one.id for one in collector._consumer.shared.gather.collectors}
 

@@ -1,4 +1,4 @@
-"""Manifests for tests: a small valid fleet in which a test changes what it is about."""
+"""Make manifests for tests: a small valid fleet, in which a test changes the fields that it is about."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ ABSENT = object()
 
 
 def manifest(changes: dict[str, Any] | None = None, name: str = "cheetah") -> dict[str, Any]:
-    """A fleet that trains, with ``changes`` by path: ``{"spec.collectors.replicas": 4, "spec.output": {...}}``.
+    """Return the manifest of a fleet that trains, with ``changes``.
 
-    ``ABSENT`` removes a field.
+    ``changes`` maps paths to values: ``{"spec.collectors.replicas": 4, "spec.output": {...}}``. ``ABSENT`` removes a
+    field.
     """
     fleet: dict[str, Any] = {
         "apiVersion": API_VERSION,
@@ -34,7 +35,7 @@ def manifest(changes: dict[str, Any] | None = None, name: str = "cheetah") -> di
 
 
 def changed(manifest: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """``manifest`` itself, with ``changes`` by path carried out in it."""
+    """Apply ``changes`` by path to ``manifest`` in place, and return it."""
     for path, value in changes.items():
         *parents, last = path.split(".")
         at = manifest
@@ -43,7 +44,7 @@ def changed(manifest: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]
         if value is ABSENT:
             at.pop(last, None)
         else:
-            at[last] = deepcopy(value)  # a later change may be inside of it
+            at[last] = deepcopy(value)  # a later change may change a field inside this value
     return manifest
 
 
@@ -52,6 +53,6 @@ def fleet(changes: dict[str, Any] | None = None, name: str = "cheetah") -> Colle
 
 
 def problems_of(changes: dict[str, Any]) -> list[str]:
-    """Return the sentences about what is wrong with :func:`manifest` and the changes."""
+    """Return the problems of :func:`manifest` with ``changes``, as sentences."""
     found = read(manifest(changes))
     return [] if isinstance(found, CollectorFleet) else [str(problem) for problem in found]

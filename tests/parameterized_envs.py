@@ -1,4 +1,4 @@
-"""Environments with a parameter ``level`` that they show in each observation, so that frames prove what they say."""
+"""Define environments with a parameter ``level``. Each observation has the level, so a frame shows its parameter."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from torch import nn
 from torchrl.data import Binary, Composite, Unbounded
 from torchrl.envs import EnvBase, GymWrapper, ParallelEnv, SerialEnv
 
-# Episodes are as long as these numbers say, in turn.
+# The lengths of successive episodes, in turn.
 LENGTHS = (3, 5, 2, 7)
 
 
 class Levels(gymnasium.Env[np.ndarray, np.ndarray]):
-    """Observes ``[level, steps of the episode]``; ``offset`` moves where its turns of lengths begin."""
+    """Observes ``[level, steps of the episode]``. ``offset`` shifts which of ``LENGTHS`` is the first."""
 
     def __init__(self, offset: int = 0) -> None:
         self.observation_space = Box(-1e6, 1e6, (2,), np.float32)
@@ -46,7 +46,7 @@ class Levels(gymnasium.Env[np.ndarray, np.ndarray]):
 
 
 class WithMethod(Levels):
-    """Takes its level by a method, and refuses one below -1."""
+    """Gets its level from a method, which refuses levels below -1."""
 
     def set_parameters(self, level: float) -> None:
         if level < -1:
@@ -55,7 +55,7 @@ class WithMethod(Levels):
 
 
 class WithOptions(Levels):
-    """Takes its level by the options of each reset, and has 0 without them."""
+    """Gets its level from the options of each reset; 0 without options."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -65,7 +65,7 @@ class WithOptions(Levels):
 
 
 class Native(EnvBase):
-    """The same as TorchRL's own environment."""
+    """Behaves as :class:`WithMethod`, but is an environment of TorchRL and accepts each level."""
 
     def __init__(self, offset: int = 0) -> None:
         super().__init__(device="cpu", batch_size=torch.Size([]))
@@ -100,7 +100,7 @@ class Native(EnvBase):
 
 
 class Batch(EnvBase):
-    """Two environments in one, with one level for both, that never end."""
+    """Two environments in one, with one level for both. Their episodes never end."""
 
     def __init__(self) -> None:
         super().__init__(device="cpu", batch_size=torch.Size([2]))
@@ -173,7 +173,7 @@ def make_started_parallel() -> EnvBase:
 
 
 def curriculum(result: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The next level after each evaluation, up to 3."""
+    """Return the next level after each evaluation, up to 3; then None."""
     level = parameters.get("level", 0)
     return {"level": level + 1} if level < 3 else None
 

@@ -1,10 +1,10 @@
-"""By which factor the timeouts of tests exceed what a run beside a load needs.
+"""Measure by which factor the timeouts of tests exceed the waits.
 
-A timeout only says when a test gives up, so a long one costs nothing while tests pass. Choose it so that a wait beside
-two busy processes takes at most ``1 / FACTOR`` of it. ``pytest --waits`` prints the waits that took more.
+A timeout limits only failing tests, so a long timeout costs nothing while tests pass. Choose a timeout so that a wait
+beside two busy processes takes at most ``1 / FACTOR`` of it. ``pytest --waits`` prints the waits that took more.
 
-On 28 November 2026, on two cores with a load of 12 to 19, none of 519 waits of ``tests/contract`` took more. Ray itself
-did not start within its own time there, so the load was higher than two processes make.
+On 28 November 2026, on two cores with a load of 12 to 19, none of 519 waits of ``tests/contract`` took more. That load
+was higher than the load of two processes: Ray did not start within its own timeout.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Wait:
 
     @property
     def factor(self) -> float:
-        """By which factor the timeout exceeds the wait."""
+        """Return the factor by which the timeout exceeds the wait."""
         return self.within / self.seconds
 
     def __str__(self) -> str:
@@ -41,14 +41,14 @@ class Waits:
     long: list[Wait]
 
     def note(self, seconds: float, within: float, what: str = "") -> None:
-        """Count a wait of ``seconds`` that might have taken ``within`` seconds."""
+        """Count a wait that took ``seconds`` of its timeout of ``within`` seconds."""
         self.number += 1
         if seconds * FACTOR > within > 0:
             test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
             self.long.append(Wait(seconds, within, what, test))
 
     def summary(self) -> str:
-        """Return a line for each wait that was too long, with the least factor first."""
+        """Return a line for each wait that was too long, in increasing order of the factors."""
         if not self.long:
             return f"each of {self.number} waits took at most 1/{FACTOR:g} of its timeout"
         lines = [f"{len(self.long)} of {self.number} waits took more than 1/{FACTOR:g} of their timeouts:"]

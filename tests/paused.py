@@ -1,4 +1,4 @@
-"""Pausing a process, as a debugger or an overloaded machine does."""
+"""Pause a process, as a debugger or an overloaded machine does."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.wait import eventually
 
 
 def pause(pid: int) -> None:
-    """Stop every thread of the process. Returns when all of them have stopped.
+    """Stop every thread of the process. Blocks until all threads have stopped, for at most 30 s.
 
-    SIGSTOP alone returns earlier: the signal goes to one thread, and the others run until that thread is scheduled. On
-    a busy machine they still take a message in that time.
+    ``os.kill`` alone returns earlier: one thread receives SIGSTOP, and the others run until that thread is scheduled.
+    On a busy machine, they may still receive a message in that time.
     """
     os.kill(pid, signal.SIGSTOP)
     eventually(lambda: _states(pid) == {"T"}, within=30, every=0.01, what=f"all threads of process {pid} stopped")

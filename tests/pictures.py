@@ -1,4 +1,4 @@
-"""A Gymnasium environment that draws itself with numpy: each step is 20 brighter than the one before."""
+"""Define a Gymnasium environment that renders itself with numpy. Each step is 20 brighter than the step before."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ SIZE: Final = (24, 32)
 
 
 class Pictured(gymnasium.Env[Any, Any]):
-    """Done after ``length`` steps; a reward is the action and a number that ``reset`` drew.
+    """Is done after ``length`` steps. A reward is the sum of the action and a number that ``reset`` drew.
 
     Args:
-        render_mode: ``rgb_array``, or None, with which ``render()`` returns None.
+        render_mode: ``rgb_array``, or None: then ``render()`` returns None.
         length: steps of an episode.
-        has_pixels: observations have the picture as ``pixels``.
-        draws: ``render()`` draws from the generators of torch, numpy and ``random``.
-        kind: what ``render()`` returns: colors, gray, alpha, floats first, tensor, list, flat; or raises, raises once.
+        has_pixels: observations include the picture as ``pixels``, uint8 [24, 32, 3].
+        draws: ``render()`` draws from the global generators of torch, numpy and ``random``.
+        kind: the form of the picture that ``render()`` returns: ``colors``, ``gray``, ``alpha``, ``floats first``,
+            ``tensor``, ``list`` or ``flat``. With ``raises`` or ``raises once``, ``render()`` raises.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"]}
@@ -87,6 +88,6 @@ def make_pictured(**kwargs: Any) -> GymWrapper:
 
 
 def make_pictured_batch(lengths: tuple[int, ...]) -> GymWrapper:
-    """Environments that Gymnasium steps together, each with its own length."""
+    """Return environments that Gymnasium steps together, each with its own length of episodes."""
     creators = [partial(Pictured, length=length) for length in lengths]
     return GymWrapper(SyncVectorEnv(creators, autoreset_mode=AutoresetMode.DISABLED))

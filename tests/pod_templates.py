@@ -1,4 +1,4 @@
-"""Partial pod templates by what of them Pod Security `restricted` refuses: the path of the field, or nothing."""
+"""List partial pod specs, each with the path of the field that Pod Security `restricted` refuses, or None."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ports for the servers that tests start."""
+"""Reserve ports for the servers that tests start."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 EPHEMERAL_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
-# The workers of a Ray head listen on 10002 to 19999, and a head refuses a port of its own among these.
+# Ray's workers use ports 10002 to 19999, and a Ray head refuses to use one of these ports for itself.
 LOWEST = 20_000
 HIGHEST = 65_535
 
@@ -18,9 +18,11 @@ HIGHEST = 65_535
 def reserve_ports(count: int) -> list[int]:
     """Reserve ``count`` ports of 127.0.0.1 until this process ends.
 
-    A server that is started on a reserved port gets it, also when it is started again later. The kernel gives the port
-    to no other process, because the port is outside of the range of ephemeral ports. Another test run reserves
-    other ports. RuntimeError if fewer than ``count`` ports are left.
+    A server can listen on a reserved port, and again after a restart. The kernel gives the port to no other process,
+    because it is outside the range of ephemeral ports. Another test run reserves other ports.
+
+    Raises:
+        RuntimeError: Fewer than ``count`` ports are free.
     """
     reserved = []
     for port in _candidates():
@@ -34,7 +36,7 @@ def reserve_ports(count: int) -> list[int]:
 
 
 def _candidates() -> list[int]:
-    """The ports that the kernel gives to nobody, in random order; every port where there are too few of them."""
+    """Return the ports outside the ephemeral range in random order, or all ports if fewer than 1000 are outside."""
     every = range(LOWEST, HIGHEST + 1)
     lowest, highest = _ephemeral()
     fixed = [port for port in every if not lowest <= port <= highest]
@@ -53,7 +55,7 @@ def _ephemeral() -> tuple[int, int]:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # A connection of an earlier server that has ended does not count, as for most servers.
+        # Most servers set this option, so old connections of an earlier server do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -62,7 +64,10 @@ def _is_free(port: int) -> bool:
 
 
 def _reserve(port: int) -> bool:
-    """Whether this process holds the port's name from now on; a name leaves no file, and ends with the process."""
+    """Reserve the port for this process, and return whether that succeeded.
+
+    The reservation is an abstract name of a Unix socket, which needs no file and ends with the process.
+    """
     if sys.platform != "linux":
         return True
     with socket.socket(socket.AF_UNIX) as name:

@@ -1,7 +1,7 @@
-"""A device that is none: torch takes its tensors for those of another device, and they are computed on the CPU.
+"""Pretend to torch that a second device exists. Its tensors are computed on the CPU.
 
-Where there is no GPU, it shows what is on which device: to mix two of them raises as it does on a GPU. Torch keeps such
-a device for as long as the process lives, so whoever needs it takes a process of its own.
+On a machine without a GPU, tests find out on which device each tensor is: an operation on tensors of two devices
+raises, as with a GPU. Torch keeps the device until the process ends, so a test that uses it needs its own process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAME = "pretended"
 
 
 class Pretended(Tensor):
-    """On the device, by name."""
+    """A tensor that reports the pretended device and keeps its values in ``inner``, a tensor on the CPU."""
 
     @staticmethod
     def __new__(cls, inner: Tensor) -> Pretended:
@@ -52,7 +52,7 @@ def compute(func: Any, args: Any, kwargs: Any) -> Any:
     found = func(*inner[0], **inner[1])
     if device is not None and torch.device(device).type == "cpu":
         return found
-    if found is None:  # of what writes into lists of tensors
+    if found is None:  # the operation writes into lists of tensors
         return None
     if func._schema.name.endswith("_"):
         return args[0]
@@ -60,7 +60,7 @@ def compute(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def set_up() -> None:
-    """Have torch know the device, and TorchRL's collector take it."""
+    """Register the device in torch for the rest of the process, and make TorchRL's collector accept it."""
     _setup_privateuseone_for_python_backend(NAME)
     getattr(torch, NAME).synchronize = lambda *_: None
     library = torch.library.Library("aten", "IMPL")
@@ -74,7 +74,7 @@ def set_up() -> None:
     Collector._get_sync_fn = lambda *_: lambda: None
 
 
-# Torch forgets what a library says when that is gone.
+# Torch removes the registrations of a library when the library object is deleted.
 _KEPT: list[Any] = []
 
 

@@ -1,4 +1,4 @@
-"""A certificate authority that no system knows, and servers that have its certificates."""
+"""Make a certificate authority that no system trusts, and certificates for servers of tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-# From Python 3.13 on, clients refuse an authority without this.
+# Since Python 3.13, clients refuse an authority whose certificate does not state its key usage.
 _SIGNS_ONLY = x509.KeyUsage(
     digital_signature=False,
     content_commitment=False,
@@ -28,7 +28,10 @@ _SIGNS_ONLY = x509.KeyUsage(
 
 
 class PrivateAuthority:
-    """Signs certificates. Its own, by itself or by the authority ``above``, is the file ``ca.crt`` in ``folder``."""
+    """An authority that signs certificates. Its own certificate is the file ``ca.crt`` in ``folder``.
+
+    The authority ``above`` signs its certificate; without ``above``, the certificate is self-signed.
+    """
 
     def __init__(self, folder: Path, name: str = "Lab CA", above: PrivateAuthority | None = None) -> None:
         self._folder = folder
@@ -44,7 +47,10 @@ class PrivateAuthority:
         self.file.write_bytes(self.certificate.public_bytes(Encoding.PEM))
 
     def server_context(self, *names: str, expired: bool = False) -> ssl.SSLContext:
-        """Return what a server of these host names needs."""
+        """Return the TLS context of a server with a certificate for these host names.
+
+        An ``expired`` certificate ended one day ago; others are valid for one day.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
         builder = self._builder(subject, key, expired=expired).add_extension(
@@ -79,5 +85,5 @@ class PrivateAuthority:
 
 
 def with_tls(server: HTTPServer, context: ssl.SSLContext) -> None:
-    """Have a server that has not started yet answer by TLS."""
+    """Make a server that has not started yet use TLS."""
     server.socket = context.wrap_socket(server.socket, server_side=True)

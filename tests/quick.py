@@ -1,7 +1,7 @@
-"""What `make check` leaves out to end within three minutes on two cores.
+"""List the tests that `make check` leaves out, so that it ends within three minutes on two cores.
 
 ``--quick`` leaves out the tests of ``SLOW``: each took 2 s or more in a run with ``--durations=0`` on two busy cores. A
-name stands for all tests of that name.
+name means all tests with that name.
 """
 
 from __future__ import annotations
@@ -80,12 +80,12 @@ SLOW = frozenset(
         "test_words_environment_folder_files_and_exit_code_are_its_own",
     }
 )
-# What `make test` runs besides.
+# `make test` also runs these.
 FOLDERS = ("tests/contract on processes and Ray", "tests/runtime", "tests/run", "tests/integration", "tests/e2e")
 
 
 def summary() -> str:
-    """Return what `make check` leaves out, a line each."""
+    """Return the folders and tests that `make check` leaves out, each on its own line."""
     lines = [
         "make check left out (make test runs all of it):",
         *(f"  {folder}" for folder in FOLDERS),

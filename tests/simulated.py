@@ -1,4 +1,4 @@
-"""Environments whose steps a simulator takes, and simulators to run beside them."""
+"""Define environments that ask a simulator in each step, and start simulators for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ SECONDS = 120.0
 
 
 class Simulated(envs.Counting):
-    """An environment of :mod:`tests.envs` that asks a simulator in each step."""
+    """Counts its steps as its base class does, and waits for an answer of a simulator in each step.
+
+    ``address`` is ``host:port`` of the simulator.
+    """
 
     def __init__(self, address: str, length: int) -> None:
         super().__init__(length=length)
@@ -37,7 +40,7 @@ class Simulated(envs.Counting):
 
 
 class Deaf(Simulated):
-    """Does not notice that its simulator ends: it waits for an answer that does not come."""
+    """Ignores the end of its simulator, and hangs in that step forever."""
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         try:
@@ -56,24 +59,24 @@ def make_deaf(process: Mapping[str, str]) -> Simulated:
 
 
 def process(log: Path, *behaviours: str, ready_seconds: float = 60.0) -> SimulatorProcess:
-    """Return a simulator that notes the ids of its processes in ``log``."""
+    """Return the simulator :mod:`tests.simulator`, which writes the ids of its processes into ``log``."""
     command = ["/usr/bin/env", f"SIMULATOR_LOG={log}", "{python}", str(PROGRAM), "{grpc}", *behaviours]
     return SimulatorProcess(command, ["grpc"], timedelta(seconds=ready_seconds))
 
 
 def watched(log: Path, *behaviours: str, request_seconds: float = SECONDS, ready_seconds: float = 60.0) -> Simulator:
-    """Return the same with what the driver allows."""
+    """Return the simulator of :func:`process` with the timeouts of the driver."""
     found = process(log, *behaviours, ready_seconds=ready_seconds)
     return Simulator(found, SECONDS, request_seconds, request_seconds)
 
 
 def pids(log: Path) -> list[int]:
-    """Return the ids of all processes that were noted, in order."""
+    """Return the ids of all processes in ``log``, in the order of their starts."""
     return [int(line) for line in log.read_text().split()] if log.exists() else []
 
 
 def running(log: Path) -> list[int]:
-    """Return those that run still."""
+    """Return the ids in ``log`` whose processes still run."""
     return [pid for pid in pids(log) if runs(pid)]
 
 

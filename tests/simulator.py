@@ -1,7 +1,7 @@
-"""A small simulator that listens on a TCP port, and misbehaves on request. A program of the standard library.
+"""Simulate an environment behind a TCP port, and misbehave on request. The program needs only the standard library.
 
-It counts the steps of its clients: each byte that it receives is answered with the count, modulo 256. Usage:
-``simulator.py PORT [BEHAVIOUR ...]``; each start adds a line with its process id to the file ``$SIMULATOR_LOG``.
+It counts the steps of its one client: its answer to each byte is the count, modulo 256. Usage:
+``simulator.py PORT [BEHAVIOUR ...]``. Each start adds a line with its process id to the file ``$SIMULATOR_LOG``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(port: int, behaviours: list[str]) -> None:
     if "ignores SIGTERM" in behaviours:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "has a child" in behaviours:
-        # In a group and a session of its own, as a program that goes into the background is.
+        # The child has its own session and process group, as a daemon has.
         child = subprocess.Popen([sys.executable, "-c", CHILD], start_new_session=True)
         note(f"{child.pid}")
     if "never opens its port" in behaviours:
@@ -38,7 +38,7 @@ def main(port: int, behaviours: list[str]) -> None:
 
 def serve(port: int, behaviours: list[str]) -> None:
     with socket.create_server(("127.0.0.1", port)) as server:
-        client, _ = server.accept()  # one alone, as many simulators do
+        client, _ = server.accept()  # as many simulators, this one accepts one client only
         steps = 0
         print("a client is here", flush=True)
         while client.recv(1):
@@ -57,7 +57,7 @@ def misbehave(behaviours: list[str]) -> None:
 
 
 def is_first(behaviours: list[str]) -> bool:
-    """Whether it is the first of its file; with ``once`` others behave."""
+    """Return whether this process may misbehave. With ``once``, only the first process in the log may."""
     with open(os.environ["SIMULATOR_LOG"]) as file:
         return "once" not in behaviours or file.readline().strip() == str(os.getpid())
 

@@ -1,4 +1,4 @@
-"""Weights in the store of a transport that the tests play."""
+"""Make stored weights for tests that play a transport."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collectorfleet.messages import Stored
 
 
 def stored(digest: str, size_bytes: int, handle: Any) -> Stored:
-    """Hashed at once."""
+    """Return stored weights whose digest is known at once."""
     hashed: Future[str] = Future()
     hashed.set_result(digest)
     return Stored(hashed, size_bytes, handle)

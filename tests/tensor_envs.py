@@ -1,4 +1,4 @@
-"""Environments that are batches of tensors, on any device."""
+"""Define environments that are batches of tensors, on any device."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MULTIPLIER, _INCREMENT = 1103515245, 12345
 
 
 class Walks(EnvBase):
-    """Walks of ``count`` points, which end by chance or where they leave the unit interval.
+    """Random walks of ``count`` points. A walk ends by chance, or when it leaves the unit interval.
 
-    Each walk has a stream of random numbers of its own, and draws from it when it steps and when it is reset. So what
-    it shows does not depend on how often others are reset.
+    Each walk draws from its own stream of random numbers, at each step and at each reset. So its observations do not
+    depend on the resets of other walks. ``ends`` are the entries with which a step reports the end of walks.
     """
 
     def __init__(self, count: int, ends: tuple[str, ...] = ("done", "terminated", "truncated"), **options: Any) -> None:
@@ -25,7 +25,7 @@ class Walks(EnvBase):
         device = torch.device(options.pop("device", "cpu"))
         super().__init__(device=device, batch_size=torch.Size([count]), **options)
         shape = self.batch_size
-        # Moved, because a device that is pretended makes no tensor of a number.
+        # Specs are made on the CPU and then moved, because the pretended device cannot make tensors from numbers.
         self.observation_spec = Composite(
             observation=Unbounded((*shape, 3)),
             calls=Unbounded((*shape, 1), dtype=torch.int64),
@@ -45,7 +45,7 @@ class Walks(EnvBase):
         self._stream.copy_(torch.arange(len(self._stream)) + 7919 * (seed or 0))
 
     def _draw(self, which: Tensor) -> Tensor:
-        """Return numbers from 0 to 1, and advance the streams of ``which``."""
+        """Return a number from 0 to 1 for each walk, float32 [count]. Advance the streams of the walks in ``which``."""
         following = (self._stream * _MULTIPLIER + _INCREMENT) % 2**31
         self._stream.copy_(torch.where(which, following, self._stream))
         return following.float() / 2**31
@@ -84,34 +84,34 @@ class Walks(EnvBase):
 
 
 class MaskedWalks(Walks):
-    """Resets by its mask, and may be recorded."""
+    """Declares that it resets the walks in a mask, and that CUDA graphs may record its steps."""
 
     masked_reset = True
     capturable = True
 
 
 class EagerWalks(Walks):
-    """Resets by its mask."""
+    """Declares that it resets the walks in a mask."""
 
     masked_reset = True
 
 
 class FlatWalks(MaskedWalks):
-    """Gives rewards and ends without their last dimension."""
+    """Returns rewards and ends without their last dimension, with the shape [count]."""
 
     def _reached(self, action: Tensor, terminated: Tensor, truncated: Tensor) -> dict[str, Tensor]:
         return {key: entry.view(-1) for key, entry in super()._reached(action, terminated, truncated).items()}
 
 
 class DrawingWalks(Walks):
-    """Begins at places of torch's generator, which all walks share."""
+    """Draws from torch's global generator, which all walks share."""
 
     def _draw(self, which: Tensor) -> Tensor:
         return torch.rand(self.batch_size, device=self.device)
 
 
 class SelfResettingWalks(Walks):
-    """Begins again in the step in which it ends, and shows where."""
+    """Resets each walk in the step in which it ends, and returns the new observation in that step."""
 
     def __init__(self, count: int, **options: Any) -> None:
         super().__init__(count, **options)
@@ -124,7 +124,7 @@ class SelfResettingWalks(Walks):
 
 
 class BufferedWalks(MaskedWalks):
-    """Shows each observation in the same tensor."""
+    """Returns each observation in the same tensor."""
 
     def __init__(self, count: int, **options: Any) -> None:
         super().__init__(count, **options)

@@ -1,4 +1,4 @@
-"""Waiting for a condition instead of sleeping for luck: the one place in the tests that sleeps."""
+"""Wait for a condition. Tests call this module in place of a sleep of fixed length."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ def eventually(
     what: str = "",
     tolerate: tuple[type[Exception], ...] = (AssertionError,),
 ) -> T:
-    """Call ``probe`` until ``until(value)`` holds and return that value.
+    """Call ``probe`` every ``every`` seconds until ``until(value)`` is true, and return that value.
 
-    Blocks for at most ``within`` seconds plus one call of ``probe``, calling it at least once and then ``every``
-    seconds. An exception of a type in ``tolerate`` counts as "not yet". Raises AssertionError with the last value or
-    exception seen; ``what`` names the awaited state in that message.
+    Blocks for at most ``within`` seconds, plus ``every`` seconds and one call of ``probe``. An exception of a type in
+    ``tolerate`` means "not yet".
+
+    Raises:
+        AssertionError: The time is over. The message has the last value or exception, and ``what`` names the awaited
+            state.
     """
     __tracebackhide__ = True
     began = time.monotonic()
