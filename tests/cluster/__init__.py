@@ -1,5 +1,5 @@
-"""A real Kubernetes on one machine, for the tests and for trying the project out.
+"""Run a real Kubernetes on one machine, for the tests and for trying the project out.
 
-``ControlPlane`` is the API server and what makes its objects live (garbage collection, Jobs, KubeRay), as plain
-processes on loopback: no root, seconds to start, but no pod ever runs.
+``ControlPlane`` runs the API server and controllers (garbage collection, Jobs, KubeRay) as plain processes on loopback.
+It needs no root and starts in seconds, but runs no pods. ``Cluster`` also has nodes that run pods, and needs root.
 """

@@ -1,7 +1,7 @@
-"""``python -m tests.cluster up``: a Kubernetes to try CollectorFleet on; ``down`` ends it and cleans up.
+"""Start a Kubernetes cluster to try CollectorFleet on (``up``), or end it and clean up (``down``).
 
-The cluster outlives the command. It has KubeRay and the operator as pods, the operator made from this working copy:
-after a change in its sources, delete its pod. ``--without-operator`` leaves installing it to you, as by Helm.
+The cluster outlives the command. KubeRay and the operator run as pods. The operator runs the sources of this working
+copy: after you change them, delete its pod. With ``--without-operator``, you install the operator, such as by Helm.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDER = ROOT / ".cluster"
 
 
 def up(nodes: int, gpus: int, kuberay_env: dict[str, str], *, operator: bool) -> None:
-    """Start the cluster and print how to use it."""
+    """Start the cluster and print the commands to use it. Blocks until everything runs; needs root."""
     if reason := clusters.missing():
         sys.exit(f"no cluster: {reason}")
     if _entry() is not None:
@@ -51,7 +51,7 @@ def up(nodes: int, gpus: int, kuberay_env: dict[str, str], *, operator: bool) ->
 
 
 def down() -> None:
-    """End the cluster, and any that a killed test run left."""
+    """End the cluster, and the clusters that killed test runs left."""
     clusters.sweep()
     if entry := _entry():
         clusters.remove(entry)

@@ -1,4 +1,4 @@
-"""What runs in a test cluster from the start: KubeRay and the project's operator, as pods, from their own manifests."""
+"""Install KubeRay and the project's operator in a test cluster, as pods, with their own manifests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cluster.client import Client, Object
 KUBERAY_NAMESPACE = "kuberay-system"
 OPERATOR_NAMESPACE = "collectorfleet-system"
 OPERATOR = "deployment/collectorfleet-operator"
-# Pods of this runtime class see their image and nothing of the machine, as pods do everywhere else.
+# Pods of this runtime class see their image and no files of the machine, as pods of other clusters do.
 IMAGE_ONLY = "image"
 RUNTIME_CLASS: Object = {
     "apiVersion": "node.k8s.io/v1",
@@ -24,7 +24,10 @@ RUNTIME_CLASS: Object = {
 
 
 def install_kuberay(client: Client, env: Mapping[str, str]) -> None:
-    """Apply KubeRay's CRDs, then its operator; blocks until it is available."""
+    """Apply KubeRay's CRDs, and then its operator with the environment variables ``env``.
+
+    Blocks until the operator is available. AssertionError if that takes more than 90 s.
+    """
     config = module_files.KUBERAY.folder() / "config"
     kuberay_crds.install(client)
     objects = [_namespace(KUBERAY_NAMESPACE)]
@@ -37,7 +40,10 @@ def install_kuberay(client: Client, env: Mapping[str, str]) -> None:
 
 
 def install_operator(client: Client) -> None:
-    """Apply the resource's CRD and the operator's manifests as they stand; blocks until the operator is available."""
+    """Apply the CRD of CollectorFleet and the operator's manifests without changes.
+
+    Blocks until the operator is available. AssertionError if that takes more than 90 s.
+    """
     client.apply_crds(binaries.ROOT / "crds")
     client.kubectl("apply", "--server-side", "-f", str(binaries.ROOT / "operator/manifests"))
     client.wait_for(OPERATOR, "Available", OPERATOR_NAMESPACE, within=90)
@@ -47,7 +53,7 @@ def _configure(deployment: Object, env: Mapping[str, str]) -> None:
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     container["image"] = thin_images.KUBERAY_IMAGE
     container["env"] = [{"name": name, "value": value} for name, value in env.items()]
-    # A probe that first looks after ten seconds is for a machine with other work to do.
+    # The manifest delays the first probe by ten seconds, which would only slow down the tests.
     container["readinessProbe"]["initialDelaySeconds"] = 0
 
 

@@ -1,6 +1,6 @@
-"""Reads and writes objects through one kept connection, by the names that kubectl knows.
+"""Read and write objects through one kept connection, by the names that kubectl knows.
 
-A kubectl computes for a tenth of a second before it has asked anything. Tests that wait read several times a second.
+kubectl needs a tenth of a second of CPU time before its first request. Tests that wait read several times a second.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SECONDS = 60
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of object that the API server serves."""
+    """One kind of object that the API server serves. ``aliases`` are its names in kubectl."""
 
     name: str
     api_version: str
@@ -40,7 +40,10 @@ class Kind:
 
 
 class Api:
-    """One Kubernetes, reached through a kubeconfig."""
+    """A client of one Kubernetes, which it reaches through a kubeconfig.
+
+    Requests raise KubernetesError if they fail or time out.
+    """
 
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig = kubeconfig
@@ -48,16 +51,16 @@ class Api:
         self._kinds: dict[str, Kind] = {}
 
     def forget_kinds(self) -> None:
-        """Find out anew which kinds are served, and in which versions."""
+        """Discover the served kinds and their versions again before the next request."""
         self._kinds = {}
 
     def get(self, kind: str, name: str, namespace: str | None) -> Object:
-        """One object; KubernetesError with ``(NotFound)`` in its message if it does not exist."""
+        """Return one object. If it does not exist, the message of the KubernetesError has ``(NotFound)``."""
         served = self._kind(kind)
         return _as_kubectl(self._read(served, namespace or "default", name), served)
 
     def items(self, kinds: str, namespace: str | None, selector: str = "") -> list[Object]:
-        """All objects of these kinds (``pods,jobs``), of one namespace or of all, by label selector."""
+        """Return all objects of these kinds (``pods,jobs``) that match a label selector, in one namespace or in all."""
         return [item for kind in kinds.split(",") for item in self._items(self._kind(kind), namespace, selector)]
 
     def create(self, kind: str, body: Object, namespace: str | None = None) -> Object:
@@ -69,7 +72,10 @@ class Api:
         return self._write("PATCH", path, {"status": status}, "application/merge-patch+json")
 
     def delete(self, kind: str, name: str, namespace: str | None) -> None:
-        """Delete an object and then, in the background, what it owns; nothing happens if it does not exist."""
+        """Request the deletion of an object, and of its dependents in the background.
+
+        If the object does not exist, nothing happens.
+        """
         path = self._kind(kind).path(namespace or "default", name)
         try:
             self._write("DELETE", path, {"propagationPolicy": "Background"})
@@ -90,7 +96,10 @@ class Api:
             raise KubernetesError(f'error: the server doesn\'t have a resource type "{alias}"') from None
 
     def _discover(self) -> dict[str, Kind]:
-        """Each kind by each of its names; the first group of the API server that has a name gets it, as in kubectl."""
+        """Return each kind under each of its names.
+
+        If several groups use a name, the first group of the API server gets the name, as in kubectl.
+        """
         kinds: dict[str, Kind] = {}
         for root in ("/api", "/apis"):
             for kind in _kinds(self._request("GET", root, {"Accept": DISCOVERY})):
@@ -104,7 +113,7 @@ class Api:
                 "GET", kind.path(namespace, name), fields={"labelSelector": selector} if selector else {}
             )
         except KubernetesError:
-            # Perhaps its CustomResourceDefinition was deleted since.
+            # The CustomResourceDefinition may have been deleted since the discovery.
             self._kinds = {}
             raise
 
@@ -130,14 +139,14 @@ class Api:
         if self._client is None:
             configuration = kubernetes.client.Configuration()
             kubernetes.config.load_kube_config(str(self._kubeconfig), client_configuration=configuration)
-            # Once more on a connection that the server has closed meanwhile.
+            # Retry once, because the server may have closed the kept connection.
             configuration.retries = urllib3.Retry(total=1, backoff_factor=0)
             self._client = kubernetes.client.ApiClient(configuration)
         return self._client
 
 
 def _kinds(discovery: Object) -> Iterator[Kind]:
-    """The kinds of one answer of the API server, each in the first version of its group that has it."""
+    """Yield the kinds in one answer of the API server, each in the first version of its group that serves it."""
     for group in discovery["items"]:
         name, seen = group["metadata"].get("name", ""), set[str]()
         for version in group["versions"]:
@@ -158,7 +167,7 @@ def _kinds(discovery: Object) -> Iterator[Kind]:
 
 
 def _as_kubectl(found: Object, kind: Kind) -> Object:
-    """An object as ``kubectl get -o json`` prints it: items of a list name their kind, managed fields are left out."""
+    """Return an object as ``kubectl get -o json`` prints it: with its kind, and without managed fields."""
     found.get("metadata", {}).pop("managedFields", None)
     return {"apiVersion": kind.api_version, "kind": kind.name, **found}
 

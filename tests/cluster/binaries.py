@@ -1,7 +1,7 @@
-"""The Kubernetes binaries of the test cluster, built once from the pinned Go modules in ``tools/`` and kept in a cache.
+"""Build the Kubernetes binaries of the test cluster from the pinned Go modules in ``tools/``, and cache them.
 
-Nothing is downloaded but Go modules: ``go install tool`` builds what each ``tools/<name>/go.mod`` names. A build is
-kept under a key of its pins and flags, so a changed pin builds again and an unchanged one costs nothing.
+Only Go modules are downloaded: ``go install tool`` builds the tools that each ``tools/<name>/go.mod`` names. The key of
+a build in the cache is a digest of its pins and flags, so only a changed pin or flag causes another build.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Folders of ``tools/`` with other pins, in the place of the usual ones: that is how tests/versions runs other tests.
+# Variables that select folders of ``tools/`` with other pins. tests/versions sets them and runs other tests.
 OTHER_KUBERNETES, OTHER_KUBERAY = "COLLECTORFLEET_TEST_KUBERNETES", "COLLECTORFLEET_TEST_KUBERAY"
 OTHER_KUEUE = "COLLECTORFLEET_TEST_KUEUE"
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One folder below ``tools/`` and how its binaries are linked and named."""
+    """One folder below ``tools/``, with the flags for its build and the pairs of old and new names of its binaries."""
 
     name: str
     ldflags: str = "-s -w"
@@ -40,7 +40,7 @@ class Tool:
 
 
 def pinned(tool: str, module: str) -> str:
-    """The version of a module in the go.mod of a folder of ``tools/``."""
+    """Return the version of a module in the go.mod of ``tools/<tool>``. ValueError if it is not pinned there."""
     found = re.search(rf"^\s*{re.escape(module)} (v\S+)", (ROOT / "tools" / tool / "go.mod").read_text(), re.MULTILINE)
     if found is None:
         raise ValueError(f"tools/{tool}/go.mod does not pin {module}")
@@ -48,9 +48,9 @@ def pinned(tool: str, module: str) -> str:
 
 
 def kubernetes(folder: str) -> Tool:
-    """The Kubernetes that a folder of ``tools/`` pins."""
+    """Return the Kubernetes that a folder of ``tools/`` pins."""
     version = pinned(folder, "k8s.io/kubernetes")
-    # A server that reports no version is refused by clients that compare it (kubectl, KubeRay).
+    # kubectl and KubeRay compare versions, and refuse a server that reports no version.
     _, minor, _ = version.split(".")
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
     values = (("gitVersion", version), ("gitMajor", "1"), ("gitMinor", minor))
@@ -62,12 +62,12 @@ KUBERNETES = kubernetes(os.environ.get(OTHER_KUBERNETES, "kubernetes"))
 KUBERAY = Tool(os.environ.get(OTHER_KUBERAY, "kuberay"))
 COREDNS = Tool("coredns")
 HELM_VERSION, HELM4_VERSION = "v3.22.0", "v4.3.1"
-HELM_KUBERNETES = {"Major": "1", "Minor": "37"}  # of k8s.io/client-go in its go.mod
+HELM_KUBERNETES = {"Major": "1", "Minor": "37"}  # the version of k8s.io/client-go in Helm's go.mod
 
 
 def _helm_flags() -> str:
-    # A helm that reports no version refuses charts that ask for one. Without a cluster Helm 3 takes the Kubernetes that
-    # it was told at its build, or 1.20, which our charts refuse; Helm 4 asks its libraries.
+    # A helm without a version refuses charts that require a version. Without a cluster, Helm 3 assumes the Kubernetes
+    # version of its build flags. Its default is 1.20, which our charts refuse. Helm 4 uses its libraries' version.
     values = [("helm.sh/helm/v3/internal/version.version", HELM_VERSION)]
     for package in ("pkg/chartutil", "pkg/lint/rules"):
         values += [(f"helm.sh/helm/v3/{package}.k8sVersion{part}", n) for part, n in HELM_KUBERNETES.items()]
@@ -83,7 +83,7 @@ HELM4 = Tool(
 ACTIONLINT = Tool("actionlint")
 # Writes the charts' README.md from the comments in their values.yaml.
 HELM_DOCS = Tool("helm-docs")
-# Of service discovery only that of Kubernetes: the clients of all clouds would double the time of the build.
+# Service discovery for Kubernetes only: the clients of all clouds would double the time of the build.
 PROMETHEUS = Tool("prometheus", tags="remove_all_sd,enable_kubernetes_sd")
 ARGOCD_VERSION = "3.2.11"
 ARGOCD = Tool(
@@ -92,18 +92,18 @@ ARGOCD = Tool(
     renamed=(("cmd", "argocd"),),
 )
 FLUX = tuple(Tool(f"flux-{kind}") for kind in ("source", "kustomize", "helm"))
-# Queues with quota.
+# Provides queues with quota.
 KUEUE = Tool(os.environ.get(OTHER_KUEUE, "kueue"))
-# The verdict of Flux and Helm 4 on an object's conditions, as a command.
+# A command that evaluates an object's conditions as Flux and Helm 4 do.
 KSTATUS = Tool("kstatus")
-# A registry on loopback.
+# Serves a registry on loopback.
 CRANE = Tool("crane")
-# Writes what an image is made of.
+# Lists the packages in an image.
 SYFT_VERSION = "1.57.0"
 SYFT = Tool("syft", ldflags=f"-s -w -X main.version={SYFT_VERSION}")
-# Checks prose, for `make prose`. Its parsers of programming languages are C; we need none, so they are not optimized.
+# Checks prose, for `make prose`. We do not use its parsers of programming languages, so their C code is not optimized.
 VALE = Tool("vale", cgo=True)
-# Those of the test cluster; the others are of the tests of what is delivered.
+# The tools of the test cluster. Tests of packages, charts, images and prose use the others.
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 
 
@@ -130,7 +130,7 @@ def is_built(tool: Tool) -> bool:
 
 
 def missing(tools: Iterable[Tool] = TOOLS) -> str | None:
-    """Why these cannot be had here, in one line that says what to do; None if they can."""
+    """Return why these tools cannot be used here, in one line with the remedy; None if they are built or can be."""
     unbuilt = [tool for tool in tools if not is_built(tool)]
     if not unbuilt:
         return None
@@ -142,7 +142,7 @@ def missing(tools: Iterable[Tool] = TOOLS) -> str | None:
 
 
 def build(tool: Tool) -> Path:
-    """Return the folder of a tool's binaries, building them if they are not in the cache."""
+    """Return the folder of a tool's binaries. If the cache lacks them, build them first, which takes minutes."""
     done = _kept(tool)
     cache = done.parent
     cache.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ def build(tool: Tool) -> Path:
 
 
 def kubectl() -> Path:
-    """The kubectl of the tests: the pinned one, whatever Kubernetes they run against, for what older ones lack."""
+    """Return the kubectl of the tests: always the usual pinned version, because older versions lack features."""
     return build(kubernetes("kubernetes")) / "kubectl"
 
 

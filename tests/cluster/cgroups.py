@@ -1,4 +1,4 @@
-"""One cgroup per node, in every hierarchy of version 1 or in the one of version 2."""
+"""Create and remove the cgroup of a node, in every hierarchy of version 1 or in the only hierarchy of version 2."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def create(name: str) -> None:
     for hierarchy in hierarchies():
         group = hierarchy / name
         group.mkdir(exist_ok=True)
-        # In version 1 a cpuset starts empty, and nothing can run in it.
+        # In version 1, a new cpuset is empty, and no process can run in it.
         for setting in ("cpuset.cpus", "cpuset.mems"):
             if hierarchy != ROOT and (group / setting).exists():
                 (group / setting).write_text((hierarchy / setting).read_text())
 
 
 def remove(name: str) -> bool:
-    """Remove the cgroup with all below it; False while a process that is ending still holds a part of it."""
+    """Remove the cgroup and the cgroups below it. Return False if a part remains because a process still uses it."""
     for hierarchy in hierarchies():
         group = hierarchy / name
         for folder in sorted(group.rglob("*/"), key=lambda f: len(f.parts), reverse=True):
@@ -42,12 +42,12 @@ def remove(name: str) -> bool:
 
 
 def switched_on() -> list[str]:
-    """Controllers that cgroups below the root have; in version 1 that is no question."""
+    """Return the controllers that are enabled for cgroups below the root; empty in version 1."""
     return (ROOT / "cgroup.subtree_control").read_text().split() if _unified() else []
 
 
 def switch_off_all_but(kept: list[str]) -> None:
-    """Undo what ``create`` switched on, unless somebody uses it by now."""
+    """Disable the controllers that ``create`` enabled. ``kept`` was enabled before; controllers in use stay enabled."""
     for controller in set(switched_on()) - set(kept):
         with contextlib.suppress(OSError):
             _switch("-", [controller])

@@ -1,4 +1,4 @@
-"""Use a Kubernetes cluster in a test. Kubectl applies and changes objects; one kept connection reads them."""
+"""Use a Kubernetes cluster in a test. Only ``kubectl`` and ``apply`` run kubectl; others use one kept connection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Manifest = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 class Client:
-    """One Kubernetes, reached through a kubeconfig."""
+    """A client of one Kubernetes, which it reaches through a kubeconfig."""
 
     def __init__(self, kubectl: Path, kubeconfig: Path, discovery_cache: Path | None = None) -> None:
         self._kubectl = kubectl
@@ -29,11 +29,11 @@ class Client:
         self.kubeconfig = kubeconfig
         self._env = {**os.environ, "KUBECONFIG": str(kubeconfig)}
         if discovery_cache:
-            # kubectl keeps what it discovered by host:port, and a test cluster may get the port of an earlier one.
+            # kubectl caches its discovery by host:port, and a test cluster may get the port of an earlier cluster.
             self._env["KUBECACHEDIR"] = str(discovery_cache)
 
     def kubectl(self, *args: str, input: str | None = None, timeout: float = 60) -> str:  # noqa: A002
-        """Run kubectl and return its stdout; KubernetesError if it fails or takes longer than ``timeout`` seconds."""
+        """Run kubectl and return its stdout. KubernetesError if it fails or takes longer than ``timeout`` seconds."""
         try:
             done = subprocess.run(
                 [str(self._kubectl), *args],
@@ -52,7 +52,10 @@ class Client:
         return done.stdout
 
     def apply(self, manifest: Manifest, namespace: str | None = None, *, output: str = "") -> str:
-        """Apply objects, YAML text, or a file, server-side (large CRDs do not fit into an annotation)."""
+        """Apply objects, YAML text or a file, and return kubectl's output.
+
+        It applies on the server side, because large CRDs do not fit into an annotation.
+        """
         words = ("apply", "--server-side", *_in(namespace), *(("-o", output) if output else ()), "-f", "-")
         return self.kubectl(*words, input=manifest_text(manifest), timeout=120)
 
@@ -65,7 +68,10 @@ class Client:
         self._api.forget_kinds()
 
     def delete(self, target: str, namespace: str | None = None, *, wait: bool = True) -> None:
-        """Delete ``kind/name`` and block until it is gone; one that is not there is fine."""
+        """Delete ``kind/name``. If it does not exist, nothing happens.
+
+        With ``wait``, block until the object does not exist any more. AssertionError if that takes more than 60 s.
+        """
         found = self.find(target, namespace)
         if found is None:
             return
@@ -73,7 +79,7 @@ class Client:
         self._api.delete(kind, name, namespace)
         if wait:
             uid = found["metadata"]["uid"]
-            # Its owner may have made another one meanwhile.
+            # Its owner may have created another object with this name meanwhile.
             eventually(
                 lambda: self.find(target, namespace),
                 until=lambda now: now is None or now["metadata"]["uid"] != uid,
@@ -82,19 +88,19 @@ class Client:
             )
 
     def merge_status(self, target: str, namespace: str, status: Object) -> None:
-        """Write these fields of the status of ``kind/name``, as its controller would."""
+        """Write these fields of the status of ``kind/name``, as its controller does. Other fields stay."""
         kind, _, name = target.partition("/")
         self._api.merge_status(kind, name, namespace, status)
 
     def get(self, target: str, namespace: str | None = None) -> Object:
-        """``kind/name`` as an object, or ``kind`` as a List object."""
+        """Return ``kind/name`` as an object, or ``kind`` as a List object. The default namespace is ``default``."""
         kind, _, name = target.partition("/")
         if not name:
             return {"apiVersion": "v1", "kind": "List", "items": self.items(kind, namespace or "default")}
         return self._api.get(kind, name, namespace)
 
     def find(self, target: str, namespace: str | None = None) -> Object | None:
-        """As ``get``, but None if the object does not exist."""
+        """Return what ``get`` returns, or None if the object does not exist."""
         try:
             return self.get(target, namespace)
         except KubernetesError as error:
@@ -103,7 +109,7 @@ class Client:
             raise
 
     def items(self, kind: str, namespace: str | None = None, selector: str = "") -> list[Object]:
-        """All objects of a kind, of one namespace or of all, by label selector."""
+        """Return all objects of a kind that match a label selector, in one namespace or in all."""
         return self._api.items(kind, namespace, selector)
 
     def wait_for(
@@ -114,9 +120,9 @@ class Client:
         *,
         within: float = 60,
     ) -> Object:
-        """Block until ``kind/name`` exists and has a condition ``until`` that is True, or ``until(object)`` holds.
+        """Block until ``kind/name`` exists and its condition ``until`` is True, or ``until(object)`` is true.
 
-        Returns the object. AssertionError with the last status seen after ``within`` seconds.
+        Returns the object. AssertionError with the last status after ``within`` seconds.
         """
         __tracebackhide__ = True
         holds = _condition_true(until) if isinstance(until, str) else until
@@ -136,7 +142,7 @@ class Client:
         )
 
     def wait_gone(self, target: str, namespace: str | None = None, *, within: float = 60) -> None:
-        """Block until ``kind/name`` does not exist."""
+        """Block until ``kind/name`` does not exist. AssertionError after ``within`` seconds."""
         __tracebackhide__ = True
         eventually(
             lambda: self.find(target, namespace),
@@ -147,12 +153,12 @@ class Client:
 
     @contextlib.contextmanager
     def temporary_namespace(self, prefix: str = "test") -> Iterator[str]:
-        """A namespace with a service account, deleted (without waiting for it) at the end."""
+        """Yield a new namespace that has its default service account. Request its deletion at the end of the block."""
         name = f"{prefix[:40].rstrip('-')}-{secrets.token_hex(3)}"
         self._api.create("namespace", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         try:
-            # Pods are refused until the controller manager has made it, which, after an outage of the API server, asks
-            # again within a minute.
+            # The API server refuses pods until the controller manager has created the account. After an outage of the
+            # API server, the controller manager retries within a minute.
             eventually(lambda: self.find("serviceaccount/default", name), within=90, what=f"default account of {name}")
             yield name
         finally:
@@ -169,8 +175,8 @@ def manifest_text(manifest: Manifest) -> str:
 
 
 def condition(obj: Object, name: str) -> Object | None:
-    """The condition of that type in an object's status, if there is one."""
-    # Of a CRD that was just made, they are null.
+    """Return the condition of the type ``name`` in an object's status, or None."""
+    # The conditions of a new CRD are null.
     found: list[Object] = (obj.get("status") or {}).get("conditions") or []
     return next((c for c in found if c["type"] == name), None)
 

@@ -1,6 +1,6 @@
-"""A real Kubernetes with real nodes on one Linux machine: real kubelets, containers, services and DNS; needs root.
+"""Run a real Kubernetes with real nodes on one Linux machine: kubelets, containers, services and DNS. Needs root.
 
-The control plane runs on the first node. A cluster answers to nothing outside and leaves nothing behind but its logs.
+The control plane runs on the first node. Other machines cannot reach a cluster. After its end, only its logs remain.
 """
 
 from __future__ import annotations
@@ -27,13 +27,18 @@ START_SECONDS = 120
 
 
 class Cluster(Client):
-    """A cluster of ``nodes`` nodes named node1, node2, ...; its state and logs are below ``folder``.
+    """A cluster with the nodes node1, node2, and so on.
 
     Components are named ``etcd``, ``kube-apiserver``, ``kube-controller-manager``, ``kube-scheduler``, and on each node
-    ``node1/containerd``, ``node1/coredns``, ``node1/kubelet``, ``node1/kube-proxy``. With ``bound`` (the default) the
-    cluster ends with the thread that started it, even if that is killed; otherwise ``remove`` ends it. ``other`` is a
-    checkout of another state of the project, whose images the cluster then has, too. With ``thin=False`` it has no thin
-    images: a pod sees its own image and nothing of the machine, as pods do everywhere else.
+    ``node1/containerd``, ``node1/coredns``, ``node1/kubelet``, ``node1/kube-proxy``.
+
+    Args:
+        folder: the folder for state and logs.
+        nodes: the number of nodes.
+        bound: whether the cluster ends with the thread that starts it, even if the thread is killed. Otherwise
+            ``remove`` ends the cluster.
+        other: a checkout of another state of the project. The cluster then also has the images of this state.
+        thin: False leaves out the thin images: a pod sees its image and no files of the machine, as in other clusters.
     """
 
     def __init__(
@@ -57,7 +62,11 @@ class Cluster(Client):
         return tuple(self._nodes)
 
     def start(self, component: str | None = None) -> None:
-        """Start everything (until all nodes are Ready) or one component, and block until it is ready."""
+        """Start everything, or one component, and block until all nodes or the component are ready.
+
+        ComponentError if a component ends early or is not ready within 120 s. AssertionError if a node is not Ready
+        after that time.
+        """
         if component:
             self._components[component].launch()
             self._components[component].wait_ready(START_SECONDS)
@@ -69,7 +78,7 @@ class Cluster(Client):
             raise
 
     def stop(self) -> None:
-        """End everything and put the machine back; only the logs stay."""
+        """End everything and restore the machine's state. Only the logs stay."""
         if self._entry is None:
             return
         remove(self._entry)
@@ -80,15 +89,15 @@ class Cluster(Client):
 
     @property
     def ended(self) -> Sequence[Component]:
-        """The components that do not run."""
+        """Return the components that do not run."""
         return [component for component in self._components.values() if not component.running]
 
     def kill(self, component: str) -> None:
-        """End one component as a crash would."""
+        """End one component with SIGKILL, as a crash does."""
         self._components[component].kill()
 
     def kill_pod(self, name: str, namespace: str, container: str | None = None) -> None:
-        """End the processes of a running pod's containers (or of one container) as a crash would; the pod stays."""
+        """End the processes of a pod's running containers, or of one container, as a crash does. The pod stays."""
         pod = self.get(f"pod/{name}", namespace)
         node = self._nodes[pod["spec"]["nodeName"]]
         for status in pod["status"]["containerStatuses"]:
@@ -96,54 +105,60 @@ class Cluster(Client):
                 node.kill_container(status["containerID"].removeprefix("containerd://"))
 
     def lives(self, pod: Object) -> bool:
-        """Whether a container of the pod, as it once was, still runs on its node: also of one that is deleted."""
+        """Return whether a container of the pod still runs on its node. ``pod`` may be an object deleted since."""
         node = self._nodes[pod["spec"]["nodeName"]]
         ids = (one["containerID"].removeprefix("containerd://") for one in pod["status"]["containerStatuses"])
         return any(map(node.runs_container, ids))
 
     def log(self, pod: Object, container: str) -> str:
-        """What a container wrote so far, also while there is no API server to ask."""
+        """Return the output of the first run of a container so far. This also works without an API server."""
         return self._nodes[pod["spec"]["nodeName"]].log(pod, container)
 
     def cut(self, node: str) -> None:
-        """Unplug a node; the cluster notices after 40 to 50 seconds. Cutting node1 cuts off the control plane."""
+        """Unplug a node from the network. The control plane notices after 40 to 50 s.
+
+        The control plane runs on node1, so ``cut("node1")`` makes it unreachable.
+        """
         self._plugged.cut(self._nodes[node].config.number)
 
     def heal(self, node: str) -> None:
-        """Plug a node in again."""
+        """Plug a node into the network again."""
         self._plugged.heal(self._nodes[node].config.number)
 
     def add_gpus(self, node: str, count: int, resource: str = "nvidia.com/gpu") -> None:
-        """Let a node offer ``count`` of a resource, in name only; blocks until pods can ask for them."""
+        """Let a node offer ``count`` of a resource without devices. Block until pods can request it, at most 90 s."""
         path = f"/status/capacity/{resource.replace('/', '~1')}"
         patch = f'[{{"op": "add", "path": "{path}", "value": "{count}"}}]'
         self.kubectl("patch", "node", node, "--subresource=status", "--type=json", f"--patch={patch}")
         self.wait_for(f"node/{node}", lambda n: n["status"]["allocatable"].get(resource) == str(count), within=90)
 
     def let_pull_from(self, registry: str) -> None:
-        """Let nodes pull images named ``registry/...`` from there; it is asked over plain HTTP."""
+        """Let nodes pull images named ``registry/...`` from the registry at that host and port, over plain HTTP."""
         for node in self._nodes.values():
             node.config.let_pull_from(registry)
 
     @property
     def machine(self) -> str:
-        """The address under which nodes and pods reach this machine, which nobody else does."""
+        """Return the address at which nodes and pods reach this machine. Other machines cannot use it."""
         return next(iter(self._nodes.values())).config.network.machine
 
     def load(self, *images: Image) -> None:
-        """Make images available on every node, under all their names."""
+        """Load images on every node, under all their names."""
         archive = self.folder / "images.tar"
         write_archive(images, archive)
         self.load_archive(archive)
         archive.unlink()
 
     def load_archive(self, archive: Path) -> None:
-        """Make the images of an OCI or Docker archive available on every node."""
+        """Load the images of an OCI or Docker archive on every node."""
         for node in self._nodes.values():
             node.load(archive)
 
     def install_kuberay(self, env: Mapping[str, str] | None = None) -> None:
-        """Run KubeRay as a pod, as its own manifests have it but for ``env``; blocks until it is available."""
+        """Run KubeRay as a pod with its own manifests and the environment variables ``env``.
+
+        Blocks until KubeRay is available.
+        """
         self.load(thin_images.kuberay())
         addons.install_kuberay(self, env or {})
 
@@ -222,7 +237,7 @@ class Cluster(Client):
 
 @contextlib.contextmanager
 def with_kuberay(folder: Path, *, other: Path | None = None, thin: bool = True) -> Iterator[Cluster]:
-    """A cluster of one node with KubeRay and without an operator, which is for the tests to bring."""
+    """Run a cluster of one node with KubeRay until the end of the block. Tests install the operator that they need."""
     made = Cluster(folder, other=other, thin=thin)
     made.start()
     try:
@@ -233,7 +248,7 @@ def with_kuberay(folder: Path, *, other: Path | None = None, thin: bool = True) 
 
 
 def remove(entry: Entry) -> None:
-    """End a cluster, whoever started it, and take back everything it had of the machine."""
+    """End a cluster, also if another process started it, and restore everything that it changed on the machine."""
     for holder in entry.holders.values():
         namespaces.end(holder)
     for group in (cgroup(entry.index, name) for name in entry.holders):
@@ -249,12 +264,12 @@ def _ready(node: Object) -> bool:
 
 
 def missing() -> str | None:
-    """Why a cluster cannot be started here, in one line that says what to do; None if it can."""
+    """Return why a cluster cannot start here, in one line with the remedy; None if it can."""
     return packages.reason(packages.CLUSTER) or binaries.missing(binaries.TOOLS)
 
 
 def sweep() -> None:
-    """Remove the clusters whose owners died without doing so."""
+    """Remove the clusters whose owners died before they removed them."""
     for entry in list(machine.entries()):
         if entry.orphaned:
             remove(entry)

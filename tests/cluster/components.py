@@ -1,4 +1,4 @@
-"""The command lines of a Kubernetes control plane, as data: what runs is decided here and started elsewhere."""
+"""Define the command lines of a Kubernetes control plane, as data. Other modules start them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SERVICE_IP = "10.96.0.1"
 
 @dataclass(frozen=True)
 class Ports:
-    """Where the control plane listens; the defaults are the usual ones, for a network namespace of its own."""
+    """The ports of the control plane. The defaults are the usual ports, for use in a network namespace of its own."""
 
     etcd: int = 2379
     etcd_peer: int = 2380
@@ -30,12 +30,12 @@ class Ports:
 
     @classmethod
     def free(cls) -> Ports:
-        """Ports that nobody uses on this machine right now."""
+        """Return free ports, which are reserved until this process ends. RuntimeError if too few are free."""
         return cls(*reserve_ports(len(fields(cls))))
 
 
 def etcd(folder: Path, address: str, ports: Ports) -> Command:
-    # Clients without credentials come from loopback only; the health page may be seen from outside.
+    # etcd requires no credentials, so only loopback reaches it. Its health page is visible from outside.
     client, peer = f"http://127.0.0.1:{ports.etcd}", f"http://127.0.0.1:{ports.etcd_peer}"
     return Command(
         "etcd",
@@ -48,14 +48,14 @@ def etcd(folder: Path, address: str, ports: Ports) -> Command:
             f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster=default={peer}",
             f"--listen-metrics-urls=http://{address}:{ports.etcd_health}",
-            "--unsafe-no-fsync",  # the data lives as long as the test run
+            "--unsafe-no-fsync",  # the data is not needed after the test run
         ),
         f"http://{address}:{ports.etcd_health}/health",
     )
 
 
 def apiserver(pki: Pki, address: str, ports: Ports) -> Command:
-    # A loopback address is refused as an endpoint of the service `kubernetes`; without nodes nobody looks for it.
+    # The API server refuses a loopback address as endpoint of the service `kubernetes`. Without nodes, no pod needs it.
     reconciler = "none" if ip_address(address).is_loopback else "lease"
     return Command(
         "kube-apiserver",
@@ -94,7 +94,7 @@ def controller_manager(pki: Pki, address: str, ports: Ports) -> Command:
             f"--secure-port={ports.controller_manager}",
             "--leader-elect=false",
             "--use-service-account-credentials=true",
-            "--horizontal-pod-autoscaler-sync-period=2s",  # and not 15
+            "--horizontal-pod-autoscaler-sync-period=2s",  # the default of 15 s would slow down tests
             f"--service-account-private-key-file={pki.service_account_key}",
             f"--root-ca-file={pki.ca}",
         ),
@@ -117,7 +117,7 @@ def scheduler(pki: Pki, address: str, ports: Ports) -> Command:
 
 
 def kuberay(pki: Pki, address: str, ports: Ports, env: Mapping[str, str]) -> Command:
-    """KubeRay outside of the cluster, reaching Ray's dashboards through the API server."""
+    """Return KubeRay's command outside of the cluster. It reaches Ray's dashboards through the API server."""
     return Command(
         "kuberay",
         (

@@ -1,7 +1,7 @@
-"""A real API server on loopback, with garbage collection, Jobs and (if asked for) KubeRay, but without nodes.
+"""Run a real API server on loopback, with garbage collection, Jobs and optionally KubeRay, but without nodes.
 
-Everything is a plain process of this user on free ports below one work folder. Pods are never scheduled: a test that
-needs one running writes its status itself.
+All components are plain processes of this user, with free ports and one work folder. Pods are never scheduled: a test
+that needs a running pod writes the pod's status.
 """
 
 from __future__ import annotations
@@ -23,10 +23,14 @@ LOOPBACK = "127.0.0.1"
 class ControlPlane(Client):
     """etcd, kube-apiserver, kube-controller-manager and KubeRay (component name ``kuberay``).
 
-    ``start()`` and ``stop()`` concern all of them, ``start(name)`` and ``kill(name)`` one; a component keeps its
-    ports and its data when it is started again. ``kuberay=False`` leaves out KubeRay and its CRDs;
-    ``install_kuberay()`` adds both later. ``kuberay_env`` goes into KubeRay's environment. ``controllers=False`` is
-    etcd and the API server alone: nothing is made or collected but by who asks.
+    ``start()`` and ``stop()`` act on all components; ``start(name)`` and ``kill(name)`` act on one component. A
+    restarted component keeps its ports and its data.
+
+    Args:
+        folder: the folder for credentials, data and logs.
+        kuberay: False leaves out KubeRay and its CRDs; ``install_kuberay()`` adds both later.
+        kuberay_env: environment variables of KubeRay.
+        controllers: False runs only etcd and the API server, so no controller creates or deletes objects.
     """
 
     def __init__(
@@ -52,7 +56,10 @@ class ControlPlane(Client):
         super().__init__(kubectl, pki.kubeconfig(ADMIN), folder / "kubectl-cache")
 
     def start(self, component: str | None = None) -> None:
-        """Start everything, or one component, and block until it is ready; ComponentError if it does not get there."""
+        """Start all components, or one, and block until they are ready.
+
+        ComponentError if a component ends early or is not ready within 120 s.
+        """
         if component:
             self._components[component].launch()
             self._components[component].wait_ready(START_SECONDS)
@@ -64,16 +71,16 @@ class ControlPlane(Client):
             raise
 
     def stop(self) -> None:
-        """End every process; the folder with logs and data stays."""
+        """End all processes, and block until they have ended. The folder with logs and data stays."""
         for component in reversed(self._components.values()):
             component.stop()
 
     def kill(self, component: str) -> None:
-        """End one component as a crash would."""
+        """End one component with SIGKILL, as a crash does."""
         self._components[component].kill()
 
     def install_kuberay(self) -> None:
-        """Apply KubeRay's CRDs and start it once they are served; it gives up on a kind it cannot list."""
+        """Apply KubeRay's CRDs, and then start KubeRay. KubeRay gives up if the API server does not serve its kinds."""
         kuberay_crds.install(self)
         self.start("kuberay")
 
@@ -88,12 +95,12 @@ class ControlPlane(Client):
         if self._with_kuberay:
             self.install_kuberay()
         self._components["kube-controller-manager"].wait_ready(START_SECONDS)
-        # The last thing the controller manager does before tests can create pods.
+        # Tests cannot create pods before the controller manager has created this account.
         eventually(
             lambda: self.find("serviceaccount/default", "default"), within=30, what="the default service account"
         )
 
 
 def missing() -> str | None:
-    """Why a control plane cannot be started here, in one line that says what to do; None if it can."""
+    """Return why a control plane cannot start here, in one line with the remedy; None if it can."""
     return binaries.missing((binaries.ETCD, binaries.KUBERNETES, binaries.KUBERAY))

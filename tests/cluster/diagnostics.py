@@ -1,4 +1,4 @@
-"""What a failed test on a cluster leaves for its reader: the operator, pods, events and the ends of their logs."""
+"""Describe a cluster after a failed test: its operator, pods and events, and the last lines of logs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOG_LINES = 40
 
 
 def describe(client: Client, namespace: str) -> str:
-    """The state of the operator and of a namespace as text; what cannot be read says why instead."""
+    """Return the state of the operator and of a namespace as text. A part that cannot be read has the reason."""
     ended = _ended(client) if isinstance(client, Cluster) else ()
     return "\n".join([*ended, *_operator(client), *_sections(client, namespace)])
 
@@ -25,7 +25,7 @@ def _ended(cluster: Cluster) -> Iterator[str]:
 
 
 def _operator(client: Client) -> Iterator[str]:
-    """Fleets without a status tell nothing of the operator that should write it."""
+    """Yield the state of nodes and operator, because a fleet without a status does not explain the operator's fault."""
     yield _kubectl(client, "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,TAINTS:.spec.taints")
     yield _kubectl(client, "get", "pods", "-n", OPERATOR_NAMESPACE, "-o", "wide")
     yield _kubectl(client, "get", "events", "-n", OPERATOR_NAMESPACE, "--sort-by=.lastTimestamp")

@@ -1,7 +1,7 @@
-"""Images built from the project's Dockerfiles, with buildah and without a registry.
+"""Build images from the project's Dockerfiles, with buildah and without a registry.
 
-The base image is made by debootstrap once and kept in the cache. Its Python is Debian's 3.11, as in the base that the
-Dockerfiles name. Everything of buildah's lives below the cache: the user's own images are not touched.
+debootstrap makes the base image once, and buildah keeps it in the cache. Its Python is Debian's 3.11, the version of
+the base that the Dockerfiles name. All of buildah's files are in the cache, so the user's own images are not changed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from tests.cluster.network import run
 BASE = "localhost/collectorfleet-test-base:bookworm"
 BASE_PACKAGES = "python3,python3-venv,ca-certificates,wget"
 MIRROR = "http://deb.debian.org/debian"
-# What pip on this machine may need to reach its index; hashes say what is installed, wherever it comes from.
+# Settings that pip may need to reach the index of this machine. Hashes pin the packages of every index.
 PIP_SETTINGS = ("index-url", "extra-index-url", "trusted-host", "cert", "timeout")
 
 
 def missing(gigabytes: int) -> str | None:
-    """Why images cannot be built here, in one line that says what to do; None if they can."""
+    """Return why images cannot be built here, in one line with the remedy; None if they can.
+
+    ``gigabytes`` is the free space that the images need.
+    """
     where = next(folder for folder in (cache_root(), *cache_root().parents) if folder.exists())
     if (free := shutil.disk_usage(where).free // 2**30) < gigabytes:
         return f"the images take {gigabytes} GB below {where} and {free} are free; make room, or set XDG_CACHE_HOME"
@@ -45,10 +48,10 @@ def build(
     timestamp: int | None = None,
     arguments: Mapping[str, str] | None = None,
 ) -> None:
-    """Build an image on the base of the tests. Minutes; needs root and network.
+    """Build an image on the base of the tests. This takes minutes, and needs root and network.
 
-    With a ``timestamp``, in seconds since 1970, all files and the image have this time, and every layer is built anew.
-    ``arguments`` are those of the Dockerfile.
+    With a ``timestamp``, in seconds since 1970, all files and the image have this time, and no layer is from the cache.
+    ``arguments`` are the build arguments of the Dockerfile.
     """
     packages.install(packages.IMAGE_BUILDS)
     _make_base()
@@ -61,41 +64,41 @@ def build(
 
 
 def write_archive(name: str, archive: Path) -> None:
-    """Write a built image as an archive that holds it under its name."""
+    """Write a built image as an archive that contains it under its name."""
     archive.unlink(missing_ok=True)
-    # An OCI archive would be compressed, which takes longer than the build; a Docker archive never is.
+    # A Docker archive is not compressed. The compression of an OCI archive would take longer than the build.
     _buildah("push", "--quiet", name, f"docker-archive:{archive}:{name}")
 
 
 def push(name: str, to: str) -> str:
-    """Push a built image to a registry that speaks plain HTTP; returns the digest that it has there."""
+    """Push a built image to a registry over plain HTTP. Return its digest in the registry."""
     with tempfile.NamedTemporaryFile(prefix="collectorfleet-digest-") as digest:
         _buildah("push", "--quiet", "--tls-verify=false", f"--digestfile={digest.name}", name, f"docker://{to}")
         return Path(digest.name).read_text().strip()
 
 
 def config(name: str) -> dict[str, Any]:
-    """What a built image says of itself: ``Env``, ``User``, ``Labels`` and so on."""
+    """Return the configuration of a built image: ``Env``, ``User``, ``Labels`` and others."""
     inspected = json.loads(_buildah("inspect", "--type=image", name, quiet=True))
     found: dict[str, Any] = inspected["OCIv1"]["config"]
     return found
 
 
 def layers(name: str) -> list[str]:
-    """Digests of the layers of a built image, without compression."""
+    """Return the digests of the uncompressed layers of a built image."""
     inspected = json.loads(_buildah("inspect", "--type=image", name, quiet=True))
     found: list[str] = inspected["OCIv1"]["rootfs"]["diff_ids"]
     return found
 
 
 def remove(name: str) -> None:
-    """Remove a built image; its base stays."""
+    """Remove a built image. The base image stays."""
     _buildah("rmi", name, quiet=True)
 
 
 @contextlib.contextmanager
 def mounted(name: str) -> Iterator[Path]:
-    """The files of a built image, as a folder to look into."""
+    """Yield a folder with the files of a built image."""
     container = _buildah("from", "--pull-never", name, quiet=True).strip()
     try:
         yield Path(_buildah("mount", container, quiet=True).strip())
@@ -116,7 +119,10 @@ def _make_base() -> None:
 
 
 def _pip_volumes(scratch: Path) -> Iterator[str]:
-    """This machine's way to its package index, mounted while building: it does not become part of an image."""
+    """Yield volumes with this machine's settings for its package index.
+
+    They are mounted only during the build, so no image contains them.
+    """
     listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], check=True, text=True, capture_output=True)
     config = configparser.ConfigParser()
     config["global"] = {}
@@ -135,7 +141,7 @@ def _pip_volumes(scratch: Path) -> Iterator[str]:
 def _buildah(*words: str, quiet: bool = False) -> str:
     storage = cache_root() / "buildah"
     where = ("--root", str(storage / "root"), "--runroot", str(storage / "run"), "--storage-driver=overlay")
-    # Its scratch files and the caches that Dockerfiles mount go where TMPDIR says.
+    # buildah writes its scratch files and the cache mounts of Dockerfiles below TMPDIR.
     (storage / "tmp").mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         ["buildah", *where, *words],

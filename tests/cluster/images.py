@@ -1,4 +1,4 @@
-"""Container images packed by hand: one layer, no registry, no build tool, written as an OCI archive."""
+"""Pack container images of one layer into an OCI archive, without a registry and without a build tool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Layer:
-    """Files, folders and links of an image; parent folders are made as needed (root, mode 755)."""
+    """Files, folders and links of an image. Missing parent folders are added, with owner root and mode 755."""
 
     def __init__(self) -> None:
         self._buffer = io.BytesIO()
@@ -60,7 +60,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Image:
-    """An image under all names that manifests may use for it."""
+    """An image with all ``names`` that manifests may use for it."""
 
     names: tuple[str, ...]
     layer: Layer

@@ -1,7 +1,7 @@
-"""KubeRay's CRDs as the tests install them: all kinds are there, and what RayCluster is, is KubeRay's own schema.
+"""Install KubeRay's CRDs for tests: all kinds in the version v1, and only RayCluster with KubeRay's own schema.
 
-The schemas of the others, which nothing here makes, and of versions that nothing here asks for, hold the templates of
-pods ten times over: an API server computes for 14 s before it serves them all, and for 3 s to serve these.
+Tests create no objects of the other kinds and use no other versions, whose schemas repeat pod templates ten times. An
+API server needs 14 s of CPU time before it serves all schemas, and 3 s before it serves these.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ANYTHING = f"""\
 
 
 def install(client: Client) -> None:
-    """Apply them and block until they are served."""
+    """Apply the CRDs, and block until they are served."""
     client.apply_crds(*_texts())
 
 

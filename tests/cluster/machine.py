@@ -1,9 +1,9 @@
-"""What a cluster takes from the machine beyond its own folder, and how the machine gets it back.
+"""Register clusters on this machine, and restore the machine's state after the last one.
 
-Clusters share a small registry below /run. It hands out an index, from which every name and subnet of a cluster is
-derived, so that two clusters never meet. The first cluster notes the sysctls that kubelets are going to change and the
-folders that are missing as mount points; the last one to leave puts both back. A cluster whose owner died without
-cleaning up is removed by the next one that starts.
+Clusters share a small registry below /run. It assigns an index to each cluster. Every name and subnet of a cluster
+follows from its index, so clusters do not collide. The first cluster records the machine's state: the sysctls and
+cgroup controllers that clusters change, and the mount points that do not exist. The end of the last cluster restores
+this state. If the owner of a cluster died without a cleanup, the next cluster that starts removes it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SYSCTLS = (
     "vm/overcommit_memory",
     "vm/panic_on_oom",
 )
-# Where kubelet, containerd and CNI plugins keep state by built-in paths; each node mounts a folder of its own there.
+# Built-in paths at which kubelet, containerd and CNI plugins keep state. Each node mounts its own folders there.
 MOUNT_POINTS = (
     Path("/run/containerd"),
     Path("/run/netns"),
@@ -43,7 +43,7 @@ MOUNT_POINTS = (
 
 @dataclass(frozen=True)
 class Process:
-    """A process that is known again later: a pid alone may have been given to another one."""
+    """A process, identified by pid and start time. The pid alone may belong to another process later."""
 
     pid: int
     started: int  # clock ticks since boot
@@ -62,19 +62,19 @@ class Process:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on."""
-    # The command's name stands before them in parentheses and may hold anything.
+    """Return the fields of /proc/PID/stat, beginning with the state."""
+    # The command's name precedes them in parentheses, and may contain any character.
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 @dataclass
 class Entry:
-    """What the registry knows of one cluster: enough to remove it without its owner's help."""
+    """The registry's entry of one cluster, with which any process can remove the cluster."""
 
     index: int
     folder: Path
-    owner: Process | None  # None: it outlives the process that started it
-    holders: dict[str, Process]  # of the namespaces of the switch and of each node
+    owner: Process | None  # None: the cluster outlives the process that started it
+    holders: dict[str, Process]  # the processes that hold the namespaces of the switch and of each node
 
     def hold(self, name: str, holder: Process) -> None:
         self.holders[name] = holder
@@ -102,7 +102,10 @@ class Entry:
 
 
 def claim(folder: Path, *, bound: bool, usable: Iterator[int]) -> Entry:
-    """Register a cluster under the first index of ``usable`` that is free; ``bound`` to this process, or for good."""
+    """Register a cluster under the first free index of ``usable``. RuntimeError if none is free.
+
+    A ``bound`` cluster belongs to this process, and counts as orphaned once the process has ended.
+    """
     with _locked():
         taken = {entry.index for entry in entries()}
         if not taken:
@@ -118,7 +121,7 @@ def claim(folder: Path, *, bound: bool, usable: Iterator[int]) -> Entry:
 
 
 def release(entry: Entry) -> None:
-    """Take a cluster off the registry; with the last one the machine is again as it was."""
+    """Remove a cluster from the registry. After the last cluster, restore the machine's state."""
     with _locked():
         _entry_path(entry.index).unlink(missing_ok=True)
         if not list(entries()):
@@ -136,7 +139,7 @@ def _entry_path(index: int) -> Path:
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
-    # The folder above, because REGISTRY comes and goes and a file of our own would stay.
+    # Lock the folder above: REGISTRY is deleted after the last cluster, and a lock file of our own would stay.
     lock = os.open(REGISTRY.parent, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -161,7 +164,7 @@ def _restore_machine() -> None:
         _sysctl(name).write_text(value)
     cgroups.switch_off_all_but(before["controllers"])
     for point in before["made"]:
-        with contextlib.suppress(OSError):  # somebody else uses it by now
+        with contextlib.suppress(OSError):  # another program uses the folder
             Path(point).rmdir()
     (REGISTRY / "machine").unlink()
     REGISTRY.rmdir()

@@ -1,4 +1,4 @@
-"""Files of pinned Go modules, such as CRDs: copied once out of the module and kept in the cache beside the binaries."""
+"""Copy files of pinned Go modules, such as CRDs, into the cache beside the binaries."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tests.cluster.binaries import ROOT, cache_root
 
 @dataclass(frozen=True)
 class ModuleFiles:
-    """``parts`` are folders or files of ``module``, whose version is that of ``tools/<pins>/go.mod``."""
+    """Folders and files (``parts``) of a Go module, in the version that ``tools/<pins>/go.mod`` pins."""
 
     pins: str
     module: str
     parts: tuple[str, ...]
 
     def missing(self) -> str | None:
-        """Why they cannot be had here, in one line that says what to do; None if they can."""
+        """Return why the files cannot be used here, in one line with the remedy; None if they can."""
         if self._kept().is_dir() or shutil.which("go"):
             return None
         return f"the files of {self.module} are not in the cache and Go is not installed; install Go 1.26"
 
     def folder(self) -> Path:
-        """The folder that holds each of them under its path in the module."""
+        """Return the folder with each part under its path in the module. Fill it first if the cache lacks it."""
         kept = self._kept()
         kept.parent.mkdir(parents=True, exist_ok=True)
         with (kept.parent / f".{self.pins}.lock").open("w") as lock:
@@ -38,7 +38,7 @@ class ModuleFiles:
         return kept
 
     def _copy(self, kept: Path) -> None:
-        # The binaries may come from a kept cache, on a machine that never downloaded the module.
+        # With cached binaries, this machine may never have downloaded the module.
         self._go("mod", "download", self.module)
         module = Path(self._go("list", "-m", "-f", "{{.Dir}}", self.module).strip())
         partial = kept.with_suffix(".partial")
@@ -49,7 +49,7 @@ class ModuleFiles:
                 shutil.copytree(module / part, partial / part, copy_function=shutil.copyfile)
             else:
                 shutil.copyfile(module / part, partial / part)
-        # Modules are read-only on disk; a cache has to be removable.
+        # Folders of Go modules are read-only. A user must be able to delete the cache.
         for folder in (partial, *partial.rglob("*/")):
             folder.chmod(0o755)
         partial.rename(kept)
@@ -79,7 +79,7 @@ PROMETHEUS_OPERATOR = ModuleFiles(
     tuple(f"{_PROMETHEUS_CRDS}/monitoring.coreos.com_{kind}.yaml" for kind in ("podmonitors", "prometheusrules")),
 )
 KUEUE = ModuleFiles(binaries.KUEUE.name, "sigs.k8s.io/kueue", ("config",))
-# The oldest and the newest that are supported: their CRDs serve other versions.
+# The oldest and the newest supported Kueue. Their CRDs serve different versions.
 KUEUE_OLDEST, KUEUE_NEWEST = (ModuleFiles(pins, KUEUE.module, KUEUE.parts) for pins in ("kueue-0.14", "kueue"))
 ARGOCD = ModuleFiles(
     "argocd",

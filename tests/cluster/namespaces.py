@@ -1,4 +1,4 @@
-"""A set of network, mount and PID namespaces, held by one process: ending it ends everything inside."""
+"""Make network, mount and PID namespaces that one process holds. With this process, everything inside ends."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ UNSHARE = ("unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--
 
 
 class Namespaces:
-    """Made with ``script`` (bash) run inside; ``bound``: they end with the thread that makes them, however it ends."""
+    """Namespaces in which ``script`` (bash) has run. RuntimeError with the end of ``log`` if the script fails.
+
+    With ``bound``, they end with the thread that made them, even if the thread is killed.
+    """
 
     def __init__(self, script: str, log: Path, *, bound: bool) -> None:
         bind = ("setpriv", "--pdeathsig=KILL") if bound else ()
-        # bash and not sleep: the first process of a PID namespace has to reap orphans, such as containers' shims.
+        # The first process of a PID namespace must reap orphans, such as containers' shims. sleep alone does not.
         hold = ("bash", "-ec", f"{script}\necho ready; sleep infinity & wait")
         with log.open("w") as errors:
             self._process = subprocess.Popen(
@@ -40,18 +43,18 @@ class Namespaces:
         (self.pid,) = children(self._process.pid)
 
     def enter(self, *, network_only: bool = False) -> tuple[str, ...]:
-        """Words that run the command after them inside."""
+        """Return the words that run the command after them inside the namespaces."""
         which = ("--net",) if network_only else ("--net", "--mount", "--pid")
         return ("nsenter", f"--target={self.pid}", *which)
 
     def reap(self) -> None:
-        """Block until the holder, which somebody else ended, is gone."""
+        """Block until the holder has ended, for at most 10 s. Call :func:`end` first."""
         self._process.wait(timeout=10)
 
 
 def end(holder: Process) -> None:
-    """End namespaces, whoever made them, by the process that holds them; blocks until it is gone."""
-    # The first process inside takes all others with it. Its parent, the holder, waits for it and then ends too.
+    """End the namespaces of ``holder``, also if another process made them. Blocks until the holder has ended."""
+    # With the first process inside, the kernel ends all others. The holder, its parent, then ends too.
     for first in children(holder.pid) if holder.alive else []:
         with contextlib.suppress(ProcessLookupError):
             os.kill(first, signal.SIGKILL)

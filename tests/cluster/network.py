@@ -1,7 +1,7 @@
-"""Addresses and links of one cluster: nodes hang on a switch of their own and route each other's pods.
+"""Connect the nodes of one cluster to a switch of their own. Each node routes to the pods of the others.
 
-Every name and address follows from the cluster's index. Nothing is translated and nothing leads out: pods reach pods,
-nodes and this machine.
+Every name and address follows from the cluster's index. The network has no address translation and no route to other
+machines: pods reach pods, nodes and this machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.cluster.namespaces import Namespaces
 
 @dataclass(frozen=True)
 class Network:
-    """Names and addresses of the cluster with that index; node numbers start at 1."""
+    """Names and addresses of the cluster with this index. Node numbers start at 1."""
 
     index: int
 
@@ -43,7 +43,7 @@ class Network:
 
     @property
     def cable(self) -> str:
-        """The link by which this machine is plugged in."""
+        """Return the name of the link between this machine and the switch."""
         return f"cfleet{self.index}"
 
     @property
@@ -52,7 +52,7 @@ class Network:
 
 
 class Switch:
-    """A bridge in a network namespace of its own, where no firewall of this machine looks at what nodes say."""
+    """A bridge in its own network namespace, in which the machine's firewall does not filter traffic between nodes."""
 
     def __init__(self, network: Network, log: Path, *, bound: bool) -> None:
         self._network = network
@@ -63,7 +63,7 @@ class Switch:
         return self._inside.holder
 
     def connect_machine(self, numbers: Iterable[int]) -> None:
-        """Plug this machine in and let it reach the pods of those nodes."""
+        """Plug this machine in, and add routes to the pods of these nodes."""
         network = self._network
         peer = ("peer", "name", "machine", "netns", str(self._inside.pid))
         run("ip", "link", "add", network.cable, "type", "veth", *peer)
@@ -74,7 +74,7 @@ class Switch:
             run("ip", "route", "add", network.pods_of(number), "via", network.node(number))
 
     def connect(self, number: int, pid: int) -> None:
-        """Plug in a node: a link ``eth0`` appears in the network namespace of ``pid``."""
+        """Plug in a node. The link ``eth0`` appears in the network namespace of ``pid``."""
         self._ip("link", "add", _port(number), "type", "veth", "peer", "name", "eth0", "netns", str(pid))
         self._ip("link", "set", _port(number), "master", "bridge", "up")
 
@@ -96,7 +96,7 @@ def _port(number: int) -> str:
 
 
 def usable_indices(count: int) -> Iterator[int]:
-    """Indices whose subnets this machine has no route into."""
+    """Yield the indices below ``count`` whose subnets overlap with no route of this machine."""
     known = [ip_network(route["dst"], strict=False) for route in _routes() if route["dst"] != "default"]
     for index in range(count):
         network = Network(index)
@@ -110,7 +110,7 @@ def _routes() -> list[dict[str, str]]:
 
 
 def run(*words: str, check: bool = True) -> str:
-    """Run a tool and return its stdout; RuntimeError with what it printed if it fails (and ``check``)."""
+    """Run a tool and return its stdout. With ``check``, RuntimeError with its stderr if it fails."""
     done = subprocess.run(words, check=False, text=True, capture_output=True)
     if check and done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip() or f'exit code {done.returncode}'}")

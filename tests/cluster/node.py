@@ -1,6 +1,6 @@
-"""A node: its own network, mounts and processes, and in them containerd, kubelet, kube-proxy and CoreDNS.
+"""Run a node: namespaces for network, mounts and processes, with containerd, kubelet, kube-proxy and CoreDNS inside.
 
-The folders that these write to by built-in paths are the node's own, so nothing of them shows on the machine.
+These programs write to built-in paths. A node mounts its own folders there, so the machine's folders do not change.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tests.cluster.node_config import NodeConfig
 from tests.cluster.process import Command, Component
 
 LOGS = Path("/var/log/pods")
-CTR = ("ctr", "--namespace", "k8s.io")  # containerd's name for what the kubelet makes
+CTR = ("ctr", "--namespace", "k8s.io")  # containerd's namespace for the kubelet's containers
 
 
 class NodeComponent(Component):
-    """A component inside a node. What was started is nsenter, which waits for its only child: the component."""
+    """A component inside a node. Its process on the machine is nsenter, whose only child is the component."""
 
     def _signal(self, process: subprocess.Popen[bytes], how: signal.Signals) -> None:
         for child in children(process.pid):
@@ -62,7 +62,7 @@ class Node:
         run(*self._inside.enter(), "bash", "-ec", "\n".join(inside))
 
     def component(self, command: Command) -> Component:
-        """The component that ``command`` starts in this node."""
+        """Return the component that ``command`` starts in this node."""
         return NodeComponent(command, self._logs / f"{self.config.name}-{command.name}.log", self._inside.enter())
 
     def load(self, archive: Path) -> None:
@@ -70,16 +70,16 @@ class Node:
         run(*self._inside.enter(), *CTR, "images", "import", str(archive))
 
     def kill_container(self, container_id: str) -> None:
-        """End a container's processes as a crash would."""
+        """End a container's processes with SIGKILL, as a crash does."""
         run(*self._inside.enter(), *CTR, "tasks", "kill", "--all", "--signal", "SIGKILL", container_id)
 
     def runs_container(self, container_id: str) -> bool:
-        """Whether its processes live, whatever the API server knows."""
+        """Return whether containerd runs the container. The API server may not know its state yet."""
         listed = run(*self._inside.enter(), *CTR, "tasks", "list").splitlines()
         return any(line.split()[0] == container_id and line.split()[-1] == "RUNNING" for line in listed)
 
     def log(self, pod: Object, container: str) -> str:
-        """What the first run of a container wrote, read from the node's disk: also without an API server."""
+        """Return the output of the first run of a container, from the node's disk. It needs no API server."""
         metadata = pod["metadata"]
         folder = f"{metadata['namespace']}_{metadata['name']}_{metadata['uid']}"
         return (self._mounted(LOGS) / folder / container / "0.log").read_text()
@@ -96,5 +96,5 @@ class Node:
         return "\n".join(lines)
 
     def _mounted(self, point: Path) -> Path:
-        """Where the machine has what the node has at a mount point."""
+        """Return the machine's folder that the node mounts at ``point``."""
         return self.config.folder / "mounts" / str(point).strip("/").replace("/", "-")

@@ -1,4 +1,4 @@
-"""Configuration files and command lines of one node, as data."""
+"""Define the configuration files and command lines of one node, as data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CNI_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
 
 @dataclass(frozen=True)
 class NodeConfig:
-    """One node: its number in the cluster, its place in the network, and the folder that holds all it writes."""
+    """The configuration of one node: its number in the cluster, its network, and the folder for all of its files."""
 
     number: int
     network: Network
     folder: Path
     pki: Pki
-    binds: dict[Path, Path]  # in every container of the default runtime, read-only: path there -> path on the machine
+    binds: dict[Path, Path]  # path in each container of the default runtime (read-only) -> path on the machine
 
     @property
     def name(self) -> str:
@@ -45,7 +45,7 @@ class NodeConfig:
         return self.folder / "etc"
 
     def write(self) -> None:
-        """Write every file below ``etc``."""
+        """Write all files below ``etc``."""
         for path, text in self._files():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
@@ -54,8 +54,8 @@ class NodeConfig:
         yield self.etc / "cni/10-pods.conflist", json.dumps(self._cni())
         yield self.etc / "containerd.toml", self._containerd()
         yield self.etc / "machine-spec.json", json.dumps(self._container_spec())
-        # The kubelet's health server answers 404 to any name, as a registry does that lacks the image: an image that
-        # was not loaded fails at once and says "not found", whatever registry it names.
+        # The kubelet's health server takes the place of every registry. It answers 404, as a registry without the image
+        # does. So an image that is not loaded fails at once with "not found".
         yield self._hosts("_default"), _host(f"{self.address}:{KUBELET_HEALTH}")
         yield self.etc / "resolv.conf", f"nameserver {self.address}\n"
         yield self.etc / "kubelet.yaml", json.dumps(self._kubelet())
@@ -63,7 +63,10 @@ class NodeConfig:
         yield self.etc / "Corefile", self._dns()
 
     def let_pull_from(self, registry: str) -> None:
-        """Let containerd, which reads this at every pull, ask a registry of that host and port over plain HTTP."""
+        """Let containerd pull from the registry at this host and port over plain HTTP.
+
+        containerd reads the file at every pull, so the change is effective at once.
+        """
         path = self._hosts(registry)
         path.parent.mkdir(exist_ok=True)
         path.write_text(_host(registry))
@@ -72,7 +75,7 @@ class NodeConfig:
         return self.etc / "registries" / registry / "hosts.toml"
 
     def commands(self) -> tuple[Command, ...]:
-        """What runs on the node, in the order of starting."""
+        """Return the commands that run on the node, in the order in which they start."""
         kubernetes = binaries.build(binaries.KUBERNETES)
         return (
             Command(
@@ -104,7 +107,7 @@ class NodeConfig:
         )
 
     def _cni(self) -> dict[str, Any]:
-        # Point to point: every packet passes the node's routing, so services work between pods of one node too.
+        # With the plugin ptp, the node routes every packet, so services also work between pods of one node.
         pods = {
             "type": "ptp",
             "ipam": {
@@ -148,7 +151,7 @@ state = "/run/containerd/state"
 """
 
     def _snapshotter(self) -> str:
-        # An overlay cannot lie on an overlay, which is what a folder in a container usually is.
+        # overlayfs does not work on top of overlayfs, the usual file system of a folder in a container.
         below = run("findmnt", "--noheadings", "--output", "FSTYPE", "--target", str(self.folder))
         return "native" if below == "overlay" else "overlayfs"
 
@@ -184,8 +187,8 @@ state = "/run/containerd/state"
             "resolvConf": str(self.etc / "resolv.conf"),
             "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
             "volumePluginDir": str(self.folder / "volume-plugins"),
-            # Nodes share the machine with whatever else runs. The kubelet counts the page cache of all of it as used
-            # memory, and the operator, which asks for little, would be the first pod to be evicted.
+            # Nodes share the machine with other programs. The kubelet counts their page cache as used memory, and would
+            # evict pods. The operator requests little memory, so it would be the first.
             "imageGCHighThresholdPercent": 100,
             "evictionHard": {"memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%"},
         }
@@ -201,7 +204,7 @@ state = "/run/containerd/state"
             "mode": "nftables",
             "hostnameOverride": self.name,
             "clientConnection": {"kubeconfig": str(self.pki.kubeconfig(PROXY))},
-            # Connection tracking limits are the machine's.
+            # Keep the machine's limits of connection tracking.
             "conntrack": {"maxPerCore": 0, "min": 0, "tcpCloseWaitTimeout": "0s", "tcpEstablishedTimeout": "0s"},
             "oomScoreAdj": 0,
         }
@@ -226,5 +229,5 @@ def _host(registry: str) -> str:
 
 
 def cgroup(index: int, node: str) -> str:
-    """The cgroup of one node, below the machine's root."""
+    """Return the cgroup of one node, relative to the machine's root."""
     return f"collectorfleet-{index}-{node}"

@@ -1,4 +1,4 @@
-"""The system's tools that a cluster and image builds need, and the Debian packages they come in."""
+"""Install the system's tools that a cluster and image builds need, from Debian packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# A program on PATH, or a file (the first that exists is enough) -> its Debian package.
+# A program on PATH, or files of which one is enough -> the Debian package.
 CLUSTER: Mapping[tuple[str, ...], str] = {
     ("containerd",): "containerd",
     ("runc",): "runc",
@@ -26,12 +26,12 @@ IMAGE_BUILDS: Mapping[tuple[str, ...], str] = {("buildah",): "buildah", ("deboot
 
 
 def missing(wanted: Mapping[tuple[str, ...], str]) -> list[str]:
-    """Debian packages of the tools that are not here."""
+    """Return the Debian packages of the tools that this machine lacks."""
     return [package for tools, package in wanted.items() if not any(_found(tool) for tool in tools)]
 
 
 def install(wanted: Mapping[tuple[str, ...], str]) -> None:
-    """Install what is missing. Needs root and apt; CalledProcessError if a package cannot be had."""
+    """Install the missing packages. Needs root and apt. CalledProcessError if apt cannot install a package."""
     packages = missing(wanted)
     if not packages:
         return
@@ -42,7 +42,7 @@ def install(wanted: Mapping[tuple[str, ...], str]) -> None:
 
 
 def reason(wanted: Mapping[tuple[str, ...], str]) -> str | None:
-    """Why the tools cannot be had here, in one line that says what to do; None if they are here or installable."""
+    """Return why the tools cannot run here, in one line with the remedy; None if they can or can be installed."""
     if not sys.platform.startswith("linux"):
         return f"nodes are Linux namespaces and this is {sys.platform}; use a Linux machine"
     if os.geteuid() != 0:

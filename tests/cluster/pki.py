@@ -1,7 +1,7 @@
-"""Credentials of a test cluster: three certificates, a signing key for service accounts, and bearer tokens.
+"""Write the credentials of a test cluster: three certificates, a signing key for service accounts, and bearer tokens.
 
-Components identify themselves by tokens from the API server's static token file, so that only what must be a
-certificate is one: the CA, the API server's serving certificate, and its client certificate for kubelets.
+Components identify themselves with tokens from the API server's static token file. So only three certificates are
+necessary: the CA, the API server's serving certificate, and its client certificate for kubelets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SERVER_NAMES = (
 
 @dataclass(frozen=True)
 class User:
-    """Whom a kubeconfig and its token stand for."""
+    """A user whom the API server identifies by the token in a kubeconfig. ``file`` is the kubeconfig's name."""
 
     file: str
     name: str
@@ -50,7 +50,7 @@ def node_user(node: str) -> User:
 
 
 class Pki:
-    """The credential files below one folder."""
+    """The paths of all credential files in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,7 +64,10 @@ class Pki:
         return self.folder / f"{user.file}.kubeconfig"
 
     def write(self, server: str, addresses: Iterable[str], users: Sequence[User]) -> None:
-        """Write everything: certificates for ``addresses``, a token and a kubeconfig at ``server`` for each user."""
+        """Write all files: certificates for ``addresses``, and for each user a token and a kubeconfig.
+
+        ``server`` is the URL of the API server.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._write_certificates(addresses)
         self._write_service_account_key()
@@ -128,7 +131,7 @@ def _name(common: str, organization: str = "") -> x509.Name:
 
 
 def _certificate(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-    # Valid from an hour ago: clocks of containers and machine may differ a little.
+    # The validity begins an hour ago, because clocks of containers and machine may differ.
     start = datetime.now(UTC) - timedelta(hours=1)
     return (
         x509.CertificateBuilder()

@@ -1,4 +1,4 @@
-"""One component of a test cluster: a process, its log, and what it last said when it does not come up."""
+"""Run one component of a test cluster as a process with a log. A failed start shows the last lines of the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tests.patience import waits
 
 @dataclass(frozen=True)
 class Command:
-    """One component: its command line and the URL that answers 200 once it is ready."""
+    """The command line of a component, and the URL that answers 200 once the component is ready.
+
+    ``env`` are variables in addition to the variables of this process.
+    """
 
     name: str
     words: tuple[str | Path, ...]
@@ -27,14 +30,14 @@ class Command:
 
 
 class ComponentError(RuntimeError):
-    """A component that did not come up; the message ends in the last lines of its log."""
+    """A component did not become ready. The message ends with the last lines of its log."""
 
     def __init__(self, component: str, problem: str, log: Path) -> None:
         super().__init__(f"{component}: {problem}; last lines of {log}:\n{last_lines(log)}")
 
 
 class Component:
-    """A process started from one command line, again and again under the same name."""
+    """A named process that can be started several times with the same command line."""
 
     def __init__(self, command: Command, log: Path, prefix: Sequence[str] = ()) -> None:
         self.name = command.name
@@ -49,11 +52,11 @@ class Component:
         return self._process is not None and self._process.poll() is None
 
     def launch(self) -> None:
-        """Start the process without waiting for it to be ready."""
+        """Start the process, and return before it is ready."""
         if self.running:
             raise RuntimeError(f"{self.name} already runs")
         with self.log.open("ab") as log:
-            # A session of its own: Ctrl-C in the terminal is for the tests, which then stop it in order.
+            # In its own session, the process gets no Ctrl-C of the terminal. The tests get it, and stop the process.
             self._process = subprocess.Popen(
                 self._words,
                 env=self._env,
@@ -64,7 +67,10 @@ class Component:
             )
 
     def wait_ready(self, within: float) -> None:
-        """Block until the component answers 200 at its health URL; ComponentError if it ends or is late."""
+        """Block until the component answers 200 at its health URL.
+
+        ComponentError if the process ends, or after ``within`` seconds.
+        """
         began = time.monotonic()
         deadline = began + within
         while not answers(self.ready_url):
@@ -77,23 +83,23 @@ class Component:
         waits.note(time.monotonic() - began, within, f"{self.name} ready")
 
     def kill(self) -> None:
-        """End the process as a crash would (SIGKILL); returns when it is gone."""
+        """End the process with SIGKILL, as a crash does. Block until it has ended, at most 10 s."""
         self._end(signal.SIGKILL, patience=10)
 
     def stop(self) -> None:
-        """End the process in order (SIGTERM), by SIGKILL after 5 seconds; returns when it is gone."""
+        """End the process with SIGTERM, and after 5 s with SIGKILL. Block until it has ended."""
         try:
             self._end(signal.SIGTERM, patience=5)
         except subprocess.TimeoutExpired:
             self.kill()
 
     def send(self, how: signal.Signals) -> None:
-        """Such as SIGSTOP, and SIGCONT after it."""
+        """Send a signal, such as SIGSTOP or SIGCONT, to the process if it was started."""
         if self._process is not None:
             self._signal(self._process, how)
 
     def reap(self) -> None:
-        """Block until the process, which somebody else ended, is gone."""
+        """Block until the process has ended with its node, for at most 10 s."""
         if self._process is not None:
             self._process.wait(timeout=10)
 
@@ -108,7 +114,7 @@ class Component:
 
 
 def answers(url: str) -> bool:
-    """Whether ``url`` answers 200 within two seconds; certificates are not looked at (it is our own process)."""
+    """Return whether ``url`` answers 200 within 2 s. Certificates are not checked: the server is our own process."""
     tls = ssl._create_unverified_context() if url.startswith("https:") else None
     try:
         with urllib.request.urlopen(url, timeout=2, context=tls) as answer:

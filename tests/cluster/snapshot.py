@@ -1,4 +1,4 @@
-"""What a cluster could leave on the machine, to compare: before it starts and after it ended."""
+"""Read the machine's state that a cluster may change, to compare the state before and after a cluster."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from tests.cluster.network import run
 
 
 def machine_state() -> set[str]:
-    """Links, addresses, routes, firewall rules, mounts, sysctls, cgroups, and files in shared folders, a line each."""
+    """Return links, addresses, routes, firewall rules, mounts, sysctls, cgroups and files in shared folders.
+
+    Each is one line of text.
+    """
     return set(_lines())
 
 
 def members(holder: Process) -> set[Process]:
-    """All processes that run, at this moment, in the PID namespace held by a process, or in one below it."""
+    """Return ``holder`` and all processes that run now in the PID namespace that it holds, or in a namespace below."""
     parents: dict[int, int] = {}
     roots = {holder.pid}
     for folder in Path("/proc").glob("[0-9]*"):
         pid = int(folder.name)
-        with contextlib.suppress(OSError):  # it ended, or is not ours to look at
+        with contextlib.suppress(OSError):  # the process ended, or this user may not read it
             parents[pid] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             if (folder / "ns/pid").readlink() == Path(f"/proc/{holder.pid}/ns/pid_for_children").readlink():
                 roots.add(pid)
     found = set()
     for pid in parents:
         if roots & set(_line_of_descent(pid, parents)):
-            with contextlib.suppress(OSError):  # it ended, or is not ours to look at
+            with contextlib.suppress(OSError):  # the process ended, or this user may not read it
                 found.add(Process.of(pid))
     return found
 

@@ -1,12 +1,11 @@
-"""Images of a few kilobytes whose contents are the machine's own: /usr, this Python environment, and the sources.
+"""Make images of a few kilobytes that use the machine's files: /usr, this Python environment, and the sources.
 
-A node binds these folders read-only into every container (``binds``), and a thin image is the little that remains:
-links, users, a home, and a virtual environment of its own. So a changed source file is in the next pod without a build,
-and pods look like anyone's: an image name and nothing else. A pod that has to see its image and nothing else names the
-RuntimeClass ``image``.
+A node binds these folders read-only into every container (``binds``). A thin image contains only the rest: links,
+users, a home and a virtual environment. So the next pod runs a changed source file without a build, and a pod needs
+only an image name, as on other clusters. With the RuntimeClass ``image``, a pod sees its image and no bound folders.
 
-The virtual environment is at the same place in each thin image. It finds the project's sources first and then what is
-installed here, by a ``.pth`` file and not by PYTHONPATH, which belongs to the fleet's pods.
+The virtual environment has the same path in each thin image. A ``.pth`` file adds the project's sources, and then the
+packages that are installed here. It does not use PYTHONPATH, which the pods of a fleet set.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ HOME = "/opt/collectorfleet"
 SOURCE_FOLDER = Path(HOME) / "src"
 PACKAGES = Path(HOME) / "packages"
 VENV = f"{HOME}/venv"
-# A Ray that stands before the installed packages on PYTHONPATH does so in the images, too.
+# If this process imports a Ray from another folder than its other packages, the images use that Ray, too.
 OTHER_RAY = Path(HOME) / "ray"
 _SITE = Path(sysconfig.get_path("purelib")).resolve()
 _RAY = Path(str(importlib.metadata.distribution("ray").locate_file(""))).resolve()
@@ -34,20 +33,20 @@ COLLECTOR_USER, OPERATOR_USER = 1000, 65532
 KUBERAY_IMAGE = "quay.io/kuberay/operator:v1.6.2"
 SCRIPTS = {"collectorfleet": "collectorfleet.cli.main:main", "ray": "ray.scripts.scripts:main"}
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-# The names that the project's manifests use, and one that nobody takes for a published image.
+# The names in the project's manifests, and names that no published image has.
 COLLECTOR_IMAGES = (f"ghcr.io/collectorfleet/collectorfleet:{VERSION}", "test.local/collectorfleet:dev")
 OPERATOR_IMAGES = (f"ghcr.io/collectorfleet/operator:{VERSION}", "test.local/collectorfleet-operator:dev")
-# Those of another state of the project, beside them: its sources, and the packages that are installed here.
+# Images of another state of the project: its sources, with the packages that are installed here.
 OTHER_FOLDER = Path(HOME) / "other"
 OTHER_COLLECTOR, OTHER_OPERATOR = "test.local/collectorfleet:other", "test.local/collectorfleet-operator:other"
 
 
 def binds(other: Path | None = None) -> dict[Path, Path]:
-    """Folders of this machine that containers see read-only: path in the container -> path here.
+    """Return the folders of this machine that containers see read-only: path in the container -> path here.
 
     ``other`` is a checkout of another state of the project.
     """
-    # An interpreter may have its own path built in, so it keeps it.
+    # The interpreter's own path may be built into it, so its path in the container is the same.
     python = Path(sys.base_prefix).resolve()
     same = [Path("/usr")] if python.is_relative_to("/usr") else [Path("/usr"), python]
     packages = {PACKAGES: _SITE} | ({} if _RAY == _SITE else {OTHER_RAY: _RAY})
@@ -56,14 +55,14 @@ def binds(other: Path | None = None) -> dict[Path, Path]:
 
 
 def pause() -> Image:
-    """What holds a pod's namespaces: a static sleep, so that it needs nothing of the machine."""
+    """Return the image that holds a pod's namespaces. Its program is a static sleep, which needs no other files."""
     layer = Layer()
     layer.file("/busybox", Path("/bin/busybox").read_bytes(), mode=0o755)
     return Image((PAUSE_IMAGE,), layer, entrypoint=("/busybox", "sleep", "2147483647"))
 
 
 def kuberay() -> Image:
-    """KubeRay's operator under the name and path that its own manifests use."""
+    """Return the image of KubeRay's operator, under the name and path in KubeRay's own manifests."""
     layer = Layer()
     layer.file("/manager", (build(KUBERAY) / "ray-operator").read_bytes(), mode=0o755)
     layer.folder("/tmp", mode=0o1777)
@@ -71,17 +70,17 @@ def kuberay() -> Image:
 
 
 def collector() -> Image:
-    """What ``collector_image/Dockerfile`` builds: Ray, torch and the runtime."""
+    """Return an image like that of ``collector_image/Dockerfile``: Ray, torch and the runtime."""
     return _collector(COLLECTOR_IMAGES, SOURCE_FOLDER)
 
 
 def operator() -> Image:
-    """What ``operator/Dockerfile`` builds."""
+    """Return an image like that of ``operator/Dockerfile``."""
     return _operator(OPERATOR_IMAGES, SOURCE_FOLDER)
 
 
 def others() -> tuple[Image, Image]:
-    """Both images of the state that ``binds`` was given."""
+    """Return the images of collectors and operator with the sources of ``other``, see :func:`binds`."""
     return _collector((OTHER_COLLECTOR,), OTHER_FOLDER), _operator((OTHER_OPERATOR,), OTHER_FOLDER)
 
 
@@ -107,7 +106,7 @@ def _machine_layer(sources: Path) -> Layer:
         layer.link(f"/{name}", f"usr/{name}")
     for path in ("/tmp", "/var/tmp"):
         layer.folder(path, mode=0o1777)
-    # The interpreter may lie below /root, which has to let other users through.
+    # The interpreter may be below /root, so other users must be able to enter /root.
     mounted = (*binds(), *(sources / name for name in SOURCES))
     for path in ("/root", "/proc", "/sys", "/dev", "/etc", *dict.fromkeys(map(str, mounted))):
         layer.folder(path)
