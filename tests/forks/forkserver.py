@@ -1,8 +1,8 @@
-"""A forkserver of ``multiprocessing`` as a fork that a program has in reserve, made before the program runs.
+"""Keep a fork in reserve that becomes a program's forkserver of ``multiprocessing``.
 
-A program that starts processes by ``multiprocessing.forkserver`` starts another Python, which imports torch for 5 s.
-That Python has to be a child of the program, which only the program itself can make. So the program makes the child
-while it is nothing but a fork of the server, and the child waits until it is needed.
+A program that uses ``multiprocessing.forkserver`` starts another Python, which imports torch for 5 s. This Python must
+be a child of the program. So the program forks the child before it runs any code of its own, and the child waits until
+the program needs it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MOST_BYTES = 2**20
 
 
 def reserve() -> None:
-    """Have a child that becomes this process' first forkserver, or ends with this process."""
+    """Fork a child that becomes this process's first forkserver, or ends with this process."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child ignores it
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child ignores SIGINT
     pid = os.fork()
     if not pid:
         ours.close()
@@ -47,7 +47,7 @@ def reserve() -> None:
 def _exit_code(connection: socket.socket, mask: set[signal.Signals]) -> int:
     try:
         _wait(connection, mask)
-    except SystemExit:  # as a forkserver ends
+    except SystemExit:  # the usual end of a forkserver
         return 0
     except BaseException:  # noqa: BLE001 (Python prints them all)
         sys.excepthook(*sys.exc_info())

@@ -1,8 +1,8 @@
-"""Stands in for the agent of Ray's dashboard: ``python -S no_dashboard_agent.py SESSION_FOLDER NODE_ID``.
+"""Replace the agent of Ray's dashboard: ``python -S no_dashboard_agent.py SESSION_FOLDER NODE_ID``.
 
-It says that it has no ports, as Ray's own does where the packages of the dashboard are not installed, and ends with its
-raylet. Ray's own agent computes for 4 s on each node before anything asks it. Only the Ray that tests share is asked
-(``ENV_WITH_DASHBOARD_AGENT``).
+The program reports that it has no ports, as Ray's own agent does without the packages of the dashboard. It ends with
+its raylet. Ray's own agent needs 4 s of CPU time on each node before its first request. Only the Ray that tests share
+has Ray's own agent, because tests send requests to it (``ENV_WITH_DASHBOARD_AGENT``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A program in Python as a fork of a process that has imported torch and more; all else is as ``subprocess`` has it."""
+"""Run a Python program as a fork of a process that has imported torch. Otherwise it behaves as with ``subprocess``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tests.forks import environments, server
 
 @cache
 def environment() -> dict[str, str]:
-    """What who wants forks has to have in its environment. Starts the process that forks."""
+    """Return the variables with which a process and its children get forks.
+
+    The first call starts the plain server and the server for this environment. Both end with this process.
+    """
     folder = tempfile.mkdtemp(prefix="forks-")
     path, owner = f"{folder}/socket", str(os.getpid())
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -37,7 +40,10 @@ def environment() -> dict[str, str]:
 
 
 def run(words: Sequence[Any], *, timeout: float, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run ``python WORDS`` to its end, and say what it printed."""
+    """Run ``python WORDS`` until it ends, and return its exit code and output.
+
+    After ``timeout`` seconds, kill it and raise AssertionError with its output.
+    """
     with Program(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
         try:
             out, err = process.communicate(timeout=timeout)
@@ -49,11 +55,11 @@ def run(words: Sequence[Any], *, timeout: float, **options: Any) -> subprocess.C
 
 
 class Program(subprocess.Popen[Any]):
-    """``python WORDS`` by its module (-m) or file, with all options of Popen that a program of ours is given.
+    """A running ``python WORDS``, with a module (``-m``) or a file, and with the options of Popen that our tests use.
 
-    It is no child of this process: whoever forks says how it ended. What is overridden are Popen's own seams between
-    what it promises and the operating system. A program that starts processes of ``multiprocessing`` is told so by
-    ``forkserver``, and they are forks, too.
+    The program is a child of the server, not of this process, and the server reports its status. So this class
+    overrides the private methods by which Popen starts a process and waits for its end. With ``forkserver``, processes
+    that the program starts with ``multiprocessing`` are forks, too.
     """
 
     def __init__(self, words: Sequence[Any], *, forkserver: bool = False, **options: Any) -> None:
@@ -62,7 +68,7 @@ class Program(subprocess.Popen[Any]):
 
     def _execute_child(self, args: Sequence[str], *given: Any) -> None:
         folder, env, session, pipes = given[4], given[5], given[20], given[9:15]
-        # Of each pipe the end that is not ours; where there is none, the file that this process has.
+        # The program's end of each pipe. Without a pipe, the program gets the standard file of this process.
         files = [end if end >= 0 else standard for standard, end in enumerate((pipes[0], pipes[3], pipes[5]))]
         forks = environment()
         own = {**(os.environ if env is None else env), **forks}

@@ -1,6 +1,7 @@
-"""Starts a service of Ray, such as its log monitor, as a fork: ``python -S ray_services.py FILE ARGUMENT...``.
+"""Start a service of Ray, such as its log monitor, as a fork: ``python -S ray_services.py FILE ARGUMENT...``.
 
-Ray started this process and watches it: it lives as long as the fork, and the fork is killed when it ends.
+Ray starts this process and watches it. This process ends with the fork, and the server kills the fork if this process
+ends first.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""Fork Ray's workers from a process that has imported TorchRL. An actor then starts in 0.3 s instead of 5.
+"""Fork Ray's workers from a process that has imported TorchRL. An actor then starts in 0.3 s instead of 5 s.
 
-Ray starts each worker by a script that it calls the worker's set-up, and this file stands in its place: where this
-process calls :func:`use`, and in each program that is a fork. Of the workers of one Ray the first has another process
-made, from which it and the others are forked: that imports what every collector imports, and ends with its raylet.
-There is one for each raylet, because Ray reads the raylet's pid while it is imported. A worker is otherwise what Ray's
-own set-up makes of it: a process with the environment, folder, files and arguments that the raylet gave, in a process
-group of its own, that runs Ray's own program.
+Ray starts each worker by a script, the worker's set-up. This file replaces the script in a process that calls
+:func:`use`, and in each program that is a fork. The first worker of a raylet starts a server, which imports the modules
+that every collector imports and ends with the raylet. The server forks all workers of the raylet. Each raylet needs its
+own server, because Ray reads the raylet's pid during its import. Otherwise a worker is the same as with Ray's set-up:
+it has the environment, folder, files and arguments from the raylet and its own process group, and runs Ray's program.
 
-Ray's log monitor is a fork, too (:mod:`.ray_services`). The agent for runtime environments beside each raylet is not:
-as a fork it did not end with a raylet that was killed. Such a Ray has no dashboard, no agents of the dashboard
-and no monitor of the autoscaler, because each of them computes for seconds and the tests do not use them.
+Ray's log monitor is a fork, too (:mod:`.ray_services`). The agent for runtime environments beside each raylet is not a
+fork, because a forked agent did not end with a killed raylet. Ray's dashboard, its agents and the monitor of the
+autoscaler do not run, because each needs seconds of CPU time. Only the Ray that tests share has the agents.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SERVICE = os.path.join(HERE, "ray_services.py")
 NO_DASHBOARD_AGENT = os.path.join(HERE, "no_dashboard_agent.py")
 DASHBOARD_AGENT = "--dashboard_agent_command="
-# A Ray that is started where this variable is set has Ray's own: the product reads from it how much a node has spilled.
+# With this variable, Ray has its own dashboard agents, from which the product reads how much a node has spilled.
 ENV_WITH_DASHBOARD_AGENT = "COLLECTORFLEET_TESTS_DASHBOARD_AGENT"
 
 
 def use() -> None:
-    """From now on, for each Ray that this process starts."""
+    """Fork the workers of each Ray that this process starts from now on."""
     importlib.import_module(NODE)
 
     from tests.forks.program import environment
@@ -45,7 +44,10 @@ def use() -> None:
 
 
 def use_in_fork() -> None:
-    """The same in a fork, at once or when it imports Ray: what Ray reads of the environment then may yet be set."""
+    """Change Ray for :func:`use` in this process: now if Ray is imported, otherwise during its import.
+
+    So a fork can set the variables that Ray reads during its import.
+    """
     changes = {CONSTANTS: _replace, NODE: _leave_out, SERVICES: _start_less}
     for name in [name for name in changes if name in sys.modules]:
         changes.pop(name)(sys.modules[name])
@@ -54,12 +56,12 @@ def use_in_fork() -> None:
 
 
 def _replace(constants: Any) -> None:
-    constants.SETUP_WORKER_FILENAME = __file__  # joined to the folder of Ray's own, of which nothing is left then
+    constants.SETUP_WORKER_FILENAME = __file__  # Ray joins this to its own folder, and an absolute path replaces it
 
 
 def _start_less(services: Any) -> None:
     if services.start_ray_process.__module__ == __name__:
-        return  # the process that this is a fork of has done it
+        return  # the process that forked this one has done this
 
     def start(command: list[str], *arguments: Any, **options: Any) -> Any:
         if command[2:3] and command[2].endswith("log_monitor.py"):
@@ -112,9 +114,9 @@ def main(words: list[str]) -> None:
     argv = [word for word in words if not word.startswith(FOR_RAYS_SET_UP)]
     env = os.environ | _of_runtime_env(words)
     temp = _option(words, "temp-dir")
-    if temp is None:  # no worker, but the server of Ray's client
+    if temp is None:  # the server of Ray's client, not a worker
         os.execve(sys.executable, [sys.executable, *argv], env)
-    # One for each raylet, since it ends with that; the folder may be that of all Rays of the machine.
+    # The name has the raylet's pid, because each raylet has a server and several Rays may have the same folder.
     raylet, folder = os.environ["RAY_RAYLET_PID"], os.getcwd()
     at = f"{temp}/forks-{raylet}-{_option(words, 'session-name')}"
     if environments.is_first(at):

@@ -1,8 +1,8 @@
-"""The process that programs are forked from: ``python server.py SOCKET PID MODULE...``.
+"""Serve forks of a process that has imported modules: ``python server.py SOCKET PID MODULE...``.
 
-It has imported the modules and has one thread. A client that wants a program connects to SOCKET. The server ends when
-process PID has ended.
-Nothing is imported here that a program could not do without: what starts a worker of Ray imports this file, too.
+The server imports the modules and has one thread. A client that needs a program connects to SOCKET. The server ends
+when process PID has ended. The script that starts a worker of Ray imports this file, so this file imports only modules
+that every program needs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 ROOT = os.path.abspath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
-# The product beside these tests, and not one that is installed.
+# Programs import the product from the working copy, not an installed one.
 OWN = (ROOT, os.path.join(ROOT, "crds"), os.path.join(ROOT, "collector_image"))
 MOST_BYTES = 2**20
 LOOK_SECONDS = 1.0
@@ -42,12 +42,21 @@ def ask(
     tied: bool = False,
     forkserver: bool = False,
 ) -> socket.socket | None:
-    """Have ``python WORDS`` forked, with these standard files, in a session or else a process group of its own.
+    """Let the server at ``path`` fork ``python WORDS``, and return the connection to the server.
 
-    The connection says its pid and, once it has ended, its status as ``wait`` has it, each on a line. A ``tied``
-    program is killed when the connection is closed. One with a ``forkserver`` has that of multiprocessing in reserve
-    (:mod:`.forkserver`). None where process ``pid``, with which the server ends, has ended
-    before the server listened.
+    On the connection, the server writes the program's pid, and after its end its status as ``wait`` returns it, each on
+    a line. Blocks until the server listens. Returns None if process ``pid`` ends before that.
+
+    Args:
+        path: the socket of the server.
+        words: the file or ``-m`` and the module, with arguments.
+        env: the environment of the program.
+        folder: the working directory of the program.
+        files: its standard input, output and error.
+        session: whether the program has its own session; otherwise it has its own process group.
+        pid: the process with which the server ends.
+        tied: whether the server kills the program when the connection is closed.
+        forkserver: whether the program has a forkserver of multiprocessing in reserve (:mod:`.forkserver`).
     """
     connection = _connect(path, pid)
     if connection is None:
@@ -61,7 +70,7 @@ def ask(
 
 def _connect(path: str, pid: int) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX)
-    while connection.connect_ex(path):  # it still imports
+    while connection.connect_ex(path):  # the server still imports
         if not _is_alive(pid):
             connection.close()
             return None
@@ -73,9 +82,9 @@ def main(path: str, pid: str, *modules: str) -> None:
     folders = list(sys.path)
     for module in modules:
         importlib.import_module(module)
-    sys.path[:] = folders  # Ray adds folders in which packages of other versions are
+    sys.path[:] = folders  # Ray adds folders with other versions of packages
     gc.collect()
-    gc.freeze()  # no page is copied because a collection looked at it
+    gc.freeze()  # garbage collections of forks then do not write to shared pages
     asked = _Server(path, int(pid)).serve()
     if asked is not None:
         _end(_exit_code(*asked))
@@ -98,7 +107,10 @@ class _Server:
         os.rename(f"{path}.new", path)
 
     def serve(self) -> tuple[dict[str, Any], list[int]] | None:
-        """None at the end; in each process that is forked, at once, what that is to become, with its files."""
+        """Fork programs until process PID has ended, and then return None.
+
+        In each fork, return at once: the request for the program that the fork becomes, and its files.
+        """
         while _is_alive(self._pid):
             for key, _ in self._selector.select(LOOK_SECONDS):
                 if key.fileobj is self._wakes:
@@ -109,7 +121,7 @@ class _Server:
                     _kill(key.data)
                 elif (asked := self._fork()) is not None:
                     return asked
-        # The second is of those who asked at once who of them starts the server.
+        # The second is the lock file of environments.is_first.
         for left in (self._path, f"{self._path}.lock"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(left)
@@ -120,7 +132,7 @@ class _Server:
         message, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 3)
         while not message.endswith(b"\n"):
             more = connection.recv(MOST_BYTES)
-            if not more:  # it has asked another server instead
+            if not more:  # the client has asked another server instead
                 connection.close()
                 return None
             message += more
@@ -161,7 +173,7 @@ def _say(connection: socket.socket, number: int) -> None:
     try:
         connection.sendall(b"%d\n" % number)
     except OSError:
-        return  # nobody wants to know
+        return  # the client has closed the connection
 
 
 def _exit_code(asked: Mapping[str, Any], files: Sequence[int]) -> int:
@@ -179,7 +191,7 @@ def _exit_code(asked: Mapping[str, Any], files: Sequence[int]) -> int:
 
 
 def _end(code: int) -> None:
-    """As Python ends, but that it does not take apart what it imported: for torch that takes seconds."""
+    """End this process as Python does, but without the finalization of modules, which takes seconds for torch."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     with contextlib.suppress(BrokenPipeError):
@@ -189,7 +201,7 @@ def _end(code: int) -> None:
 
 
 def _become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
-    """What ``python WORDS`` would be; returns when it is over."""
+    """Become ``python WORDS`` in a fork of the server. Return when the program ends."""
     if asked["session"]:
         os.setsid()
     else:
@@ -197,7 +209,7 @@ def _become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
     for standard, file in enumerate(files):
         os.dup2(file, standard)
         os.close(file)
-    # Those of the server take the pipes for its own files, and seek in them when they are reconfigured.
+    # The server's stream objects expect the server's files, and seek in them when they are reconfigured.
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     of_server = {ROOT, *_import_path()}
@@ -227,7 +239,7 @@ def _import_path() -> list[str]:
 
 
 def _start_anew() -> None:
-    """What each process does for itself, while it imports these or before."""
+    """Repeat what each process does itself before or during these imports: changes of Ray, threads, and seeds."""
     from tests.forks import ray_workers
 
     ray_workers.use_in_fork()

@@ -1,4 +1,4 @@
-"""Python imports this when it starts: a program that a fork starts has Rays as the fork has them."""
+"""Change Ray in each Python process that a fork starts, as in the fork. Python imports this module at its start."""
 
 from __future__ import annotations
 
