@@ -33,6 +33,7 @@ class Environment:
 
     @classmethod
     def make(cls, folder: Path) -> Environment:
+        """Make an environment in ``folder`` with this Python and without packages."""
         uv("venv", "--quiet", "--python", sys.executable, str(folder))
         return cls(folder)
 
@@ -47,6 +48,7 @@ class Environment:
         uv("pip", "uninstall", "--quiet", "--python", str(self.folder), name)
 
     def link(self, packages: Iterable[Distribution]) -> None:
+        """Link the files and folders of packages into this environment."""
         for package in packages:
             tops = {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}
             for top in tops:
@@ -71,6 +73,7 @@ class Environment:
 
 
 def uv(*words: str) -> None:
+    """Run uv. AssertionError with its stderr if it fails."""
     done = subprocess.run([*UV, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -92,6 +92,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def local_ray() -> Iterator[None]:
+    """Run a Ray with 4 CPUs until the end of the session. Its workers are forks (tests/forks)."""
     import ray
 
     from tests.forks import ray_workers

@@ -29,6 +29,7 @@ class ConnectProxy:
 
     @property
     def servers(self) -> set[str]:
+        """Return the requested servers without duplicates."""
         return {server for server, _ in self.asked}
 
 

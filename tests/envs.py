@@ -275,6 +275,8 @@ class Constant(nn.Module):
 
 
 class TwoParts(nn.Module):
+    """Returns the sum of the actions of two modules with one parameter each."""
+
     def __init__(self, acting: float, other: float) -> None:
         super().__init__()
         self.acting = Constant(acting)
@@ -302,6 +304,8 @@ class Tied(nn.Module):
 
 
 class Wide(nn.Module):
+    """A network with one hidden layer of ``width`` units."""
+
     def __init__(self, width: int = 4096) -> None:
         super().__init__()
         self.layer = nn.Linear(3, width)
@@ -312,6 +316,8 @@ class Wide(nn.Module):
 
 
 class Noise(nn.Module):
+    """Returns normal noise as actions."""
+
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return torch.randn(*observation.shape[:-1], 2)
 
@@ -324,6 +330,8 @@ class NoisyConstant(Constant):
 
 
 class Broken(nn.Module):
+    """Raises at each call."""
+
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         raise ZeroDivisionError("the policy is broken")
 

@@ -19,6 +19,7 @@ class Repository:
         self.git("init", "--quiet", "--bare", f"--object-format={object_format}", str(self.bare))
 
     def git(self, *words: str) -> str:
+        """Run git in the working tree and return its stdout."""
         env = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(self.tree), **_WHO}
         return subprocess.run(
             ["git", *words], cwd=self.tree, env=env, check=True, capture_output=True, text=True

@@ -49,6 +49,7 @@ def changed(manifest: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]
 
 
 def fleet(changes: dict[str, Any] | None = None, name: str = "cheetah") -> CollectorFleet:
+    """Return :func:`manifest` as a parsed fleet."""
     return CollectorFleet.parse(manifest(changes, name))
 
 

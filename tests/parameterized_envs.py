@@ -135,6 +135,7 @@ def make_method(offset: int = 0) -> EnvBase:
 
 
 def make_attribute(offset: int = 0) -> EnvBase:
+    """Return an environment whose level is a plain attribute below a wrapper of Gymnasium."""
     return GymWrapper(gymnasium.wrappers.TimeLimit(Levels(offset), 100))
 
 

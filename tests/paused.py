@@ -28,6 +28,7 @@ def go_on(pid: int) -> None:
 
 @contextmanager
 def paused(pid: int) -> Iterator[None]:
+    """Pause a process until the end of the block."""
     pause(pid)
     try:
         yield

@@ -8,10 +8,12 @@ SAFE = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
 def ours(**container: Any) -> dict[str, Any]:
+    """Return a pod spec whose container ``ray-head`` has these fields."""
     return {"containers": [{"name": "ray-head", **container}]}
 
 
 def beside(context: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a pod spec with a sidecar that has the security context ``context``; without any if it is None."""
     container = {"name": "beside", "image": "beside:1"}
     return {"containers": [container if context is None else {**container, "securityContext": context}]}
 

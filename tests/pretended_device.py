@@ -1,6 +1,6 @@
 """Pretend to torch that a second device exists. Its tensors are computed on the CPU.
 
-On a machine without a GPU, tests find out on which device each tensor is: an operation on tensors of two devices
+On a machine without a GPU, tests find tensors that are on the wrong device. An operation on tensors of two devices
 raises, as with a GPU. Torch keeps the device until the process ends, so a test that uses it needs its own process.
 """
 
@@ -41,6 +41,10 @@ class Pretended(Tensor):
 
 
 def compute(func: Any, args: Any, kwargs: Any) -> Any:
+    """Run an operation of torch on the CPU, and return tensors of the pretended device.
+
+    RuntimeError if the operation mixes tensors of two devices and does not move them.
+    """
     given = [one for one in pytree.tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
     moves = func in (torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default)
     if not moves and any(one.dim() and not isinstance(one, Pretended) for one in given):

@@ -51,10 +51,12 @@ class Deaf(Simulated):
 
 
 def make(process: Mapping[str, str], length: int = 5) -> Simulated:
+    """Return an environment that uses the simulator with the addresses ``process``."""
     return Simulated(process["grpc"], length)
 
 
 def make_deaf(process: Mapping[str, str]) -> Simulated:
+    """Return an environment that ignores the end of its simulator."""
     return Deaf(process["grpc"], 5)
 
 
@@ -81,6 +83,7 @@ def running(log: Path) -> list[int]:
 
 
 def runs(pid: int) -> bool:
+    """Return whether the process runs. A zombie does not run."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

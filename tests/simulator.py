@@ -63,6 +63,7 @@ def is_first(behaviours: list[str]) -> bool:
 
 
 def note(line: str) -> None:
+    """Add a line to the log."""
     with open(os.environ["SIMULATOR_LOG"], "a") as file:
         file.write(line + "\n")
 

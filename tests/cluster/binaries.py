@@ -1,7 +1,7 @@
 """Build the Kubernetes binaries of the test cluster from the pinned Go modules in ``tools/``, and cache them.
 
-Only Go modules are downloaded: ``go install tool`` builds the tools that each ``tools/<name>/go.mod`` names. The key of
-a build in the cache is a digest of its pins and flags, so only a changed pin or flag causes another build.
+``go install tool`` builds the tools that each ``tools/<name>/go.mod`` names. Only Go modules are downloaded. The cache
+has each build under a digest of its pins and flags. So only a changed pin or flag causes another build.
 """
 
 from __future__ import annotations
@@ -108,6 +108,7 @@ TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 
 
 def cache_root() -> Path:
+    """Return the folder of the cache, which may not exist yet."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "collectorfleet"
 
@@ -173,6 +174,7 @@ def kubectl() -> Path:
 
 
 def build_all() -> list[Path]:
+    """Build the tools of the test cluster, and return their folders."""
     return [build(tool) for tool in TOOLS]
 
 

@@ -11,12 +11,14 @@ CONTROLLERS = ("cpu", "cpuset", "hugetlb", "memory", "pids")
 
 
 def hierarchies() -> list[Path]:
+    """Return the root folder of each hierarchy."""
     if _unified():
         return [ROOT]
     return [folder for folder in ROOT.iterdir() if (folder / "cgroup.procs").exists()]
 
 
 def create(name: str) -> None:
+    """Create the cgroup ``name`` below the root of each hierarchy."""
     if _unified():
         available = (ROOT / "cgroup.controllers").read_text().split()
         _switch("+", [controller for controller in CONTROLLERS if controller in available])

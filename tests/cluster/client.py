@@ -166,6 +166,7 @@ class Client:
 
 
 def manifest_text(manifest: Manifest) -> str:
+    """Return a manifest as YAML text. A path is read."""
     if isinstance(manifest, str):
         return manifest
     if isinstance(manifest, Path):

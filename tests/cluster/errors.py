@@ -1,3 +1,5 @@
+"""Define the error of requests to Kubernetes."""
+
 from __future__ import annotations
 
 

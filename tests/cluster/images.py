@@ -43,6 +43,7 @@ class Layer:
         self._add(path, tarfile.REGTYPE, mode, 0, data=data)
 
     def pack(self) -> bytes:
+        """Return the layer as an uncompressed tar archive. No file can be added after this."""
         self._tar.close()
         return self._buffer.getvalue()
 

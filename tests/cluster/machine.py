@@ -77,6 +77,7 @@ class Entry:
     holders: dict[str, Process]  # the processes that hold the namespaces of the switch and of each node
 
     def hold(self, name: str, holder: Process) -> None:
+        """Add the process that holds the namespaces of ``name``, and save the entry."""
         self.holders[name] = holder
         self.save()
 
@@ -98,6 +99,7 @@ class Entry:
 
     @property
     def orphaned(self) -> bool:
+        """Return whether the process that owns the cluster has ended."""
         return self.owner is not None and not self.owner.alive
 
 
@@ -129,6 +131,7 @@ def release(entry: Entry) -> None:
 
 
 def entries() -> Iterator[Entry]:
+    """Yield the entries of all registered clusters."""
     for path in sorted(REGISTRY.glob("[0-9]*.json")):
         yield Entry.load(path)
 

@@ -62,6 +62,7 @@ def end(holder: Process) -> None:
 
 
 def children(pid: int) -> list[int]:
+    """Return the pids of a process's children; empty if the process has ended."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):

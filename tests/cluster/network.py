@@ -33,12 +33,15 @@ class Network:
 
     @property
     def machine(self) -> str:
+        """Return the address of this machine on the switch."""
         return str(self.nodes[254])
 
     def node(self, number: int) -> str:
+        """Return the address of a node."""
         return str(self.nodes[number])
 
     def pods_of(self, number: int) -> str:
+        """Return the subnet of the pods of a node."""
         return str(list(self.pods.subnets(new_prefix=24))[number])
 
     @property
@@ -79,9 +82,11 @@ class Switch:
         self._ip("link", "set", _port(number), "master", "bridge", "up")
 
     def cut(self, number: int) -> None:
+        """Unplug a node."""
         self._ip("link", "set", _port(number), "down")
 
     def heal(self, number: int) -> None:
+        """Plug a node in again."""
         self._ip("link", "set", _port(number), "up")
 
     def reap(self) -> None:

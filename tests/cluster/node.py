@@ -49,6 +49,7 @@ class Node:
         return self._inside.holder
 
     def plug_in(self, switch: Switch, others: Iterable[int]) -> None:
+        """Connect this node to the switch, and add routes to the pods of ``others``."""
         network, number = self.config.network, self.config.number
         switch.connect(number, self._inside.pid)
         inside = (

@@ -46,6 +46,7 @@ PROXY = User("proxy", "system:kube-proxy")
 
 
 def node_user(node: str) -> User:
+    """Return the user of the kubelet on a node."""
     return User(node, f"system:node:{node}", "system:nodes")
 
 

@@ -124,6 +124,7 @@ def answers(url: str) -> bool:
 
 
 def last_lines(log: Path, count: int = 15) -> str:
+    """Return the last ``count`` lines of a log, as one text."""
     try:
         lines = log.read_text(errors="replace").splitlines()
     except FileNotFoundError:

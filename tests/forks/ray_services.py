@@ -11,6 +11,7 @@ import sys
 
 
 def main(words: list[str]) -> int:
+    """Run the service as a fork until it ends, and return its exit code."""
     from tests.forks import environments, server
 
     owner = int(os.environ[environments.ENV_OWNER])

@@ -3,8 +3,8 @@
 Ray starts each worker by a script, the worker's set-up. This file replaces the script in a process that calls
 :func:`use`, and in each program that is a fork. The first worker of a raylet starts a server, which imports the modules
 that every collector imports and ends with the raylet. The server forks all workers of the raylet. Each raylet needs its
-own server, because Ray reads the raylet's pid during its import. Otherwise a worker is the same as with Ray's set-up:
-it has the environment, folder, files and arguments from the raylet and its own process group, and runs Ray's program.
+own server, because Ray reads the raylet's pid during its import. Otherwise a worker is the same as with Ray's set-up.
+It has the environment, folder, files and arguments from the raylet and its own process group, and runs Ray's program.
 
 Ray's log monitor is a fork, too (:mod:`.ray_services`). The agent for runtime environments beside each raylet is not a
 fork, because a forked agent did not end with a killed raylet. Ray's dashboard, its agents and the monitor of the
@@ -109,6 +109,7 @@ class _AtImport:
 
 
 def main(words: list[str]) -> None:
+    """Let the raylet's server fork a worker with the arguments of Ray's set-up. The first worker starts the server."""
     from tests.forks import environments, server
 
     argv = [word for word in words if not word.startswith(FOR_RAYS_SET_UP)]

@@ -79,6 +79,7 @@ def _connect(path: str, pid: int) -> socket.socket | None:
 
 
 def main(path: str, pid: str, *modules: str) -> None:
+    """Import the modules and serve forks. In each fork, run its program and exit with its exit code."""
     folders = list(sys.path)
     for module in modules:
         importlib.import_module(module)

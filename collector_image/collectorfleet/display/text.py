@@ -39,6 +39,7 @@ def progress_line(report: DriverReport, elapsed_seconds: float) -> str:
 
 
 def frames(progress: Progress) -> str:
+    """Return the number of delivered frames, and the total if there is one: ``204,800 of 1,000,000``."""
     of_total = f" of {progress.total_frames:,}" if progress.total_frames is not None else ""
     return f"{progress.frames_delivered:,}{of_total}"
 
@@ -66,10 +67,12 @@ def seconds_left(progress: Progress) -> float | None:
 
 
 def rate(progress: Progress) -> str:
+    """Return the frames per second over the last 30 s, without a unit."""
     return UNKNOWN if progress.frames_per_second is None else f"{progress.frames_per_second:,.0f}"
 
 
 def number(value: int | None) -> str:
+    """Return a number as text, or ``-`` for None."""
     return UNKNOWN if value is None else str(value)
 
 
@@ -82,6 +85,7 @@ def staleness(seen: Staleness) -> str:
 
 
 def collectors(progress: Progress) -> str:
+    """Return the numbers of available and of all collectors, such as ``2/2``."""
     return progress.collectors.summary if progress.collectors else UNKNOWN
 
 
@@ -131,4 +135,5 @@ def metric(value: float) -> str:
 
 
 def metrics(values: Mapping[str, float]) -> str:
+    """Return the names and values of metrics, in the order of their names."""
     return "  ".join(f"{name} {metric(value)}" for name, value in sorted(values.items())) or UNKNOWN

@@ -51,6 +51,7 @@ class Frame:
         return max([1.0, *self.times[-1:], *self.marks])
 
     def x(self, time: float) -> float:
+        """Return the horizontal position in pixels of a time in seconds."""
         return round(LEFT + (WIDTH - LEFT - RIGHT) * time / self.seconds, 1)
 
 

@@ -18,6 +18,8 @@ _THOUSANDS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 class Tick(NamedTuple):
+    """A position on an axis, and the text beside it."""
+
     at: float
     text: str
 
