@@ -75,5 +75,6 @@ def _reserve(port: int) -> bool:
             name.bind(f"\0collectorfleet-tests-port-{port}")
         except OSError:
             return False
+        # The duplicate is never closed, so it keeps the name until the process ends.
         os.dup(name.fileno())
     return True

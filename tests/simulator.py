@@ -38,7 +38,7 @@ def main(port: int, behaviours: list[str]) -> None:
 
 def serve(port: int, behaviours: list[str]) -> None:
     with socket.create_server(("127.0.0.1", port)) as server:
-        client, _ = server.accept()  # as many simulators, this one accepts one client only
+        client, _ = server.accept()  # like many simulators, it accepts one client only
         steps = 0
         print("a client is here", flush=True)
         while client.recv(1):

@@ -49,7 +49,10 @@ def switched_on() -> list[str]:
 
 
 def switch_off_all_but(kept: list[str]) -> None:
-    """Disable the controllers that ``create`` enabled. ``kept`` was enabled before; controllers in use stay enabled."""
+    """Disable the controllers that ``create`` enabled, except controllers in use.
+
+    ``kept`` has the controllers that were enabled before.
+    """
     for controller in set(switched_on()) - set(kept):
         with contextlib.suppress(OSError):
             _switch("-", [controller])
