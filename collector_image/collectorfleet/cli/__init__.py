@@ -1,1 +1,1 @@
-"""The command line: one file for each command. Torch and Ray are imported by the commands that need them."""
+"""The command line, with one file per command. Only the commands that need torch or Ray import them."""

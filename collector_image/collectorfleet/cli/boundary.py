@@ -1,4 +1,4 @@
-"""The boundary around every command. It turns an exception into one sentence on stderr and an exit code."""
+"""The boundary around every command. It turns an exception into one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from collectorfleet.errors import (
     one_sentence,
 )
 
-# The first class that fits decides.
+# The first class that matches an error decides the exit code.
 _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
     (InvalidOption, ExitCode.USER),
     (UserCodeError, ExitCode.USER),
@@ -34,7 +34,7 @@ _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
     (ClusterUnavailable, ExitCode.UNAVAILABLE),
     (NotInstalled, ExitCode.UNAVAILABLE),
     (CollectorFleetError, ExitCode.FAILED),
-    # Of a file that the command line names.
+    # These errors concern a file that the command line names.
     (FileNotFoundError, ExitCode.USER),
     (PermissionError, ExitCode.USER),
     (IsADirectoryError, ExitCode.USER),
@@ -44,9 +44,9 @@ _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
 
 
 def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
-    """Do the work of a command and return its exit code; an error is printed and not raised.
+    """Run ``work`` and return its exit code. Print an exception on stderr instead of raising it.
 
-    Raises SystemExit only from the work itself, such as argparse's.
+    ``with_traceback`` prints the traceback, too. SystemExit of ``work`` is raised, such as argparse's.
     """
     try:
         try:
@@ -54,12 +54,12 @@ def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
         finally:
             _flush()
     except BrokenPipeError:
-        # The reader of the output has what it wanted, as with `| head -1`.
+        # The reader closed the pipe because it needs no more output, as `| head -1` does.
         code = ExitCode.DONE
     except KeyboardInterrupt:
         _print("interrupted", with_traceback=with_traceback)
         code = ExitCode.INTERRUPTED
-    except Exception as error:  # noqa: BLE001  (an error that nobody foresaw is one sentence, too)
+    except Exception as error:  # noqa: BLE001  (an unexpected error is printed as one line, too)
         _print(f"error: {_sentence(error)}", with_traceback=with_traceback)
         code = next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
     return code
@@ -74,7 +74,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _print(text: str, *, with_traceback: bool) -> None:
-    # A terminal that is gone, or a pipe without a reader, takes no message.
+    # The write fails if the terminal is closed or the pipe has no reader.
     with suppress(OSError, ValueError):
         if with_traceback:
             traceback.print_exc()
@@ -83,11 +83,15 @@ def _print(text: str, *, with_traceback: bool) -> None:
 
 
 def _flush() -> None:
-    """Write the output before the exit code is decided. Python would do it afterwards, and print a traceback."""
+    """Flush stdout before the exit code is decided. Otherwise Python flushes at exit and prints a traceback.
+
+    Raises OSError if the flush fails. Output that is still buffered is then discarded.
+    """
     if sys.stdout is None:  # closed by the caller
         return
     try:
         sys.stdout.flush()
     except OSError:
+        # Python flushes again at exit. With this file behind stdout, that flush succeeds.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise

@@ -1,4 +1,4 @@
-"""What the commands that ask a cluster have in common."""
+"""The options and the connection of all commands that use a cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_options(command: argparse.ArgumentParser, *, name: bool = True) -> None:
-    """The fleet, and where it is looked for: as kubectl has them."""
+    """Add kubectl's options of the namespace, context and kubeconfig. With ``name``, add the fleet's NAME, too."""
     if name:
         complete_names(command.add_argument("name", metavar="NAME", help="name of the fleet"))
     complete_namespaces(
@@ -30,7 +30,7 @@ def add_options(command: argparse.ArgumentParser, *, name: bool = True) -> None:
 
 
 def add_selection(command: argparse.ArgumentParser) -> None:
-    """One fleet, or several of them: as ``kubectl get`` has them."""
+    """Add the options that select one fleet or several fleets, as in ``kubectl get``."""
     add_options(command, name=False)
     complete_names(
         command.add_argument(
@@ -42,7 +42,7 @@ def add_selection(command: argparse.ArgumentParser) -> None:
 
 
 def check_selection(options: argparse.Namespace) -> None:
-    """Exit with a usage error if the options select by name and in another way, too."""
+    """Exit with a usage error if the options combine NAME with ``-A`` or ``-l``."""
     if options.name is not None and options.all_namespaces:
         options.usage_error("NAME and -A/--all-namespaces exclude each other; use -n NS to choose the namespace")
     if options.name is not None and options.selector is not None:
@@ -50,7 +50,7 @@ def check_selection(options: argparse.Namespace) -> None:
 
 
 def print_none_found(fleets: Fleets, options: argparse.Namespace) -> None:
-    """Say that there are no fleets, in kubectl's words."""
+    """Print on stderr, in kubectl's words, that no fleets were found."""
     print(
         "No resources found" if options.all_namespaces else f"No resources found in {fleets.namespace} namespace.",
         file=sys.stderr,
@@ -58,7 +58,10 @@ def print_none_found(fleets: Fleets, options: argparse.Namespace) -> None:
 
 
 def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> int:
-    """Carry out ``work`` on the fleets that the options name. Raises ClusterError, or NotInstalled."""
+    """Connect to the cluster that the options name. Return the exit code of ``work``, which gets its fleets.
+
+    Raises NotInstalled if a package is missing, and ClusterError.
+    """
     require(CLUSTER, options.prog)
     from collectorfleet.client import Fleets
 
@@ -66,12 +69,12 @@ def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> i
 
 
 def connection(options: argparse.Namespace) -> Connection:
-    """Connect to the cluster that the options name. Raises InvalidKubeconfig."""
+    """Return a connection to the cluster that the options name. Raises InvalidKubeconfig."""
     from urllib3.exceptions import InsecureRequestWarning
 
     from collectorfleet.client import connect
 
-    # What a request raises says enough; and a kubeconfig without TLS verification is its owner's choice.
+    # The error of a request has the cause already. The user chose a kubeconfig without TLS verification on purpose.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=InsecureRequestWarning)
     return connect(options.namespace, context=options.context, kubeconfig=options.kubeconfig)

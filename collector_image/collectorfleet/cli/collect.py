@@ -1,4 +1,4 @@
-"""``collectorfleet collect``: what runs beside no driver, and holds collectors for one."""
+"""``collectorfleet collect``: run collectors for a driver on another host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from collectorfleet_api.names import ENV_POD, EXIT_INFRASTRUCTURE
 if TYPE_CHECKING:
     from collectorfleet.transport.distributed.link import Address
 
-# What Kubernetes tells each pod of an Indexed Job.
+# Kubernetes sets this variable in each pod of an Indexed Job.
 _RANK: Final = "JOB_COMPLETION_INDEX"
 
 
@@ -53,7 +53,7 @@ def _collect(options: argparse.Namespace) -> int:
         raise InvalidOption(f"--rank: missing; give the number of this host, counted from 0, or set {_RANK}")
     if not _token_in(options.token_file):
         raise InvalidOption(f"--token-file {options.token_file}: the file is empty; write the driver's token into it")
-    # Here and not above: these import torch, which takes seconds.
+    # Imported here, after the checks, because these modules import torch, which takes seconds.
     from collectorfleet.actor.simulator.orphans import reap_supervisors_as_init
     from collectorfleet.pod.pod_logs import log_as_asked
     from collectorfleet.transport.distributed.host_process import CollectorHost, Driver, HostRefused

@@ -1,4 +1,4 @@
-"""The commands of a parser, each with its name for messages, and marked if its packages are not installed."""
+"""The group of commands of a parser. Each command's options have its name, and its help names a missing extra."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ else:
 
 
 class Commands(_Action):
-    """The ``action`` for subparsers whose options have ``prog``, such as ``collectorfleet run``, and ``usage_error``.
+    """The ``action`` for ``add_subparsers``. It adds ``prog`` and ``usage_error`` to the options of each command.
 
-    The latter prints a sentence below the usage of the command, and exits.
+    ``prog`` is the command's full name, such as ``collectorfleet run``. ``usage_error(text)`` prints the command's
+    usage and ``text``, and exits with code 2.
     """
 
     def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
-        """Add one command, as argparse does."""
+        """Return the parser of a new command. ``options`` are those of argparse and need ``help``."""
         made = super().add_parser(name, **{**options, "help": mark(name, options["help"])})
         made.set_defaults(prog=made.prog, usage_error=made.error)
         return made

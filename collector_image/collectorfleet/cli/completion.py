@@ -1,4 +1,4 @@
-"""What may stand in the place of the last word: for shells, and for kubectl."""
+"""Completion of the last word of a command line, for shells and for kubectl. It relies on argcomplete."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from collectorfleet_api.extras import is_installed
 if TYPE_CHECKING:
     from collectorfleet.client import Connection
 
-# To kubectl: complete with these alone, and no file names.
+# This line tells kubectl to offer the printed words alone, without names of files.
 _NO_FILES: Final = ":4"
-# A shell waits for the answer in the middle of a line.
+# The timeout of a request. The user's shell blocks until the answer arrives.
 _SECONDS: Final = 5
 
 Completer = Callable[..., list[str]]
 
 
 def complete(words: Sequence[str], prog: str) -> int:
-    """Print what may stand in the place of the last of ``words``, for kubectl; returns the exit code."""
+    """Print the possible replacements of the last of ``words``, one per line, for kubectl. Return the exit code."""
     if not is_installed("argcomplete"):
         print(_NO_FILES)
         return 0
@@ -48,17 +48,17 @@ def complete(words: Sequence[str], prog: str) -> int:
 
 
 def complete_names(argument: argparse.Action) -> None:
-    """Let shells complete the argument by the names of fleets."""
+    """Let shells complete the argument with the names of fleets."""
     _complete(argument, _names)
 
 
 def complete_namespaces(argument: argparse.Action) -> None:
-    """Let shells complete the argument by the namespaces of the cluster."""
+    """Let shells complete the argument with the namespaces of the cluster."""
     _complete(argument, _namespaces)
 
 
 def complete_contexts(argument: argparse.Action) -> None:
-    """Let shells complete the argument by the contexts of the kubeconfig."""
+    """Let shells complete the argument with the contexts of the kubeconfig."""
     _complete(argument, _contexts)
 
 
@@ -71,9 +71,9 @@ def _complete(argument: argparse.Action, found: Callable[[argparse.Namespace], I
         try:
             return [one for one in found(parsed_args) if one.startswith(prefix)]
         except ClusterError:
-            return []  # a shell shows no sentence in the middle of a line
+            return []  # a shell cannot show a message while the user types
 
-    argument.completer = completer  # type: ignore[attr-defined]  # as argcomplete has it
+    argument.completer = completer  # type: ignore[attr-defined]  # argcomplete reads this attribute
 
 
 def _names(options: argparse.Namespace) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""``collectorfleet drive``: what the driver pod runs."""
+"""``collectorfleet drive``: run a driver in its pod. The operator starts this command."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def _drive(options: argparse.Namespace) -> int:
     code = drive(settings)
     sys.stdout.flush()
     sys.stderr.flush()
-    # Everything is written. A thread that the user's code left behind must not keep the pod, and with it the Job.
+    # All output is flushed. A thread that the user's code left running must not keep the pod and its Job alive.
     os._exit(code)

@@ -1,4 +1,4 @@
-"""The exit codes of all commands. docs/cli.md has the same table, which a test compares with this one."""
+"""The exit codes of all commands. docs/cli.md has the same table. A test compares the two."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collectorfleet_api import names
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """The exit code of a command."""
 
     DONE = 0
     FAILED = names.EXIT_INFRASTRUCTURE

@@ -1,4 +1,4 @@
-"""``collectorfleet export RUN``"""
+"""``collectorfleet export RUN``: write the policy's weights of a run into a file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _export(options: argparse.Namespace) -> int:
-    # No fleet has a slash in its name.
+    # A RUN with a slash is a folder, because the name of a fleet has no slash.
     if "/" in options.run or Path(options.run).exists():
         _export_of_folder(options)
     else:
@@ -59,7 +59,7 @@ def _export_of_folder(options: argparse.Namespace) -> None:
     weights = best_weights(folder) if options.best else newest_weights(folder)
     try:
         write_weights(options.output, weights)
-    except OSError as error:  # names a file that is moved to the output once it is whole
+    except OSError as error:  # the error names the temporary file, and not the output
         raise _cannot_write(options.output, error) from error
 
 

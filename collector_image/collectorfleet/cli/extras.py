@@ -1,6 +1,6 @@
-"""The packages of this project's extras that commands need.
+"""The packages of this project's extras that each command needs.
 
-The check comes before any code of the user, whose imports it cannot see.
+A command checks them before it imports code of the user. The check does not cover the imports of that code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class NotInstalled(CollectorFleetError):
 
 CLUSTER: Final = Needs("client", ("kubernetes", "pathspec"))
 TOP: Final = Needs("client", ("kubernetes", "pathspec", "rich"))
-# Without what a run may do without: tensorboard.
+# tensorboard is left out, because a run works without it.
 RUNTIME: Final = Needs(
     "runtime",
     (
@@ -27,13 +27,13 @@ RUNTIME: Final = Needs(
     ),
 )
 
-# A run may do without safetensors.
+# Only `export` needs safetensors.
 EXPORT: Final = Needs("runtime", ("safetensors", "torch", "torchrl"))
 
-# `report` of several runs.
+# These packages are needed by `report` with several runs.
 COMPARE: Final = Needs("compare", ("numpy", "scipy"))
 
-# `report` and `export` are left out: what they need depends on whether RUN is a folder or a fleet.
+# `report` and `export` are left out: the packages that they need depend on whether RUN is a folder or a fleet.
 NEEDED_BY: Final[Mapping[str, Needs]] = {
     "run": RUNTIME,
     "collect": RUNTIME,
@@ -48,12 +48,12 @@ NEEDED_BY: Final[Mapping[str, Needs]] = {
 
 
 def require(needs: Needs, command: str) -> None:
-    """Raise NotInstalled if a module is missing; ``command`` is its name, such as ``collectorfleet run``."""
+    """Raise NotInstalled if a module is missing. ``command`` is the command's name, such as ``collectorfleet run``."""
     if problem := needs.problem(command):
         raise NotInstalled(problem)
 
 
 def mark(command: str, text: str) -> str:
-    """Return the help ``text`` of a command, with the extra that is missing if there is one."""
+    """Return the help ``text`` of a command. If packages are missing, add the command that installs them."""
     needs = NEEDED_BY.get(command)
     return f"{text} (not installed: {needs.install})" if needs and needs.missing() else text

@@ -1,4 +1,4 @@
-"""``collectorfleet init NAME``"""
+"""``collectorfleet init NAME``: write a project folder with a fleet that trains."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from collectorfleet_api.names import EXIT_USER_ERROR, MAX_NAME_LENGTH
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-# For each value of --from, the folders of templates that are copied into the project.
+# The folders of templates that are copied into the project, for each value of --from.
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "ppo": ("every", "cartpole", "ppo"),
     "sac": ("every", "pendulum", "sac"),
     "gather": ("every", "cartpole", "gather"),
     "script": ("every", "cartpole", "script"),
 }
-# As in the rule of the CRD.
+# The CRD has the same pattern for names.
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-# Hidden in the project alone: git would take the template for a list of this repository.
+# The project gets these files with a leading dot. The templates have no dot, so that git does not apply them here.
 _HIDDEN: Final = frozenset({"gitignore", "collectorfleetignore"})
 
 
@@ -71,7 +71,7 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def project(kind: str, name: str) -> dict[str, str]:
-    """Return the files of a project, by their names."""
+    """Return the texts of a project's files by file name. ``kind`` is a key of ``KINDS``."""
     values = {"name": name, "version": version()}
     return {
         f".{file.name}" if file.name in _HIDDEN else file.name: _filled(file, values)
@@ -89,7 +89,7 @@ def _templates(folder: str) -> Iterator[Traversable]:
 
 def _filled(file: Traversable, values: Mapping[str, str]) -> str:
     text = file.read_text(encoding="utf-8")
-    # Python files have no placeholders, so that they are checked as they are.
+    # Python files have no placeholders, so that linters and tests can check the templates.
     return text if file.name.endswith(".py") else Template(text).substitute(values)
 
 

@@ -1,4 +1,4 @@
-"""``collectorfleet logs NAME``"""
+"""``collectorfleet logs NAME``: print the log of a fleet's driver and collectors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The entry points: ``collectorfleet``, ``kubectl cfleet`` and what completes the latter.
+"""The entry points of ``collectorfleet``, of ``kubectl cfleet`` and of the completion for ``kubectl cfleet``.
 
-This module imports as little as it can, because it decides what Ctrl-C does during the other imports.
+This module imports as little as possible. It sets the signal handlers that are active during all other imports.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _PLUGIN: Final = "kubectl cfleet"
 
 
 def main(arguments: Sequence[str] | None = None, *, prog: str = "collectorfleet") -> int:
-    """Run one command; returns the exit code.
+    """Run one command and return its exit code.
 
-    Without ``arguments`` it uses ``sys.argv`` and handles the signals of the process.
+    Without ``arguments``, run the command of ``sys.argv`` and handle the signals of the process.
     """
     if arguments is None:
         signals.end_at_once()
@@ -32,12 +32,12 @@ def main(arguments: Sequence[str] | None = None, *, prog: str = "collectorfleet"
 
 
 def kubectl_plugin() -> int:
-    """``kubectl-cfleet``, which kubectl runs for ``kubectl cfleet``."""
+    """Run ``kubectl-cfleet``, which kubectl starts for ``kubectl cfleet``. Return the exit code."""
     return main(prog=_PLUGIN)
 
 
 def complete_kubectl_plugin() -> int:
-    """``kubectl_complete-cfleet``, which kubectl asks what may stand in the place of the last argument."""
+    """Run ``kubectl_complete-cfleet``, which kubectl starts to complete the last argument. Return the exit code."""
     signals.end_at_once()
     from collectorfleet.cli import completion
 

@@ -1,4 +1,4 @@
-"""Manifests that are named on the command line: a file, a folder with fleet.yaml, or standard input."""
+"""Read the manifests that the command line names: a file, a folder with fleet.yaml, or standard input."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collectorfleet.cli.pods import pod_problems
 from collectorfleet_api.manifests.files import Manifests, load_file, load_stream
 
 STDIN: Final = "-"
-# The manifest of a folder.
+# The manifest's name in a folder.
 MANIFEST: Final = "fleet.yaml"
 _SHOWN: Final = 3  # objects
 
 
 def read(file: str) -> Manifests | None:
-    """Return what the file holds. Print a sentence on stderr and return None if it cannot be read."""
+    """Return the manifests in ``file``. Print an error on stderr and return None if the file cannot be read."""
     try:
         if file == STDIN:
             return load_stream(sys.stdin.buffer, "stdin", pod_problems)
@@ -27,7 +27,7 @@ def read(file: str) -> Manifests | None:
 
 
 def without_fleet(found: Manifests) -> str:
-    """Return the sentence about manifests that hold no fleet: which objects they hold instead."""
+    """Return the message for manifests without a fleet. It names the first objects that the manifests have instead."""
     if not found.objects:
         return "the file has no Kubernetes object; name a file with a CollectorFleet"
     named = [f"{obj['kind']} {(obj.get('metadata') or {}).get('name')}" for obj in found.objects]
@@ -36,6 +36,9 @@ def without_fleet(found: Manifests) -> str:
 
 
 def path_of(file: str) -> Path:
-    """Return the path of the manifests, beside which the code is looked for; of a folder, that of its fleet.yaml."""
+    """Return the path of the manifests, beside which the fleet's code is searched.
+
+    For a folder, return the path of its fleet.yaml. For standard input, return ``stdin`` in the working directory.
+    """
     path = Path("stdin") if file == STDIN else Path(file)
     return path / MANIFEST if path.is_dir() else path

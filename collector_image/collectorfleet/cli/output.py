@@ -14,17 +14,20 @@ YAML: Final = "yaml"
 NAME: Final = "name"
 WIDE: Final = "wide"
 FORMATS: Final = (JSON, YAML, NAME, WIDE)
-# Those for programs.
+# The formats for programs.
 DATA: Final = (JSON, YAML)
 
 
 def document(data: dict[str, Any], format_: str, *, is_one_of_many: bool = False) -> str:
-    """Return JSON or YAML without the line break at its end; YAML is separated from what comes before it."""
+    """Return ``data`` as JSON or YAML, without a line break at the end.
+
+    If the document is one of many, YAML begins with the separator ``---``. JSON has no separator.
+    """
     if format_ == JSON:
         return json.dumps(data, indent=2)
     return ("---\n" if is_one_of_many else "") + to_yaml(data).rstrip("\n")
 
 
 def name_of(fleet: CollectorFleet) -> str:
-    """``collectorfleet.collectorfleet.dev/cartpole``, which kubectl takes for the fleet."""
+    """Return the name that kubectl accepts for the fleet, such as ``collectorfleet.collectorfleet.dev/cartpole``."""
     return f"{names.KIND.lower()}.{names.GROUP}/{fleet.metadata.name}"

@@ -1,4 +1,4 @@
-"""What can be written behind ``collectorfleet``."""
+"""The parser of the command line, with all commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from collectorfleet.cli.version import PrintVersion
 
 
 def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
-    """Its result has ``command``: a function of the options that returns the exit code; and ``prog``, its name."""
+    """Return the parser. The options that it returns have ``command``, ``prog`` and ``usage_error``.
+
+    ``command`` is a function of the options that returns the exit code. :class:`Commands` sets the other two.
+    """
     made = argparse.ArgumentParser(
         prog=prog,
         description="Fleets of reinforcement-learning data collectors on Ray and Kubernetes.",

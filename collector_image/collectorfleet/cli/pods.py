@@ -1,4 +1,7 @@
-"""The pods that the operator would make of a fleet, and what an API server would refuse in them."""
+"""The objects that the operator would make of a fleet, and the problems for which an API server would reject its pods.
+
+This module relies on the operator's package. It sends no request.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 
 @dataclass(frozen=True)
 class _Pod:
-    """A pod template of a child, and the templates that people wrote for it: the one that is merged last is first."""
+    """The pod template of a child object, and the user's templates that the operator merged into it.
+
+    ``written`` begins with the template that is merged last. ``of_job`` is True if the child is a Job.
+    """
 
     template: dict[str, Any]
     written: list[Written]
@@ -27,17 +33,17 @@ class _Pod:
 
 
 def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
-    """Return the objects that the operator would make, as they go to the API server."""
-    # No other module of the runtime imports the operator: `render` and `validate` see what the operator applies.
+    """Return the objects that the operator would make of ``fleet``, in the form that the API server gets."""
+    # Only this module of the runtime imports the operator, so that commands see the objects that the operator applies.
     from collectorfleet_operator.children.table import manifests
 
-    # Through JSON, which knows no enums.
+    # The conversion to JSON and back turns enums into strings.
     made: list[dict[str, Any]] = json.loads(json.dumps(list(manifests(fleet).values())))
     return made
 
 
 def driver_template(fleet: CollectorFleet) -> dict[str, Any]:
-    """Return the template of the driver's pod, as the operator makes it."""
+    """Return the template of the driver's pod that the operator would make of ``fleet``."""
     name = names.driver_name(fleet.metadata.name)
     (job,) = (one for one in children(fleet) if one["kind"] == "Job" and one["metadata"]["name"] == name)
     template: dict[str, Any] = job["spec"]["template"]
@@ -45,9 +51,10 @@ def driver_template(fleet: CollectorFleet) -> dict[str, Any]:
 
 
 def pod_problems(fleet: CollectorFleet) -> list[Problem]:
-    """Return what an API server would refuse in the pods of ``fleet``, whose own fields are valid.
+    """Return the problems for which an API server would reject the pods of ``fleet``.
 
-    Returns at most ``MOST_PROBLEMS``. Merged pods are checked only if the templates alone have no problem.
+    The fleet's own fields must be valid. There are at most ``MOST_PROBLEMS``. Merged pods are checked only if the
+    user's templates have no problem.
     """
     templates = _templates(fleet)
     by_themselves = (
@@ -60,7 +67,7 @@ def pod_problems(fleet: CollectorFleet) -> list[Problem]:
     merged = (
         placed(problem, pod.template, pod.written) for pod in _pods(fleet, templates) for problem in _problems(pod)
     )
-    # Several groups are made from one template.
+    # Several groups can have a problem of the same template.
     return list(dict.fromkeys(islice(merged, MOST_PROBLEMS)))
 
 
@@ -74,7 +81,7 @@ def _problems(pod: _Pod) -> Iterator[BuiltProblem]:
 
 
 def _templates(fleet: CollectorFleet) -> dict[str, Written]:
-    """Return the templates of the fleet by the pods that are made from them."""
+    """Return the fleet's templates by the kind of pod that the operator makes from each."""
     spec = fleet.spec
     found = {
         "driver": Written(spec.driver.template, "spec.driver.template"),
@@ -89,7 +96,7 @@ def _templates(fleet: CollectorFleet) -> dict[str, Written]:
 
 
 def _own(fleet: CollectorFleet) -> dict[str, Written]:
-    """Return the templates of groups of collectors by the group's name."""
+    """Return the templates of the groups of collectors by group name."""
     return {
         group.name: Written(group.workers.template, f"spec.collectors.groups[{index}].workers.template")
         for index, group in enumerate(fleet.spec.collectors.groups)

@@ -1,4 +1,4 @@
-"""One run of the program: a command inside of its boundary."""
+"""Run one command within the boundary that turns exceptions into exit codes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ _DEBUG: Final = "--debug"
 
 
 def run(words: Sequence[str], prog: str) -> int:
-    """Run one command, and leave signals and streams as they are; returns the exit code."""
+    """Run one command and return its exit code. Signal handlers and streams stay unchanged."""
     return exit_code_of(lambda: _run(words, prog, nullcontext), with_traceback=_DEBUG in words)
 
 
 def run_in_own_process(words: Sequence[str], prog: str) -> int:
-    """Run the command of this process; returns the exit code. Signals already end the process at once."""
+    """Run the command of this process and return its exit code. Call ``signals.end_at_once`` before.
+
+    Within the command, Ctrl-C and SIGTERM raise exceptions. Before and after, they end the process at once.
+    """
     _print_any_text()
-    # The log of a driver's pod has the traceback: nobody can start the driver again with --debug.
+    # A driver always prints the traceback, because the user cannot start the driver again with --debug.
     with_traceback = _DEBUG in words or words[:1] == ["drive"]
     return exit_code_of(lambda: _run(words, prog, Raising), with_traceback=with_traceback)
 
@@ -44,7 +47,7 @@ def _run(words: Sequence[str], prog: str, signals_in_command: Callable[[], Abstr
 
 
 def _print_any_text() -> None:
-    """Let text that the terminal's encoding does not have be printed as escapes, instead of ending the command."""
+    """Print characters that the terminal's encoding lacks as escapes. Otherwise each would end the command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""The sentence for a program and a cluster that are not of the same minor release."""
+"""The note for a program and a cluster of different minor releases."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collectorfleet.cli.version import version
 
 
 def difference(cluster: str | None) -> str | None:
-    """Return what to do if the cluster's version differs in its minor number or above; None if it is unknown.
+    """Return a note with the remedy if the cluster's major or minor version differs from the program's.
 
-    Patch releases change no field and no command.
+    Return None if both are the same, or if ``cluster`` is None because its version is unknown. Patch releases change
+    no field and no command.
     """
     own = version()
     if cluster is None or _minor(cluster) == _minor(own):

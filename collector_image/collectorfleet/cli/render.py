@@ -1,4 +1,4 @@
-"""``collectorfleet render FILE``"""
+"""``collectorfleet render FILE``: print the objects that the operator makes of fleets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _render(options: argparse.Namespace) -> int:
         return EXIT_USER_ERROR
     made = [child for fleet in found.fleets for child in children(fleet)]
     for child in made:
-        # To a fleet that is not there: applied by hand, they would be deleted at once.
+        # The reference names a fleet that may not exist. Kubernetes deletes a child whose owner does not exist.
         del child["metadata"]["ownerReferences"]
     sys.stdout.write(to_yaml(*made))
     return 0

@@ -1,4 +1,4 @@
-"""``collectorfleet report RUN...``"""
+"""``collectorfleet report RUN...``: write a page about a run, or a comparison of several runs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _compare(options: argparse.Namespace) -> int:
     require(COMPARE, options.prog)
     _check_each_once(options.runs)
     out = options.output or Path("comparison.html")
-    # Folders first: what is wrong with one needs no cluster.
+    # Read folders first, because a problem of a folder can be reported without a cluster.
     folders = {run: _run_of_folder(run) for run in options.runs if _is_folder(run)}
 
     def write(others: dict[str, Run]) -> int:
@@ -106,13 +106,13 @@ def _check_each_once(runs: Sequence[str]) -> None:
 
 
 def _is_folder(run: str) -> bool:
-    """No fleet has a slash in its name."""
+    """Return whether ``run`` is a folder. A name with a slash is a folder, because no fleet has such a name."""
     return "/" in run or (Path(run) / files.NAME).exists()
 
 
 @contextmanager
 def _said_to_be_no_folder(names: Sequence[str], *errors: type[ClusterError]) -> Iterator[None]:
-    """Add to ``errors`` that the names are no folders either, because the user may have mistyped a folder."""
+    """Add to the message of ``errors`` that ``names`` are no folders either. The user may have mistyped a folder."""
     try:
         yield
     except errors as error:
@@ -159,7 +159,7 @@ def _run_of_fleet(fleets: Fleets, name: str) -> Run:
     from collectorfleet.timeline.configuration import configuration
 
     fleet, timeline = _of_fleet(fleets, name)
-    # The spec may be newer than the newest driver.
+    # Prefer the driver's configuration, because the spec may be newer than the newest driver.
     return Run(name, timeline, timeline.configuration or configuration(fleet.spec), in_a_sentence(fleet))
 
 
@@ -186,7 +186,7 @@ def _write_comparison(runs: Sequence[Run], out: Path) -> int:
 
 @contextmanager
 def _named(out: Path) -> Iterator[None]:
-    """Name ``out`` if it cannot be written, in place of the file that is moved there once it is whole."""
+    """Raise InvalidOption that names ``out`` if the write fails. The OSError names the temporary file instead."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""``collectorfleet run FILE``"""
+"""``collectorfleet run FILE``: run a fleet on this machine with a local Ray."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet | None:
-    """The one to run; None, and why on stderr, where there is none."""
+    """Print the findings of the manifests on stderr and return the fleet to run.
+
+    Return None if a manifest has an error. If no fleet or several fleets match, print the reason and return None.
+    """
     for finding in found.findings:
         print(finding, file=sys.stderr)
     if found.errors:
@@ -86,7 +89,10 @@ def _port(text: str) -> int:
 
 
 def _stdout_for_the_status_alone() -> TextIO:
-    """A stream to stdout that nobody else has: from here on, what Ray and the user's code print goes to stderr."""
+    """Return a stream to stdout for the status, and redirect all other output of the process to stderr.
+
+    So Ray and the user's code cannot write to stdout.
+    """
     status_out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return status_out

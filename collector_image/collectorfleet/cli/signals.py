@@ -1,7 +1,7 @@
-"""What Ctrl-C and SIGTERM do to the program, from its first line to its last one.
+"""The handlers of Ctrl-C and SIGTERM, from the program's first line to its last line.
 
-While the program imports or exits, they end it at once: an exception there could be raised in any line of any library.
-While a command runs, they raise, so that the command can restore the terminal and remove its temporary files.
+While the program imports or exits, a signal ends it at once. An exception could be raised in any line of any library.
+While a command runs, a signal raises an exception. So the command can restore the terminal and delete temporary files.
 
 This module imports as little as it can: Ctrl-C shows a traceback until :func:`end_at_once` is called.
 """
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Final, NoReturn
 else:
-    # What `signal` itself is made of. `signal` also imports enum and collections: longer than all imports before.
+    # `signal` wraps this module. It also imports enum and collections, which takes longer than all earlier imports.
     import _signal as signal
 
 _MESSAGES: Final[dict[int, bytes]] = {signal.SIGINT: b"interrupted\n", signal.SIGTERM: b"terminated\n"}
 
 
 def end_at_once() -> None:
-    """End the process at a signal from now on. Main thread only.
+    """End the process at Ctrl-C or SIGTERM from now on. Call this in the main thread only.
 
-    A signal that has a handler, or is ignored, keeps it: `nohup` ignores some, and a driver handles SIGTERM already.
+    A signal that is ignored or has another handler stays unchanged. For example, a driver handles SIGTERM already.
     """
     for number in _MESSAGES:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -35,7 +35,7 @@ def end_at_once() -> None:
 class Raising:
     """Let Ctrl-C raise KeyboardInterrupt and SIGTERM raise SystemExit inside the ``with`` block.
 
-    This holds for signals that ended the process before.
+    Signals that :func:`end_at_once` left unchanged stay unchanged.
     """
 
     def __init__(self) -> None:

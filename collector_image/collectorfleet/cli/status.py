@@ -1,4 +1,4 @@
-"""``collectorfleet status [NAME]``"""
+"""``collectorfleet status [NAME]``: print the state of a fleet, or one line per fleet."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _watch(fleets: Fleets, options: argparse.Namespace) -> int:
 
 
 class _Printed:
-    """Fleets on stdout, one after another, in the format that the options name."""
+    """A printer of fleets on stdout, in the format that the options name."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         from collectorfleet.display.overview import Overview
@@ -102,7 +102,7 @@ class _Printed:
         self._overview = Overview(namespaces=options.all_namespaces, wide=options.output == output.WIDE)
 
     def add(self, changes: Sequence[Change]) -> None:
-        """Print what is new, flushed: a pipe may have a reader who waits for it."""
+        """Print the changed fleets and flush, because the reader of a pipe may wait for the output."""
         if lines := self._lines(changes):
             print("\n".join(lines), flush=True)
 

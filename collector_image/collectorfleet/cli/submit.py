@@ -1,4 +1,4 @@
-"""``collectorfleet submit FOLDER``"""
+"""``collectorfleet submit FOLDER``: run a folder of code as a fleet on a cluster."""
 
 from __future__ import annotations
 
@@ -75,14 +75,18 @@ def _submit(options: argparse.Namespace) -> int:
 
 
 def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
-    """None, and a sentence on stderr for each problem with the folder."""
+    """Pack the code of the folder without the manifest ``file``.
+
+    Print each problem of the folder on stderr and return None if there is one. Print the files that are left out.
+    Raises InvalidOption if ``--path`` is no folder, or no file in it is packed.
+    """
     from collectorfleet.client import FolderRefused, pack
     from collectorfleet.client.refusals import joined
 
     if options.path and options.folder.is_dir() and not (options.folder / options.path).is_dir():
         raise InvalidOption(f"--path {options.path}: {options.folder} has no such folder")
     try:
-        # The manifest is no code: with it, another number of collectors would be another tree, and a restart.
+        # A packed manifest would change the tree with each new number of collectors, and cause a restart.
         tree = pack(options.folder, include=options.include, without=[file])
     except FolderRefused as error:
         for problem in error.problems:

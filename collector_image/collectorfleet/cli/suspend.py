@@ -1,4 +1,4 @@
-"""``collectorfleet stop NAME`` and ``collectorfleet resume NAME``"""
+"""``collectorfleet stop NAME`` and ``collectorfleet resume NAME``: suspend and resume a fleet on a cluster."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _stop(fleets: Fleets, name: str) -> int:
     from collectorfleet.display.summary import in_a_sentence, is_over
 
     found = fleets.get(name)
-    # A run that failed is suspended all the same: once it is resumed, it is tried again.
+    # A failed run is suspended, too, because `resume` then retries it.
     if is_over(found) and not _has_failed(found):
         print(f"fleet {name} has already ended: {in_a_sentence(found)}")
         return 0

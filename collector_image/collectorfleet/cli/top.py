@@ -1,4 +1,4 @@
-"""``collectorfleet top [NAME]``"""
+"""``collectorfleet top [NAME]``: watch a fleet or all fleets of a namespace in the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collectorfleet.cli.extras import TOP, require
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
 
-EVERY_SECONDS: Final = 2.0  # as often as a driver reports
+EVERY_SECONDS: Final = 2.0  # a driver reports at this interval
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,7 +50,7 @@ def _top(fleets: Fleets, options: argparse.Namespace) -> int:
         return 0
     live = Live(Text("\n".join(lines)), console=drawn_on, auto_refresh=False)
     try:
-        # Not `with live`: Ctrl-C while it starts would leave the cursor hidden.
+        # `with live` would leave the cursor hidden if Ctrl-C interrupts the start.
         live.start(refresh=True)
         while not ended:
             time.sleep(EVERY_SECONDS)
@@ -62,7 +62,7 @@ def _top(fleets: Fleets, options: argparse.Namespace) -> int:
 
 
 def _shown(fleets: Fleets, options: argparse.Namespace) -> tuple[list[str], bool]:
-    """Return what to draw, nothing if there are no fleets, and whether nothing more comes of it."""
+    """Return the lines to draw, and whether the fleet has ended. There are no lines if there are no fleets."""
     from collectorfleet.display import summary
     from collectorfleet.display.overview import Overview
 

@@ -1,4 +1,4 @@
-"""``collectorfleet validate FILE...``"""
+"""``collectorfleet validate FILE...``: check manifests without a cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _show(file: str, found: Manifests) -> None:
-    """Print all that is to be said of a file."""
+    """Print the findings of a file and its valid fleets, or that the file has no fleet."""
     for finding in found.findings:
         print(finding)
     for fleet in found.fleets:

@@ -1,4 +1,4 @@
-"""``collectorfleet --version``, and the version of this package."""
+"""The version of this package, and the option ``collectorfleet --version``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 def version() -> str:
     """Return the version of the installed package."""
-    # Here, because it takes a tenth of the time of a command.
+    # Imported here, because the import takes a tenth of the time of a command.
     from importlib.metadata import version as version_of
 
     return version_of("collectorfleet")
@@ -21,6 +21,6 @@ class PrintVersion(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print ``collectorfleet 0.1.0``."""
+        """Print the version, such as ``collectorfleet 0.1.0``, and exit."""
         print("collectorfleet", version())
         parser.exit()
