@@ -1,1 +1,1 @@
-"""What the measuring programs share: a process with a Ray of its own, waits that end, tables, the machine."""
+"""Modules that all benchmarks share: child processes with their own Ray, waits with a timeout, and tables."""

@@ -1,7 +1,7 @@
-"""One measurement in a process of its own, with a Ray of its own: what went before cannot disturb it, nor hang it.
+"""Runs each measurement in a child process with its own Ray. So no earlier measurement can disturb or block it.
 
-The parent starts ``python -m MODULE CASE RESULT`` and ends everything that it left behind. The child's side is
-:func:`serve`.
+The parent calls :func:`measure`. It starts ``python -m MODULE CASE RESULT`` and kills all processes that the child
+leaves. The child calls :func:`serve`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FOLDER = "COLLECTORFLEET_BENCHMARK_FOLDER"
 
 @dataclass(frozen=True)
 class Failed:
-    """A measurement that has no numbers, and why in one line."""
+    """The result of a measurement without numbers. ``why`` is the reason in one line."""
 
     why: str
 
@@ -43,14 +43,15 @@ def measure(
     environment: Mapping[str, str] | None = None,
     python: str | None = None,
 ) -> dict[str, Any] | Failed:
-    """What the child measured of ``case``; blocks for ``timeout`` seconds at most.
+    """Run ``module`` in a child process and return the numbers that it measured for ``case``.
 
-    ``python`` is one with packages of its own, which has these benchmarks and nothing else of this one.
-    When it fails, its errors and the stacks of its workers are printed on stderr.
+    Blocks for at most ``timeout`` seconds. If the child fails, print its errors and its workers' stacks on stderr.
+    ``environment`` is added to the child's environment. ``python`` is another interpreter, with its own packages.
+    Such an interpreter can import the benchmarks and no other module of this environment.
     """
-    # A benchmark that is ended ends its children, as it does on Ctrl-C.
+    # On SIGTERM, raise SystemExit, so that the `finally` blocks kill the child processes as on Ctrl-C.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    # Ray's sockets have paths of at most 107 bytes.
+    # A short path, because the path of a socket of Ray may have at most 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="cfb-"))
     errors = folder / "errors.txt"
     result = folder / "result.json"
@@ -66,7 +67,7 @@ def measure(
             process = subprocess.Popen(
                 [python or sys.executable, "-m", module, json.dumps(case), str(result)],
                 stdout=stderr, stderr=stderr, env=env, start_new_session=True,
-                cwd=folder,  # MuJoCo writes a log wherever it runs
+                cwd=folder,  # MuJoCo writes a log into the working directory
             )  # fmt: skip
             code = _wait(process, timeout)
         if code == 0 and result.exists():
@@ -79,18 +80,19 @@ def measure(
 
 
 class Family:
-    """A process and all that it started, so that nothing of it lives on, whoever died first."""
+    """A process and its descendants. It can kill all of them, even after their parents have ended."""
 
     def __init__(self, process: subprocess.Popen[Any]) -> None:
         self._process = process
         self._members: dict[int, psutil.Process] = {}
 
     def look(self) -> None:
-        """Note who belongs to it now; those of a process that died cannot be found any more."""
+        """Remember the current descendants. The children of an ended process cannot be found later."""
         with contextlib.suppress(psutil.NoSuchProcess):
             self._members |= {p.pid: p for p in psutil.Process(self._process.pid).children(recursive=True)}
 
     def end(self) -> None:
+        """Kill the process and all known descendants. Block until the process has ended."""
         self.look()
         for member in (*self._members.values(), self._process):
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -99,7 +101,7 @@ class Family:
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> int | None:
-    """The exit code, or None if it took too long; nothing that it started lives on."""
+    """Return the exit code, or None after ``timeout`` seconds. Kill the process and all its descendants."""
     deadline = time.monotonic() + timeout
     family = Family(process)
     try:
@@ -131,13 +133,13 @@ def _evidence(folder: Path) -> str:
 
 
 def serve(run: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """The child's main function: measures the case of ``argv`` and writes the result."""
+    """Run the main function of a child: measure the case of ``sys.argv``, write the result and exit."""
     patience.answer_with_stacks()
     finish(run(json.loads(sys.argv[1])))
 
 
 def finish(found: dict[str, Any]) -> NoReturn:
-    """Write the result and exit. What still runs, such as a thread that waits for ever, is the parent's to end."""
+    """Write the result and exit at once, even if a thread still waits. The parent kills the remaining processes."""
     Path(sys.argv[2]).write_text(json.dumps(found))
     sys.stdout.flush()
     sys.stderr.flush()
@@ -146,7 +148,11 @@ def finish(found: dict[str, Any]) -> NoReturn:
 
 @contextlib.contextmanager
 def local_ray(**options: Any) -> Iterator[None]:
-    """A Ray of this process's own, in the folder that the parent removes."""
+    """Run a local Ray during the block. Its files are in a folder that the parent deletes.
+
+    ``options`` override the options of ``ray.init``. The process exits if Ray does not start within 60 s or does not
+    stop within 30 s.
+    """
     import ray
 
     with patience.expecting("ray.init", 60):

@@ -1,7 +1,7 @@
-"""Waits that end: each says what it waited for, and shows the stacks of everybody who might be the cause.
+"""Timeouts for the parts of a benchmark, with stacks that show why a part hangs.
 
-A benchmark that stands still measures nothing and explains nothing. ``expecting`` gives a part of it a limit; past the
-limit this process writes what it waited for and all its stacks, asks Ray's workers for theirs, and exits.
+:func:`expecting` gives a part a timeout. After the timeout the process prints the name of the part and the stacks of
+all its threads. Then it requests the stacks of Ray's workers, and exits.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from collections.abc import Iterator
 
 import psutil
 
-# Of a process that gave up waiting; what it waited for is the last line with this beginning on its stderr.
+# The exit code of a process after a timeout. The last line on stderr that begins with WAITED names the hanging part.
 EXIT_WAITED = 70
 WAITED = "waited"
 
 
 def answer_with_stacks() -> None:
-    """On SIGUSR1 this process writes the stacks of all threads to its stderr; in a worker that is a log of Ray's."""
+    """Let SIGUSR1 print the stacks of all threads on stderr. In a worker of Ray, stderr is one of Ray's logs."""
     faulthandler.register(signal.SIGUSR1, all_threads=True, chain=False)
 
 
 @contextlib.contextmanager
 def expecting(what: str, seconds: float) -> Iterator[None]:
-    """Ends this process with :data:`EXIT_WAITED` unless the block is left within ``seconds``."""
+    """End this process with :data:`EXIT_WAITED` unless the block ends within ``seconds``. ``what`` names the block."""
     over = threading.Event()
     watch = threading.Thread(target=_watch, args=(what, seconds, over), daemon=True)
     watch.start()
@@ -48,12 +48,12 @@ def _watch(what: str, seconds: float, over: threading.Event) -> None:
     for worker in workers():
         with contextlib.suppress(psutil.NoSuchProcess):
             worker.send_signal(signal.SIGUSR1)
-    time.sleep(1)  # for them to write
+    time.sleep(1)  # until the workers have written their stacks
     os._exit(EXIT_WAITED)
 
 
 def workers() -> list[psutil.Process]:
-    """Ray's workers below this process, by the title that Ray gives them once they have an actor."""
+    """Return Ray's workers below this process. Their process titles begin with ``ray::`` once they have an actor."""
     found = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -1,4 +1,4 @@
-"""Numbers with their spread, Markdown tables, and what one must know of the machine."""
+"""Formats numbers with their spread, Markdown tables, and a description of the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def spread(values: Sequence[float], unit: str = "") -> str:
-    """``median (min-max)``."""
+    """Return ``median (min-max)`` with the unit after the median; one value alone; ``-`` for no values."""
     if not values:
         return "-"
     if len(values) == 1:
@@ -22,19 +22,23 @@ def spread(values: Sequence[float], unit: str = "") -> str:
 
 
 def number(value: float) -> str:
-    """Three digits, without an exponent."""
+    """Return ``value`` with three significant digits. From 100 on, return a whole number with separators."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def machine(*packages: str) -> str:
-    """Cores, how fast they are, load and versions; no name and no place."""
+    """Return a description of the machine: cores, their speed, memory, load, and versions of ``packages``.
+
+    The description has no name and no address of the machine. The measurement of the speed takes a few seconds.
+    """
     versions = ", ".join(
         f"{package} {version(package)}" for package in packages or ("torch", "torchrl", "tensordict", "ray")
     )
@@ -47,7 +51,10 @@ def machine(*packages: str) -> str:
 
 
 def _additions_seconds() -> float:
-    """Of CPU: one virtual machine is several times as fast as another of the same name, or as itself the day before."""
+    """Return the CPU seconds for ten million additions, the median of three runs.
+
+    The speed of a virtual machine varies several times, between machines of one type and from day to day.
+    """
     took = []
     for _ in range(3):
         began, total = time.process_time(), 0
@@ -58,5 +65,6 @@ def _additions_seconds() -> float:
 
 
 def write(path: str, text: str) -> None:
+    """Write ``text`` into the file and print the path."""
     Path(path).write_text(text.rstrip() + "\n")
     print(f"wrote {path}")

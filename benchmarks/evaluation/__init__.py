@@ -1,1 +1,1 @@
-"""What evaluation costs the training beside it."""
+"""Benchmark: how much an evaluation slows the training beside it."""

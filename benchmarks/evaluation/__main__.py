@@ -1,4 +1,4 @@
-"""Compare the frames per second of a training with an evaluation beside it, and of the same training alone.
+"""Compare the frames per second of a training with and without an evaluation beside it.
 
     python -m benchmarks.evaluation [--rounds 10] [--batches 42] [--write docs/evaluation-cost.md]
 
@@ -20,6 +20,7 @@ Found = dict[str, float] | Failed
 
 
 def one(environment: str, side: str, batches: int) -> Found:
+    """Measure one side in a child process and print the result. Blocks for at most 300 s."""
     case = {"environment": environment, "evaluates": side == WITH, "batches": batches}
     found = measure("benchmarks.evaluation.one", case, timeout=300)
     said = found.why if isinstance(found, Failed) else ", ".join(f"{k} {tables.number(v)}" for k, v in found.items())
@@ -28,6 +29,7 @@ def one(environment: str, side: str, batches: int) -> Found:
 
 
 def row(environment: str, rounds: list[dict[str, Found]]) -> list[str]:
+    """Return the table's row of one environment. Rounds with a failed side are left out, and their errors added."""
     pairs = [
         (before, after)
         for found in rounds

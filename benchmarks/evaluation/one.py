@@ -22,13 +22,13 @@ COLLECTORS: Final = 2
 FRAMES: Final = 1024
 EPISODES: Final = 10
 EVERY_VERSIONS: Final = 10
-# The first batches contain the start of the collectors.
+# The first batches are left out, because their times include the start of the collectors.
 _WARM_UP: Final = 2
 _SLEEP_SECONDS: Final = 0.004
 
 
 class Sleeping(GymWrapper):
-    """Waits in each step, as for a simulator in another process."""
+    """An environment that sleeps for 4 ms in each step, like a simulator in another process."""
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         time.sleep(_SLEEP_SECONDS)
@@ -36,6 +36,7 @@ class Sleeping(GymWrapper):
 
 
 def make_sleeping(num_envs: int) -> EnvBase:
+    """Return ``num_envs`` CartPoles that step together and sleep once per step."""
     envs = gymnasium.make_vec(
         "CartPole-v1",
         num_envs=num_envs,
@@ -49,7 +50,7 @@ MAKE: Final = {"CartPole": example.make_env, "CartPole that sleeps": make_sleepi
 
 
 class Timed:
-    """The collector that the training function gets: it notes when batches come."""
+    """The collector that the training function gets. ``times`` has the arrival time of each batch in seconds."""
 
     def __init__(self, collector: FleetCollector) -> None:
         self._collector = collector
@@ -63,7 +64,11 @@ class Timed:
 
 
 def run(case: dict[str, Any]) -> dict[str, float]:
-    """A case has ``environment``, ``evaluates`` and ``batches``. Returns frames per second, and the evaluations."""
+    """Train for ``case["batches"]`` batches.
+
+    ``case["environment"]`` is a key of :data:`MAKE`. ``case["evaluates"]`` says whether an evaluation runs. Returns the
+    frames per second, the number of evaluations during the training and their mean duration in seconds.
+    """
     torch.manual_seed(0)
     make = MAKE[case["environment"]]
     evaluation = Evaluation(

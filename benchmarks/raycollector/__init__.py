@@ -1,1 +1,1 @@
-"""FleetCollector beside RayCollector: the same environments, policies and arguments, alternating in one run."""
+"""Benchmark: FleetCollector beside RayCollector with the same environments, policies and arguments."""

@@ -1,10 +1,10 @@
-"""Prints one table: RayCollector and FleetCollector alternating, medians of paired ratios.
+"""Compare RayCollector and FleetCollector, and print a table with ratios of the same round.
 
     python -m benchmarks.raycollector [--rounds 5] [--only pixels,small,on_policy,...] [--write FILE]
 
-Sides take turns within a round and the order flips from round to round, because machines are noisy: a ratio of two
-neighbours means something where seconds do not. Each measurement is a process with a Ray of its own, so nothing of the
-other side runs beside it, and one that stands still is ended, says what it waited for and costs one number.
+The sides alternate within a round, and the order flips from round to round. So changes of the machine's speed affect
+both sides, and ratios mean more than seconds. Each measurement is a process with its own Ray. A measurement that hangs
+is ended and reports what it waited for. The other measurements continue.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.common.child import Failed, measure
 from benchmarks.raycollector.cases import GROUPS, Case
 from benchmarks.raycollector.sides import FLEET, RAY
 
-# One child: start Ray, import torch everywhere, measure. The waits inside have shorter limits of their own.
+# The timeout of one child, which starts Ray, imports torch in all processes and measures. Its waits have shorter ones.
 CHILD_SECONDS = 240.0
 WHAT = {
     "frames/s": "frames/s",
@@ -48,7 +48,7 @@ driver, the workers and Ray. Ratios of CPU-bound rows within 20 % of 1 are noise
 
 
 def run_round(case: Case, number: int) -> list[Found]:
-    """Every variant once; the order flips from round to round."""
+    """Measure each variant of the case once and return the results in the order of the variants."""
     order = list(enumerate(case.variants))
     found: dict[int, Found] = {}
     for index, variant in order if number % 2 == 0 else reversed(order):
@@ -69,6 +69,7 @@ def _line(found: Found) -> str:
 
 
 def rows(case: Case, rounds: list[list[Found]]) -> list[list[str]]:
+    """Return the table's rows of a case: one per pair of variants and unit. A failed side leaves its round out."""
     made = []
     for theirs, ours in case.pairs:
         names = [v.name for v in (case.variants[theirs], case.variants[ours]) if v.name]
@@ -95,7 +96,7 @@ def _failures(rounds: list[list[Found]], *indices: int) -> str:
 
 
 def breakdown_table(rounds: int) -> str:
-    """Where the time of an update goes, part by part, each measured alone."""
+    """Return a table of the parts of a weight update, each measured alone."""
     found = [measure("benchmarks.raycollector.breakdown", {}, timeout=CHILD_SECONDS) for _ in range(rounds)]
     known = [one for one in found if not isinstance(one, Failed)]
     parts = [[part, tables.spread([one[part] for one in known])] for part in (known[0] if known else ())]

@@ -1,4 +1,4 @@
-"""Where the time of an update of 25 MB goes: each part alone, in milliseconds, the median of a row of them."""
+"""Measures each part of an update of 25 MB alone. The results are medians in milliseconds."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.transport.ray.transport import RayTransport
 
 _TIMES = 20
-# More than the caches of a core: a collector that just made a rollout has none of its policy in them.
+# Larger than the caches of a core. After a rollout, a collector's caches have none of its policy.
 _CACHES_BYTES = 64 * 2**20
 
 
 @ray.remote(num_cpus=1)
 class _Listener:
     def hear(self) -> None:
-        """A call without a reply that matters."""
+        """Do nothing. The caller measures the call and its reply."""
 
 
 def run(case: dict[str, Any]) -> dict[str, float]:
-    """``case`` is empty: there is one policy."""
+    """Return the milliseconds of each part by its name. ``case`` is not used."""
     del case
     torch.set_num_threads(1)
     policy = workloads.POLICIES["25 MB"]()
@@ -50,6 +50,7 @@ def run(case: dict[str, Any]) -> dict[str, float]:
 
 
 def _median(part: Callable[[], object], before: Callable[[int], object] | None = None) -> float:
+    """Return the median milliseconds of ``part``. ``before`` runs before each call and is not measured."""
     seconds = []
     for _ in range(_TIMES):
         if before is not None:

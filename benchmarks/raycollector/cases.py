@@ -1,4 +1,4 @@
-"""What is compared: each case is one question, its variants are measured in turn, its rows pair two of them."""
+"""The cases of the comparison. A case is one question. Its variants alternate, and its rows compare two variants."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 from benchmarks.raycollector.sides import FLEET, PLAIN, RAY
 from collectorfleet_api import ray_settings
 
-# Ray then hands tensors out where they lie in its object store, as FleetCollector always does on the way.
+# With this setting Ray returns tensors that share memory with its object store. FleetCollector always reads them so.
 ZERO_COPY = {"RAY_ENABLE_ZERO_COPY_TORCH_TENSORS": "1"}
-# A Ray that FleetCollector starts, and that the operator starts for it; RayCollector takes Ray as it comes.
+# The settings of a Ray that FleetCollector or the operator starts. RayCollector uses Ray's defaults.
 OUR_RAY = ray_settings.environment()
 
 
 @dataclass(frozen=True)
 class Variant:
+    """A side with its options. ``name`` tells it from other variants of the same side in a case."""
+
     side: str
     name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -28,7 +30,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Case:
-    """``what`` begins the rows, one for each of ``keys``, which are numbers of the measure."""
+    """One question. ``measure`` is a key of ``measures.MEASURES``, and each of ``keys`` a number that it returns.
+
+    A row begins with ``what``. ``pairs`` has the indices of the two variants that a row compares.
+    """
 
     what: str
     measure: str
@@ -108,7 +113,10 @@ def small(scale: float) -> list[Case]:
 
 
 def on_policy(scale: float) -> list[Case]:
-    """Every batch by the newest weights: collectors wait for the learner, who here does nothing but publish."""
+    """Return the case in which the newest weights make every batch, so that collectors wait for the learner.
+
+    The learner only publishes.
+    """
     each = {"update_after_each_batch": True}
     return [
         Case(
@@ -129,13 +137,13 @@ def on_policy(scale: float) -> list[Case]:
 
 
 def overlap(scale: float) -> list[Case]:
-    """How much of the throughput is left when a learner works as long as a rollout takes."""
+    """Return the cases that measure the throughput that is left beside a learner. It works as long as a rollout."""
     frames, rollout_seconds, cases = 100, 0.25, []
     for computes in (False, True):
         learner = "a learner that computes on one of the cores" if computes else "a learner"
         for sync in (True, False):
             mode, options = _mode(sync)
-            # Two collectors: an Async batch comes every half rollout.
+            # With two collectors, an Async batch arrives after each half of a rollout's time.
             seconds = rollout_seconds if sync else rollout_seconds / 2
             alone = (Variant(PLAIN, "collectors alone"),) if computes else ()
             cases.append(

@@ -1,6 +1,6 @@
-"""What is measured of one side, in a process with a Ray of its own (``child``). Every function returns plain numbers.
+"""The measurements of one side, in a child process with its own Ray. Every function returns plain numbers.
 
-Each wait has a limit and says what it waited for, see :mod:`benchmarks.common.patience`.
+Each wait has a timeout and a name, see :mod:`benchmarks.common.patience`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from benchmarks.common.patience import expecting
 from benchmarks.raycollector import plain, sides, workloads
 from collectorfleet_api import ray_settings
 
-# Longest wait for one batch or one update. RayCollector's first update connects process groups, which takes seconds.
+# The timeout of one batch or one update. RayCollector's first update connects process groups, which takes seconds.
 PATIENCE_SECONDS = 60.0
 
 Numbers = dict[str, float]
 
 
 class Side:
-    """A collector of one kind, its iterator, and the time from its constructor to its first batch."""
+    """A collector of one kind. ``start_seconds`` is the time from its constructor to its first batch."""
 
     def __init__(self, name: str, make: Callable[[], Any]) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class Side:
             return next(self._batches)
 
     def update(self, **options: Any) -> float:
-        """Seconds for which ``update_policy_weights_`` blocks."""
+        """Update the weights and return the seconds for which ``update_policy_weights_`` blocks."""
         started = time.perf_counter()
         with expecting(f"update_policy_weights_ of {self.name}", PATIENCE_SECONDS):
             self.collector.update_policy_weights_(**options)
@@ -55,14 +55,15 @@ class Side:
 def _frames(
     side: Side, batches: int, *, learner_seconds: float = 0.0, computes: bool = False, read: bool = False
 ) -> int:
+    """Take batches and return the number of frames. A learner works or sleeps ``learner_seconds`` after each batch."""
     frames = 0
     for _ in range(batches):
         batch = side.next()
-        # A batch of stragglers that were cut short has room for frames that were not made.
+        # If stragglers were cut short, the batch has unused places. Its mask shows the frames that were made.
         mask = batch.get(("collector", "mask"), None)
         frames += batch.numel() if mask is None else int(mask.sum())
         if read:
-            # A learner reads what it was given, which shows a batch that is only promised.
+            # A learner reads the frames. A collector that loads frames only when they are read pays for it here.
             batch["observation"].max()
             batch["next", "observation"].max()
         if computes:
@@ -73,7 +74,7 @@ def _frames(
 
 
 def throughput(side: Side, *, batches: int, warm_up: int, **how: Any) -> Numbers:
-    """Frames a second, and CPU microseconds per frame of driver, workers and Ray together."""
+    """Return the frames per second, and the CPU microseconds per frame of driver, workers and Ray together."""
     _frames(side, warm_up, **how)
     cpu, started = sides.cpu_seconds(), time.perf_counter()
     frames = _frames(side, batches, **how)
@@ -82,9 +83,9 @@ def throughput(side: Side, *, batches: int, warm_up: int, **how: Any) -> Numbers
 
 
 def kept(side: Side, *, batches: int, warm_up: int, learner_seconds: float, computes: bool) -> Numbers:
-    """Percentage of the throughput that is left beside a learner of ``learner_seconds`` for each batch.
+    """Return the percentage of the throughput that is left beside a learner.
 
-    It sleeps, as if on a GPU, or computes on one core.
+    For each batch, the learner takes ``learner_seconds``. It computes on one core, or sleeps like a learner on a GPU.
     """
     alone = throughput(side, batches=batches, warm_up=warm_up)
     learner = {"learner_seconds": learner_seconds, "computes": computes}
@@ -93,11 +94,11 @@ def kept(side: Side, *, batches: int, warm_up: int, learner_seconds: float, comp
 
 
 def blocked(side: Side, *, updates: int) -> Numbers:
-    """Milliseconds for which a weight update blocks the driver while all collectors are inside a rollout.
+    """Return the milliseconds for which an update blocks the driver while all collectors are inside a rollout.
 
-    The median of the row of updates, and the longest of it.
+    The result has the median and the longest of all updates.
     """
-    side.update()  # RayCollector connects at its first one
+    side.update()  # RayCollector connects its process groups at the first update
     seconds = []
     for _ in range(updates):
         side.next()
@@ -107,9 +108,9 @@ def blocked(side: Side, *, updates: int) -> Numbers:
 
 
 def applied(side: Side, *, updates: int) -> Numbers:
-    """Milliseconds until every idle collector has applied an update.
+    """Return the milliseconds until every idle collector has applied an update, the median of ``updates``.
 
-    A batch is taken before each: in Sync a version is published once for each batch handed out and not more often.
+    A batch is taken before each update, because Sync publishes at most one version per batch.
     """
     # RayCollector always waits for its workers.
     wait = {"wait": True} if side.name == sides.FLEET else {}
@@ -131,13 +132,13 @@ MEASURES: dict[str, Callable[..., Numbers]] = {
 
 
 def run(case: dict[str, Any]) -> Numbers:
-    """One measurement; the keys of ``case`` are those of :class:`benchmarks.raycollector.cases.Case`."""
+    """Make one measurement. ``case`` comes from :meth:`benchmarks.raycollector.cases.Case.spec`."""
     torch.set_num_threads(1)
     if case["side"] == sides.PLAIN:
         return plain.MEASURES[case["measure"]](case)
     name, env = case["side"], workloads.environment(**case["environment"])
     if name == sides.FLEET:
-        os.environ.update(ray_settings.environment())  # as it does itself where no Ray runs yet
+        os.environ.update(ray_settings.environment())  # FleetCollector does the same if no Ray runs
     with child.local_ray():
         policy = workloads.POLICIES[case["policy"]]()
         side = Side(name, lambda: sides.MAKE[name](env, policy, **case["arguments"], **case["options"]))

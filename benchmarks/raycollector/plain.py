@@ -1,4 +1,4 @@
-"""What TorchRL's own collectors make in processes of their own when nobody takes their frames."""
+"""Measures TorchRL's own collectors, each in a process, without a driver that takes their frames."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Numbers = dict[str, float]
 
 
 def throughput(case: dict[str, Any]) -> Numbers:
-    """Frames a second of all of them together, and CPU microseconds per frame, of their processes alone."""
+    """Return the frames per second of all collectors together, and their CPU microseconds per frame."""
     collectors, how = case["arguments"]["collectors"], case["how"]
-    # In Sync a batch is of all of them.
+    # A Sync batch has the frames of all collectors. An Async batch has the frames of one collector.
     frames = case["arguments"]["frames"] // (collectors if case["arguments"]["sync"] else 1)
     batches = how["batches"] if case["arguments"]["sync"] else -(-how["batches"] // collectors)
     context = multiprocessing.get_context("spawn")
@@ -42,7 +42,10 @@ def throughput(case: dict[str, Any]) -> Numbers:
 
 
 def kept(case: dict[str, Any]) -> Numbers:
-    """Percentage of the throughput that is left beside a process that computes on one core: what the cores take."""
+    """Return the percentage of the throughput that is left beside a thread that computes on one core.
+
+    It is the loss that sharing the cores alone causes.
+    """
     alone, over = throughput(case), threading.Event()
     learner = threading.Thread(target=_compute_until, args=(over,))
     learner.start()

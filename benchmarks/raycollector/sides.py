@@ -1,4 +1,4 @@
-"""The two sides of every comparison, made from the same arguments, and what they cost in CPU time."""
+"""The two sides of every comparison, made from the same arguments, and their CPU time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import psutil
 
 RAY, FLEET = "RayCollector", "FleetCollector"
-# What collectors make that hand their frames to nobody; see benchmarks.raycollector.plain.
+# TorchRL's collectors without a driver that takes their frames; see benchmarks.raycollector.plain.
 PLAIN = "TorchRL"
 
 
@@ -44,7 +44,7 @@ MAKE: dict[str, Callable[..., Any]] = {RAY: ray_collector, FLEET: fleet_collecto
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process and everything that it started, Ray and its workers included."""
+    """Return the CPU seconds of this process and its descendants, which include Ray and its workers."""
     total = 0.0
     me = psutil.Process()
     for process in (me, *me.children(recursive=True)):

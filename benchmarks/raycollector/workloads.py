@@ -1,4 +1,4 @@
-"""Environments and policies whose cost is known, so that what is measured is the collector."""
+"""Environments and policies of a known, small cost, so that a benchmark measures the collector."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ PIXELS = (4, 84, 84)
 
 
 def compute(seconds: float) -> None:
-    """Keep the core of this thread busy for so long, as a learner does that has no GPU."""
+    """Keep the core of this thread busy for ``seconds``, like a learner without a GPU."""
     matrix, end = torch.ones(64, 64), time.perf_counter() + seconds
     while time.perf_counter() < end:
         matrix = (matrix @ matrix).clamp(-1, 1)
 
 
 class CheapEnv(EnvBase):
-    """A batch of environments that never end and cost next to nothing, or sleep as long as they are told.
+    """A batch of environments that never end. A step costs next to nothing, or sleeps for ``sleep_seconds``.
 
-    Observations are ``[envs, *shape]``: uint8 pixels or float32 vectors.
+    Observations are ``[envs, *shape]``: uint8 pixels if ``shape`` has three dimensions, otherwise float32 vectors.
     """
 
     def __init__(self, envs: int, shape: tuple[int, ...], sleep_seconds: float = 0.0) -> None:
@@ -61,13 +61,13 @@ class CheapEnv(EnvBase):
 
 
 class Environments:
-    """A factory of :class:`CheapEnv`; picklable, unlike a closure."""
+    """A factory of :class:`CheapEnv`. It can be pickled, which a closure cannot."""
 
     def __init__(self, envs: int, shape: tuple[int, ...], step_seconds: float) -> None:
         self._arguments = (envs, shape, step_seconds)
 
     def __call__(self) -> EnvBase:
-        answer_with_stacks()  # it runs in the worker
+        answer_with_stacks()  # here, because the factory runs in the worker
         return CheapEnv(*self._arguments)
 
 
@@ -76,7 +76,7 @@ def environment(*, pixels: bool = False, envs: int = 1, step_seconds: float = 0.
 
 
 class _Act(nn.Module):
-    """Ignores what it sees: two actions for each environment, from one parameter that weights can change."""
+    """Returns two numbers as the action of each environment, whatever it observes. They are the only parameter."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ def cheap_policy() -> TensorDictModule:
 
 
 class _Large(_Act):
-    """``numbers`` in each of 195 further tensors that acting does not touch."""
+    """The same with 195 further tensors of ``numbers`` float32 each, which acting does not use."""
 
     def __init__(self, numbers: int) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Hundreds of thousands of batches through one FleetCollector: what grows, and how fast it goes."""
+"""Benchmark: hundreds of thousands of batches through one FleetCollector. It reports growing resources and speed."""

@@ -2,9 +2,9 @@
 
     python -m benchmarks.soak [--batches 200000] [--publish-every 10] [--profile] [--write docs/soak.md]
 
-A batch is one step of 8 environments, so that nearly all that happens is the collector's own work. Each frame's action
-is the number of the version that made it, and is compared with the version that the batch says. Exits with 1 if
-anything grows, or if a batch came from other weights than it says.
+A batch is one step of 8 environments, so that nearly all work is the collector's own. Each frame's action is the number
+of the weights version that made the frame. The benchmark compares the action with the version in the batch. The exit
+code is 1 if a resource grows, or if a batch names the wrong version.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.soak import samples
 from benchmarks.soak.profile import Profile
 
 FRAMES = 8
-# How often batches are counted, and memory is looked at.
+# The batches between two looks at the clock, and the least seconds between two samples of memory.
 _BATCHES_PER_LOOK = 200
 _LOOK_SECONDS = 2.0
 _STORE_LOOKS = 40
@@ -36,7 +36,11 @@ Points = defaultdict[str, list[tuple[float, float]]]
 
 
 class Soak:
-    """One collector, and what was seen of it."""
+    """A collector and the samples of its resources.
+
+    ``points`` has ``(batches so far, value)`` by resource, ``rates`` has ``(batches so far, batches per second)``.
+    ``wrong`` counts the batches with frames of another version than the batch names.
+    """
 
     def __init__(self, batches: int, publish_every: int, collectors: int) -> None:
         from collectorfleet import FleetCollector
@@ -65,7 +69,7 @@ class Soak:
             next(self.policy.parameters()).fill_(version)
 
     def run(self, address: str) -> float:
-        """Returns seconds from the first batch to the last."""
+        """Take all batches and return the seconds from the first batch to the last. ``address`` is Ray's."""
         self._batches = iter(self.collector)
         with expecting("the first batch", 120):
             next(self._batches)
@@ -95,7 +99,7 @@ class Soak:
         for number in range(first, first + batches):
             batch = next(self._batches)
             made_by = batch["collector", "weights_version"]
-            # float32 holds whole numbers up to 16,777,216 exactly.
+            # float32 has each whole number up to 16,777,216 exactly, so the comparison is exact.
             self.wrong += not bool((batch["action"][..., 0] == made_by).all())
             if number % self.publish_every == 0:
                 self.published += 1
@@ -108,6 +112,7 @@ class Soak:
 
 
 def report(soak: Soak, seconds: float) -> tuple[str, bool]:
+    """Return the table with a summary, and whether the run failed."""
     verdicts = [samples.judge(what, soak.points[what], soak.batches) for what in samples.LIMITS if soak.points[what]]
     rows = [
         [
@@ -130,6 +135,7 @@ def report(soak: Soak, seconds: float) -> tuple[str, bool]:
 
 
 def _quarter(soak: Soak, quarter: int) -> float:
+    """Return the mean batches per second of a quarter of the run, counted from 0."""
     inside = [rate for at, rate in soak.rates if soak.batches * quarter / 4 < at <= soak.batches * (quarter + 1) / 4]
     return sum(inside) / max(len(inside), 1)
 

@@ -1,4 +1,4 @@
-"""Where a thread's time goes, by looking at it a hundred times a second: nothing is slowed down but by the looking."""
+"""A sampling profiler. It reads the stacks of threads a hundred times a second and does not instrument their code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import FrameType
 
 
 class Profile:
-    """Samples the threads whose names are given until :meth:`stop`."""
+    """Samples of the threads named ``threads``, taken from the constructor until :meth:`stop`."""
 
     def __init__(self, *threads: str, interval_seconds: float = 0.01) -> None:
         self._names = threads
@@ -34,7 +34,10 @@ class Profile:
                     self._inclusive[name].update(_lines(frame))
 
     def report(self, most: int = 25) -> str:
-        """Of each thread, the functions that it was in most, with everything that they called."""
+        """Return the ``most`` frequent lines of each thread, with the share of samples that have the line in the stack.
+
+        A line's share includes the functions that it called.
+        """
         parts = []
         for name in self._names:
             total = self._samples[name] or 1

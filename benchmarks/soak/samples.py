@@ -1,4 +1,4 @@
-"""What a long run uses, sampled as it goes, and whether any of it grows. The judgement is arithmetic."""
+"""Samples the resources that a long run uses, and judges whether a resource grows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MIB = 2**20
 _STORE = re.compile(r"Plasma memory usage (\d+) MiB, (\d+) objects")
 
 
-# This share of a run is its start, which does grow, and is not judged.
+# This share of a run is its start, in which resources grow. It is not judged.
 _START = 0.1
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How much a quantity may grow over a whole run: by a share of its median, or by ``least``, whichever is more."""
+    """The allowed growth of a resource over a whole run: ``share`` of its median or ``least``, whichever is more."""
 
     share: float
     least: float
@@ -44,7 +44,7 @@ Sample = dict[str, float]
 
 
 def processes() -> Sample:
-    """Memory of the driver and of Ray's processes below it, and how many actors there are."""
+    """Return the memory of the driver and of Ray's processes, and the numbers of threads, open files and actors."""
     me = psutil.Process()
     found: Sample = {
         "driver RSS (MiB)": me.memory_info().rss / MIB,
@@ -66,21 +66,24 @@ def processes() -> Sample:
 
 
 def cpu_seconds() -> dict[str, float]:
-    """CPU time so far, by who used it."""
+    """Return the CPU seconds so far of the driver, of all collectors and of Ray's raylet and GCS."""
     found = {"driver": 0.0, "collectors": 0.0, "Ray": 0.0}
     me = psutil.Process()
     for process in (me, *me.children(recursive=True)):
         with contextlib.suppress(psutil.NoSuchProcess):
             times, name = process.cpu_times(), " ".join(process.cmdline())
             who = "driver" if process is me else "collectors" if name.startswith("ray::CollectorActor") else "Ray"
-            # Ray also has workers that it starts ahead and ends when nobody needs them.
+            # Ray also starts workers ahead and ends unused workers. Their CPU time would come and vanish.
             if who != "Ray" or process.name() in ("raylet", "gcs_server"):
                 found[who] += times.user + times.system
     return found
 
 
 def object_store(address: str) -> Sample:
-    """What is in the object store, by ``ray memory``; takes two seconds of a core."""
+    """Return the size and the number of objects in the object store.
+
+    Runs ``ray memory``, which takes two seconds of a core. Raises SystemExit if its output has no such numbers.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "ray.scripts.scripts", "memory", "--address", address, "--stats-only"],
         capture_output=True, text=True, timeout=60, check=False,
@@ -92,7 +95,7 @@ def object_store(address: str) -> Sample:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """Theil-Sen: the median of the slopes of all pairs, which single outliers do not move."""
+    """Return the Theil-Sen slope: the median of the slopes of all pairs. Single outliers do not change it."""
     slopes = [(y2 - y1) / (x2 - x1) for (x1, y1), (x2, y2) in combinations(points, 2) if x2 != x1]
     return statistics.median(slopes) if slopes else 0.0
 
@@ -111,7 +114,10 @@ class Verdict:
 
 
 def judge(what: str, points: Sequence[tuple[float, float]], batches: int) -> Verdict:
-    """``points`` are (batches so far, value)."""
+    """Judge the growth of ``what`` over a run of ``batches``. ``points`` are ``(batches so far, value)``.
+
+    The first quarter is judged without the first tenth of the run, which is the start.
+    """
     limit = LIMITS[what]
     steady = [point for point in points if point[0] >= batches * _START] or list(points)
     first = [y for x, y in points if batches / 10 <= x <= batches / 4] or [y for _, y in points[:1]]

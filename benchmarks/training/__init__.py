@@ -1,1 +1,1 @@
-"""The same training with RayCollector and with FleetCollector: reward against the clock."""
+"""Benchmark: the reward over time of the same training with RayCollector and with FleetCollector."""

@@ -1,12 +1,13 @@
-"""Trains HalfCheetah with PPO, once for each run and seed, one after the other, and compares reward against the clock.
+"""Train HalfCheetah with PPO on RayCollector and FleetCollector, and compare the rewards over time.
 
     python -m benchmarks.training [--minutes 5] [--seeds 3] [--goal 3300] [--async] [--write docs/training]
 
-Same code, hyperparameters, seeds and log-probabilities (those that the collectors acted with) in all runs. In Sync
-both sides are on-policy, and FleetCollector has a second run that is one batch ahead, which RayCollector cannot be. In
-Async RayCollector's staleness has no bound, and so FleetCollector's has none. ``--goal`` asks when a reward was
-reached; without it that is half and nine tenths of the least of the runs' best. ``--write`` makes FILE.csv, FILE.png
-and FILE.md.
+The trainings run one after the other, with the same code, hyperparameters and seeds. PPO uses the log-probabilities
+that the collectors acted with. In Sync both sides are on-policy. FleetCollector has a second run that looks one batch
+ahead, which RayCollector cannot do. In Async neither side bounds the staleness.
+
+``--goal`` reports when each run reached a reward. Without ``--goal``, the goals are 0.5 and 0.9 times the lowest of the
+runs' best rewards. ``--write`` makes FILE.csv, FILE.png and FILE.md.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from benchmarks.common.child import Failed, measure
 from benchmarks.raycollector.sides import FLEET, RAY
 from benchmarks.training.ppo import Settings
 
-# By what the figure calls them: whose collector it is, and the staleness of its batches; None is without a bound.
+# The side and the largest staleness in versions of each run, by the run's name in the figure. None means no bound.
 Kinds = dict[str, tuple[str, int | None]]
 IN_SYNC: Kinds = {RAY: (RAY, 0), FLEET: (FLEET, 0), f"{FLEET}, one batch ahead": (FLEET, 1)}
 IN_ASYNC: Kinds = {RAY: (RAY, None), FLEET: (FLEET, None)}
 COLOURS = ("tab:gray", "tab:blue", "tab:orange")
 
-# Episodes take 1000 steps and all environments begin together, so they end together too:
-# (seconds, frames, mean reward of the episodes that ended) whenever episodes ended.
+# (seconds, frames, mean reward of the ended episodes) of each batch in which episodes ended. All episodes begin
+# together and have 1000 steps, so they also end together.
 Points = list[tuple[float, int, float]]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one training run came to; ``waiting`` is the part of its time in which it had no batch to learn from."""
+    """The result of one training run. ``waiting`` is the share of its time in which the learner waited for a batch."""
 
     points: Points
     frames_per_second: float
@@ -45,6 +46,7 @@ class Run:
 
 
 def train(name: str, kinds: Kinds, seed: int, minutes: float) -> Run | Failed:
+    """Train in a child process and print the result. Blocks for at most ``minutes`` and four more minutes."""
     side, staleness = kinds[name]
     case = {"side": side, "seed": seed, "minutes": minutes, "sync": kinds is IN_SYNC, "staleness": staleness}
     found = measure("benchmarks.training.one", case, timeout=minutes * 60 + 240)
@@ -64,18 +66,20 @@ def train(name: str, kinds: Kinds, seed: int, minutes: float) -> Run | Failed:
 
 
 def reward_at(run: Run, seconds: float) -> float | None:
-    """Of the newest episodes that had ended by then."""
+    """Return the reward of the newest episodes that ended within ``seconds``; None if no episode had ended."""
     return next((reward for at, _, reward in reversed(run.points) if at <= seconds), None)
 
 
 def seconds_to(run: Run, goal: float) -> float | None:
+    """Return the seconds until episodes had the reward ``goal``; None if the run did not reach it."""
     return next((at for at, _, reward in run.points if reward >= goal), None)
 
 
 def report(runs: dict[str, list[Run]], minutes: float, goals: list[float]) -> str:
-    """A goal that all reached in every run shows how much sooner; rewards at fixed times show how much more.
+    """Return the table that compares ``runs``, which has one run per seed by name.
 
-    Ratios are of runs of the same seed, to RayCollector's.
+    Rewards at fixed times show how much more a run learned, and times to ``goals`` how much sooner. Ratios compare runs
+    of the same seed with RayCollector's.
     """
     others = [name for name in runs if name != RAY]
 
@@ -150,7 +154,7 @@ def main() -> None:
     kinds = IN_ASYNC if args.asynchronous else IN_SYNC
     runs: dict[str, list[Run]] = {name: [] for name in kinds}
     for seed in range(args.seeds):
-        # In another order each time, because machines are noisy.
+        # The order changes with each seed, so that changes of the machine's speed affect all runs alike.
         order = [*kinds][seed % len(kinds) :] + [*kinds][: seed % len(kinds)]
         for name in order:
             run = train(name, kinds, seed, args.minutes)

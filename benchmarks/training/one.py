@@ -1,4 +1,4 @@
-"""One training run of one side, in a process with a Ray of its own."""
+"""One training run of one side, in a child process with its own Ray."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.training import ppo
 
 
 class Waited:
-    """The batches of a collector, and for how many seconds they were waited for; publishing weights is among them."""
+    """The batches of a collector. ``seconds`` is the total wait for batches, including the publishing of weights."""
 
     def __init__(self, batches: Iterator[TensorDictBase]) -> None:
         self._batches = batches
@@ -35,9 +35,10 @@ class Waited:
 
 
 def run(case: dict[str, Any]) -> dict[str, Any]:
-    """A case has ``side``, ``sync``, ``staleness``, ``seed`` and ``minutes``. Seconds count from the first batch.
+    """Train, write the points and the seconds of waiting, and exit.
 
-    ``staleness`` bounds FleetCollector's batches; null is none.
+    A case has ``side``, ``sync``, ``staleness``, ``seed`` and ``minutes``. ``staleness`` is FleetCollector's bound in
+    versions; null means no bound. Seconds count from the first batch.
     """
     torch.set_num_threads(1)  # the networks are too small to share a step between cores
     torch.manual_seed(case["seed"])

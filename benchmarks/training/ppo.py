@@ -1,4 +1,4 @@
-"""PPO on HalfCheetah-v5, which does not know what kind of collector its batches come from."""
+"""PPO on HalfCheetah-v5. The code is the same for batches of any collector."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ OBSERVATION, ACTION = 17, 6
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyper-parameters, the same for both sides. ``frames_per_batch`` are of all collectors together."""
+    """The hyperparameters of both sides. ``frames_per_batch`` counts the frames of all collectors together."""
 
     collectors: int = 2
-    envs: int = 16  # of one collector, stepped together
+    envs: int = 16  # per collector; they step together
     frames_per_batch: int = 4096
     epochs: int = 8
     minibatch: int = 256
@@ -40,7 +40,7 @@ class Settings:
 
 
 class MakeEnv:
-    """Environments that step together; a factory that pickles."""
+    """A picklable factory of ``envs`` environments that step together."""
 
     def __init__(self, envs: int) -> None:
         self._envs = envs
@@ -57,7 +57,10 @@ class MakeEnv:
 
 
 class Normalize(nn.Module):
-    """Observations by the mean and variance of all that the learner has seen; they travel with the weights."""
+    """Normalizes observations by the mean and variance of all observations that the learner has seen.
+
+    The statistics are buffers, so that they are published with the weights.
+    """
 
     mean: Tensor
     variance: Tensor
@@ -70,7 +73,7 @@ class Normalize(nn.Module):
         self.register_buffer("count", torch.tensor(1e-4, dtype=torch.float64))
 
     def learn(self, observations: Tensor) -> None:
-        """Take ``[frames, 17]`` observations into account."""
+        """Add the observations ``[frames, 17]`` to the statistics."""
         new = observations.to(torch.float64)
         count = self.count + len(new)
         delta = new.mean(0) - self.mean
@@ -99,7 +102,7 @@ def _mlp(outputs: int, last_gain: float) -> nn.Sequential:
 
 
 class Actor(nn.Module):
-    """Mean and standard deviation of a Gaussian over actions; the deviation does not depend on the observation."""
+    """A network for a Gaussian over actions. Its standard deviation does not depend on the observation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +130,7 @@ def make_policy() -> ProbabilisticActor:
 
 @dataclass(frozen=True)
 class Update:
-    """After one batch: frames so far, and the rewards of the episodes that ended in it."""
+    """The state after one batch: the frames so far, and the rewards of the episodes that ended in the batch."""
 
     frames: int
     rewards: list[float]
@@ -136,7 +139,10 @@ class Update:
 def train(
     batches: Iterator[TensorDictBase], policy: ProbabilisticActor, settings: Settings, go_on: Callable[[], bool]
 ) -> Iterator[Update]:
-    """Train on ``batches`` while ``go_on()``; the collector publishes ``policy`` whenever the next one is asked for."""
+    """Train on ``batches`` and yield an update after each, until ``go_on()`` is false.
+
+    The collector publishes the weights of ``policy`` when the next batch is requested.
+    """
     normalize = policy.get_submodule("module.0.module").normalize
     critic = ValueOperator(nn.Sequential(normalize, _mlp(1, 1.0)), in_keys=["observation"])
     advantage = GAE(gamma=settings.gamma, lmbda=settings.lmbda, value_network=critic, average_gae=True)
@@ -149,9 +155,9 @@ def train(
         batch["next", "reward"] = batch["next", "reward"] * settings.reward_scale
         with torch.no_grad():
             advantage(batch)
-        # By the log-probabilities that the collectors acted with, however old their policy was.
+        # PPO's ratios use the log-probabilities that the collectors acted with, even if their policy was older.
         _epochs(ppo, adam, batch.reshape(-1), settings)
-        # After the last step: with another normalization it would be another policy that learns from the batch.
+        # Update the statistics only after the last step, because they change the policy that learns from the batch.
         normalize.learn(batch["observation"].reshape(-1, OBSERVATION))
         yield Update(frames, rewards)
         if not go_on():
