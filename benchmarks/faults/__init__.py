@@ -1,1 +1,1 @@
-"""What each fault costs: FleetCollector beside RayCollector, with proof of which weights made every frame."""
+"""Benchmark: the cost of each fault for FleetCollector and RayCollector. Each frame proves which weights made it."""

@@ -1,10 +1,10 @@
-"""Prints what each fault costs, FleetCollector beside RayCollector.
+"""Measure the cost of each fault with FleetCollector and with RayCollector, and print a table.
 
     python -m benchmarks.faults [--rounds 3] [--only kill,stop,node,memory,step,policy,driver,slow] [--write FILE]
 
-Every run is a process with a Ray of its own: four collectors, Sync, 80 frames a batch, rollouts of 0.2 s. The weights
-are numbered and make the rewards, so each frame proves which of them made it. One collector is disturbed in the middle
-of the 16th rollout.
+Every run is a process with its own Ray: four collectors, Sync, 80 frames per batch, rollouts of 0.2 s. The weights are
+numbered and determine the rewards, so each frame proves which weights made it. The benchmark disturbs one collector in
+the middle of the 16th rollout.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ CHILD_SECONDS = 200.0
 
 @dataclass(frozen=True)
 class Fault:
+    """A fault. ``what`` is its text in the table, ``fault`` its name in a case, ``batches`` the length of the run."""
+
     what: str
     fault: str
     batches: int = 100
@@ -78,7 +80,7 @@ See also [lost nodes](lost-nodes.md) and [faults of the cluster](cluster-faults.
 
 
 def in_turn(what: str, sides: Sequence[str], rounds: int, measured: Callable[[str], list[Cell]]) -> list[list[str]]:
-    """A row for each side, all of them measured in each round."""
+    """Measure each side once in each round. Return one row per side, which merges the rounds."""
     found: dict[str, list[list[Cell]]] = {side: [] for side in sides}
     for _ in range(rounds):
         for side in sides:
@@ -128,7 +130,7 @@ def killed_driver(rounds: int) -> list[list[str]]:
 
 
 def slow(rounds: int, batches: int = 15) -> list[list[str]]:
-    """Frames a second with one slow collector, and what share that is of the same without."""
+    """Return rows with the frames per second without and with a slow collector, and the percentage that is left."""
     ways: list[tuple[str, str, dict[str, Any]]] = [(RAY, "", {}), (FLEET, "one batch ahead", {})]
     ways.append((FLEET, "`shares=16`", {"shares": 16}))
     ways.append((FLEET, "`first_shares=2`", {"first_shares": 2}))

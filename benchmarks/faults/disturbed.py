@@ -1,4 +1,4 @@
-"""One run of one side that is disturbed once, in a process with a Ray of its own."""
+"""One run of one side with one fault, in a child process with its own Ray."""
 
 from __future__ import annotations
 
@@ -28,19 +28,22 @@ from benchmarks.raycollector.sides import FLEET, RAY
 
 COLLECTORS = 4
 FRAMES_PER_BATCH = 80
-# After so many batches: both sides are in their stride, and rollouts take 0.2 s.
+# The batches before the fault. By then both sides deliver steadily.
 FAULT_AFTER_BATCHES = 15
-# In the middle of the next rollout.
+# Rollouts take 0.2 s, so the fault is in the middle of the next rollout.
 _FAULT_DELAY_SECONDS = 0.1
-# A side that hands out nothing for so long counts as hanging.
+# A side that delivers no batch for this time hangs.
 HANG_SECONDS = 40.0
 REQUEST_TIMEOUT_SECONDS = 3.0
-# Ray restarts the actor itself, and sends its calls again.
+# The side on which Ray restarts a failed actor and retries its calls.
 RESTARTING = f"{RAY}, max_restarts=-1"
 
 
 def make(side: str, folder: Path, policy: Any, slow_first: float = 1.0, **options: Any) -> Any:
-    """Both sides publish the policy before every batch; FleetCollector may collect one batch ahead."""
+    """Return the collector of one side. Its first environment is slower by the factor ``slow_first``.
+
+    Both sides publish the policy before every batch. FleetCollector may look one batch ahead.
+    """
     env = environment.MakeEnv(folder, slow_first)
     common = {"frames_per_batch": FRAMES_PER_BATCH, "sync": True, "update_after_each_batch": True, **options}
     if side == FLEET:
@@ -66,7 +69,10 @@ def set_weights(policy: Any, value: int) -> None:
 
 
 class Run:
-    """``batches`` are asked for, one after another, by a thread: one that hangs is only watched."""
+    """One run of a collector. A thread takes ``batches`` batches, so that the main thread can detect a hanging run.
+
+    ``disturb`` causes the fault. ``must_say`` is a text that an error must have, such as the user's message.
+    """
 
     def __init__(
         self,
@@ -82,16 +88,16 @@ class Run:
         self.fault_at: float | None = None
         self.batch_times: list[float] = []
         self._collector, self._policy, self._batches, self._disturb = collector, policy, batches, disturb
-        self._must_say = must_say  # in the error, if one is raised
+        self._must_say = must_say
         self._asked_for = 0
         self._over = threading.Event()
         self._error: BaseException | None = None
 
     def watch(self) -> None:
-        """Returns when the run is over, or nothing came for :data:`HANG_SECONDS`."""
+        """Run and cause the fault. Block until the run ends, or delivers no batch for :data:`HANG_SECONDS`."""
         self.batch_times.append(time.monotonic())
         threading.Thread(target=self._consume, daemon=True).start()
-        # Here and not in a thread: Ray adds nodes in the main thread alone.
+        # The fault is caused here and not in a thread, because Ray can add nodes only in the main thread.
         while not self._over.wait(0.01):
             if self._asked_for > FAULT_AFTER_BATCHES and self.fault_at is None:
                 self._over.wait(_FAULT_DELAY_SECONDS)
@@ -112,7 +118,7 @@ class Run:
     def _consume(self) -> None:
         try:
             self._iterate()
-        except BaseException as error:  # noqa: BLE001  (it is what is measured)
+        except BaseException as error:  # noqa: BLE001  (the error is the result)
             self._error = error
         self._over.set()
 
@@ -126,7 +132,10 @@ class Run:
             self.ledger.take(batch, number)
 
     def longest_pause(self) -> float:
-        """Seconds between two batches, after the fault."""
+        """Return the longest time between two batches after the fault, in seconds.
+
+        It includes the pause in which the fault occurred. If no batch followed, the pause lasts until now.
+        """
         since = self.fault_at or self.batch_times[0]
         late = [at for at in self.batch_times if at > since]
         before = [at for at in self.batch_times if at <= since][-1:]
@@ -141,7 +150,7 @@ def _in_one_line(error: BaseException) -> str:
 
 @contextmanager
 def ray_and_disturbance(fault: str, folder: Path) -> Iterator[Callable[[], None]]:
-    """A Ray with room for the collectors and no more, and what disturbs them."""
+    """Run a Ray with CPUs for the collectors alone. Yield the function that causes the fault."""
     if fault == "node":
         with two_nodes(COLLECTORS // 2) as nodes:
             yield lambda: _lose_node(nodes)
@@ -183,12 +192,12 @@ def _run_out_of_memory(folder: Path) -> None:
 
 
 def run(case: dict[str, Any]) -> NoReturn:
-    """A case has ``side``, ``fault`` and ``batches``, how many are asked for."""
+    """Make one run, write its results and exit. A case has ``side``, ``fault`` and ``batches``."""
     torch.set_num_threads(1)
     folder = Path(os.environ[child.FOLDER])
     side = case["side"]
     policy = environment.make_policy(folder)
-    # The first version, which FleetCollector publishes when it is made and RayCollector before the first batch.
+    # FleetCollector publishes the first version in its constructor, RayCollector before the first batch.
     set_weights(policy, 1)
     with ray_and_disturbance(case["fault"], folder) as disturb:
         with expecting(f"{side}(...)", 120):
@@ -214,7 +223,7 @@ def run(case: dict[str, Any]) -> NoReturn:
 
 
 def counted(side: str, collector: Any) -> int:
-    """Frames that the collector says it delivered."""
+    """Return the number of frames that the collector counts as delivered."""
     return int(collector.status().progress.frames_delivered if side == FLEET else collector.collected_frames)
 
 

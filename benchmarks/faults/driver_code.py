@@ -1,6 +1,6 @@
-"""What the killed driver runs, on either side. FleetCollector's driver finds it beside its manifest.
+"""The code of the driver that is killed. FleetCollector's driver imports the module from the manifest's folder.
 
-python driver_code.py RayCollector SEEN
+RayCollector's driver is ``python driver_code.py RayCollector SEEN``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def make_policy() -> Any:
 
 
 def train(collector: Any, run: Any, seen: str) -> None:
-    """Adds 1 to the weights after each batch, and notes each batch in ``seen`` as it comes."""
+    """Add 1 to the weights after each batch, and append a line about each batch to the file ``seen``."""
     progress = {"batches": 0}
     if hasattr(run, "keep"):
         run.keep(progress=progress)
@@ -45,7 +45,7 @@ def _iterate(collector: Any, policy: Any, progress: dict[str, int], seen: str) -
                 "at": time.time(),
                 "batch": progress["batches"],
                 "frames": batch.numel(),
-                # Asking for the batch published the weights as they are.
+                # The request for this batch published the current weights. Rewards are twice the weights.
                 "stale": int((behind > 0.5).sum()),
             }
             out.write(json.dumps(line) + "\n")

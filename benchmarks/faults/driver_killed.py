@@ -1,7 +1,7 @@
-"""The driver is killed and started again: what is left of the run.
+"""Kills the driver, starts it again and measures how much of the run is left.
 
-FleetCollector's driver is ``collectorfleet run --checkpoint``, started again with ``--resume``; RayCollector's is a
-script, for which there is nothing to start again with.
+FleetCollector's driver is ``collectorfleet run --checkpoint``, which is started again with ``--resume``. RayCollector's
+driver is a script, which has no checkpoint to resume from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.faults import driver_code
 from benchmarks.faults.rounds import Cell
 from benchmarks.raycollector.sides import FLEET
 
-# The driver is killed after so many batches, and has to go on for as many.
+# The driver is killed after this number of batches. The new driver must deliver the same number.
 _BATCHES = 60
 _CHECKPOINT_EVERY_SECONDS = 2
 _PATIENCE_SECONDS = 120.0
@@ -35,18 +35,21 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Killed:
-    """``first`` and ``last`` are what the new driver noted first and the old one last."""
+    """The result. ``last`` is the old driver's last line about a batch, ``first`` the new driver's first line.
+
+    ``killed_at`` is a Unix time in seconds. ``status`` is the new driver's final status.
+    """
 
     last: Line
     first: Line
     killed_at: float
-    frames_noted: int  # of the batches that count: those of the new driver, and those before its first
+    frames_noted: int  # of the new driver's batches and of the old driver's batches before them
     stale: int
     status: dict[str, Any]
 
 
 class WaitedInVain(Exception):
-    pass
+    """A driver ended, or did not deliver in time."""
 
 
 def _fleet(seen: Path) -> dict[str, Any]:
@@ -111,7 +114,11 @@ def _until(there: Callable[[], bool], process: subprocess.Popen[str], what: str)
 
 
 def kill_driver(side: str) -> Killed | Failed:
-    # Ray's sockets have paths of at most 107 bytes.
+    """Kill and restart a driver of one side and return the result.
+
+    Blocks for at most two minutes per driver. If a driver fails, print its errors on stderr.
+    """
+    # A short path, because the path of a socket of Ray may have at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="cfb-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         try:
@@ -142,7 +149,7 @@ def _kill_driver(side: str, folder: Path) -> Killed:
 
 
 def _status(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """The final status of a run that is stopped as Ctrl-C does it."""
+    """Stop the run as Ctrl-C does and return its final status. Blocks for at most 60 s."""
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     found: dict[str, Any] = json.loads(out)
@@ -150,7 +157,7 @@ def _status(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def cells(found: Killed | Failed) -> list[Cell]:
-    """As the columns of the table of faults."""
+    """Return the cells of ``found`` for the columns of the table of faults."""
     if isinstance(found, Failed):
         return [found.why, *[""] * 7]
     seconds = found.first["at"] - found.killed_at

@@ -1,6 +1,6 @@
-"""The tests' environment and policy, which do wrong when the benchmark says so, in one collector and once.
+"""The tests' environment and policy, which fail once on the order of the benchmark, in one collector.
 
-Who finds the order (a file) takes it away and carries it out; the others go on.
+The order is a file. The first collector that finds the file removes it and fails. The other collectors continue.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from benchmarks.common.patience import answer_with_stacks
 
 STEP_SECONDS = 0.01
 _HOG_BYTES = 2**30
-# What the user's code says when it raises.
+# The messages of the errors that the environment and the policy raise.
 SAYS = {"raise in step": "the game is broken", "raise in policy": "the policy is broken"}
 
 
 def order(folder: Path, what: str) -> None:
-    """Tell whichever collector sees it first."""
+    """Order the fault ``what`` from the collector that finds the order first."""
     new = folder / "order.new"
     new.write_text(what)
     new.rename(folder / "order")
 
 
 def _taken(folder: Path, *mine: str) -> str | None:
+    """Return the order and remove it, if it is one of ``mine``; None if there is no such order."""
     path = folder / "order"
     if not path.exists() or path.read_text() not in mine:
         return None
@@ -42,12 +43,14 @@ def _taken(folder: Path, *mine: str) -> str | None:
 
 
 def collector_processes(folder: Path) -> list[int]:
-    """Process ids in the order in which the collectors were built."""
+    """Return the process ids of the collectors in the order in which they were built."""
     files = sorted(folder.glob("pid-*"), key=lambda file: file.stat().st_mtime_ns)
     return [int(file.name.removeprefix("pid-")) for file in files]
 
 
 class Obedient(Counting):
+    """An environment that raises or exhausts its memory on order."""
+
     def __init__(self, folder: Path, step_seconds: float) -> None:
         super().__init__(length=100, step_seconds=step_seconds)
         self._folder = folder
@@ -64,13 +67,13 @@ class Obedient(Counting):
     def _eat(self) -> None:
         (self._folder / "eater").write_text(str(os.getpid()))
         while not (self._folder / "limited").exists():
-            pass  # the limit is being put around this process
+            pass  # until the benchmark has limited the memory of this process
         self._hog.append(np.ones(_HOG_BYTES, dtype=np.uint8))
         raise AssertionError("the limit did not hold")
 
 
 class MakeEnv:
-    """A factory that notes its process. ``slow_first``: the first one built steps that many times slower."""
+    """A factory that records its process id. The first environment steps ``slow_first`` times slower."""
 
     def __init__(self, folder: Path, slow_first: float = 1.0) -> None:
         self._folder = folder
@@ -90,6 +93,8 @@ class MakeEnv:
 
 
 class ObedientPolicy(Constant):
+    """A policy that raises on order."""
+
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
@@ -101,5 +106,5 @@ class ObedientPolicy(Constant):
 
 
 def make_policy(folder: Path) -> TensorDictModule:
-    """Acts ``[value, value]``, so that half a reward is the value of the weights that made it."""
+    """Return a policy with the action ``[value, value]``. Half of a reward is the value of the weights that made it."""
     return TensorDictModule(ObedientPolicy(folder), in_keys=["observation"], out_keys=["action"])

@@ -1,4 +1,4 @@
-"""What was delivered, and which weights made it: read from the frames, whatever the collector says of them."""
+"""Counts delivered frames, stale frames and duplicates from the frames alone, without the collector's own counters."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ TRAJECTORY = ("collector", "traj_ids")
 
 @dataclass
 class Ledger:
-    """Weights are numbered: the ``n``-th batch is asked for right after weights of value ``n`` were published.
+    """The counts of one run.
+
+    Weights are numbered: the ``n``-th batch is requested right after weights of value ``n`` are published.
+    ``mislabelled`` counts frames whose batch names another version than made them. ``twice`` counts duplicates.
 
     Args:
-        bound: versions that a frame may be behind.
+        bound: the staleness in versions that a frame may have.
     """
 
     bound: int
@@ -28,7 +31,7 @@ class Ledger:
     _seen: set[tuple[int, int]] = field(default_factory=set, repr=False)
 
     def take(self, batch: TensorDictBase, newest: int) -> None:
-        """Count a batch; ``newest`` is the value that was published last."""
+        """Count a batch. ``newest`` is the value of the weights that were published last."""
         made_by = (batch["next", "reward"] / 2).round().long().flatten()
         self.batches += 1
         self.frames += made_by.numel()
@@ -39,7 +42,10 @@ class Ledger:
             self._take_places(batch)
 
     def _take_places(self, batch: TensorDictBase) -> None:
-        """A frame is known by its trajectory and its step in it; RayCollector's collectors share their numbers."""
+        """Count duplicates. The trajectory and the step in the trajectory identify a frame.
+
+        RayCollector's batches are left out, because its collectors use the same numbers of trajectories.
+        """
         trajectories = batch[TRAJECTORY].flatten().tolist()
         steps = batch["next", "observation"][..., 0].flatten().to(torch.int64).tolist()
         places = set(zip(trajectories, steps, strict=True))

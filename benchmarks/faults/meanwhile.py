@@ -1,4 +1,4 @@
-"""What a collector said of itself while it was disturbed, sampled all the time."""
+"""Samples the status of a FleetCollector during a fault, and summarizes how its collectors reacted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ _EVERY_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Seen:
+    """One sample at a monotonic time: the available collectors, the state of each collector, and the last error."""
+
     at: float
     available: int
     states: tuple[tuple[str, str], ...]
@@ -19,7 +21,7 @@ class Seen:
 
 
 class Watch:
-    """Samples ``collector.status()`` until :meth:`stop`; keeps what differs from the sample before."""
+    """A thread that samples ``collector.status()`` until :meth:`stop`. ``seen`` has the samples that show a change."""
 
     def __init__(self, collector: Any) -> None:
         self._collector = collector
@@ -49,7 +51,11 @@ class Watch:
 
 @dataclass(frozen=True)
 class Story:
-    """``noticed`` and ``full_strength`` are seconds after the fault; None: did not come to pass."""
+    """The reaction to a fault.
+
+    ``noticed`` is the time until a collector was not available, ``full_strength`` the time until all were available
+    again. Both are seconds after the fault; None means never. ``states`` has the states of collectors that changed.
+    """
 
     noticed: float | None
     full_strength: float | None
@@ -58,7 +64,7 @@ class Story:
 
 
 def story(seen: list[Seen], fault_at: float, collectors: int) -> Story:
-    """What became of the collectors that were not Ready at some time after the fault."""
+    """Summarize the samples of a fleet of ``collectors`` after the fault."""
     before = next((s for s in reversed(seen) if s.at <= fault_at), None)
     after = ([before] if before else []) + [s for s in seen if s.at > fault_at]
     noticed = next((s.at for s in after if s.available < collectors), None)

@@ -1,4 +1,4 @@
-"""A memory limit around one running process, as a container has: the kernel kills it when it wants more."""
+"""Limits the memory of one running process with a cgroup, like a container. The kernel kills it above the limit."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _ROOT = Path("/sys/fs/cgroup")
 
 
 def _hierarchy() -> tuple[Path, str]:
-    """Where memory is limited, and the setting's name, in version 1 or 2."""
+    """Return the folder of the memory cgroups and the name of the limit, for cgroups of version 1 or 2."""
     if (_ROOT / "cgroup.controllers").exists():
         return _ROOT, "memory.max"
     return _ROOT / "memory", "memory.limit_in_bytes"
 
 
 def missing() -> str | None:
-    """Why no limit can be set here; None if it can."""
+    """Return why this machine cannot limit memory; None if it can."""
     folder, _ = _hierarchy()
     if not (folder / "cgroup.procs").exists():
         return f"no memory cgroups in {folder}"
@@ -27,7 +27,7 @@ def missing() -> str | None:
 
 @contextlib.contextmanager
 def around(pid: int, size_bytes: int) -> Iterator[None]:
-    """Limit ``pid`` to ``size_bytes`` for as long as the block lasts."""
+    """Limit the memory of process ``pid`` to ``size_bytes`` during the block."""
     root, setting = _hierarchy()
     group = root / f"collectorfleet-{pid}"
     group.mkdir()

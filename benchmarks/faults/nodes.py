@@ -1,4 +1,4 @@
-"""Two Ray nodes on one machine, of which the second can be lost and come back."""
+"""Two Ray nodes on one machine. The second node can be lost and started again."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _STORE_BYTES = 200 * 2**20
 
 
 class TwoNodes:
-    """A head and a second node with ``cpus`` each."""
+    """A Ray cluster of a head and a second node, with ``cpus`` CPUs each. The constructor joins this process to it."""
 
     def __init__(self, cpus: int) -> None:
         self._cpus = cpus
         head: dict[str, Any] = {"num_cpus": cpus, "object_store_memory": _STORE_BYTES, "temp_dir": os.environ[FOLDER]}
-        # Where Ray notes which cluster is the newest, whatever folder that one has; on a new machine it is not there.
+        # Ray writes the newest cluster's address into this folder, even with another `temp_dir`. It may not exist.
         Path(get_ray_address_file(None)).parent.mkdir(exist_ok=True)
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._second: list[psutil.Process] = []
@@ -40,7 +40,10 @@ class TwoNodes:
         self._second = [process for process in psutil.Process().children() if process.pid not in before]
 
     def lose_second(self) -> None:
-        """Kill all processes of the second node, workers first to be found: they end when their raylet does."""
+        """Kill all processes of the second node.
+
+        Workers are searched before any process is killed, because they lose their parent when the raylet ends.
+        """
         family = [child for process in self._second for child in process.children(recursive=True)]
         for process in (*self._second, *family):
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -49,12 +52,13 @@ class TwoNodes:
 
 @contextlib.contextmanager
 def two_nodes(cpus: int) -> Iterator[TwoNodes]:
+    """Run two nodes during the block. This process leaves the cluster after the block."""
     nodes = TwoNodes(cpus)
     try:
         yield nodes
     finally:
-        # The parent process ends what is left.
+        # The parent process kills the remaining processes of the cluster.
         with expecting("ray.shutdown", 30):
             ray.shutdown()
-        # Otherwise the next Ray on this machine joins a cluster that is gone.
+        # Otherwise the next Ray on this machine would try to join the ended cluster.
         reset_ray_address()

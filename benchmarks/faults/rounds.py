@@ -1,4 +1,4 @@
-"""One row of several rounds: numbers with their spread, words as most rounds have them."""
+"""Merges the cells of several rounds into one row: numbers with their spread, and texts with their counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AFTER = re.compile(r"after ([\d.]+) s")
 
 
 def merged(rounds: Sequence[Sequence[Cell]]) -> list[str]:
-    """The cells of rounds that were measured alike, column by column."""
+    """Return one text per column. Each round has one cell per column."""
     return [_column(column) for column in zip(*rounds, strict=True)]
 
 
@@ -26,7 +26,10 @@ def _column(values: Sequence[Cell]) -> str:
 
 
 def _words(texts: Sequence[str]) -> str:
-    """Equal but for addresses and seconds counts as equal; how often, where rounds differ."""
+    """Return the different texts, the most frequent first, each with its count if there are several.
+
+    Texts that differ only in seconds, identifiers, ports or a collector's name count as equal.
+    """
     alike: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         alike[_without_what_varies(text)].append(text)
@@ -37,7 +40,7 @@ def _words(texts: Sequence[str]) -> str:
 
 
 def _without_what_varies(text: str) -> str:
-    # Seconds, identifiers of Ray, ports, and which of the collectors it was. Counts are what is measured.
+    # Replace seconds, identifiers of Ray, ports and names of collectors. Other numbers are results and stay.
     return re.sub(r"after [\d.]+ s|\b[0-9a-f]{16,}\b|:\d{4,}|\bc\d\b", "*", text)
 
 

@@ -1,4 +1,4 @@
-"""One collector of four is ten times slower: what is left of the frames per second."""
+"""Measures the frames per second of four collectors, of which one may be ten times slower."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ SLOWER = 10.0
 
 
 def run(case: dict[str, Any]) -> NoReturn:
-    """A case has ``side``, ``slow`` (whether one is), ``batches`` and ``options`` of the collector."""
+    """Measure the throughput of one side, write the result and exit.
+
+    A case has ``side``, ``slow`` (whether a collector is slow), ``batches``, and ``options`` of the collector.
+    """
     torch.set_num_threads(1)
     folder = Path(os.environ[child.FOLDER])
     with child.local_ray(num_cpus=COLLECTORS, object_store_memory=300 * 2**20):

@@ -1,10 +1,10 @@
-"""The operator with 10, 100 and 1,000 fleets on a real API server and etcd; prints a table.
+"""Measure the operator with 10, 100 and 1,000 fleets on a real API server and etcd, and print a table.
 
     python -m benchmarks.fleets [--sizes 10 100 1000] [--idle 10000] [--outage 60] [--write docs/fleets.md]
 
-Fleets are stored, converged, and made Ready with four pods each, which this command plays; then they are changed while
-some and all of their drivers report, left alone, and kept from the API server. ``--keep FILE`` keeps what was measured,
-and adds it to what an earlier run kept there.
+The command stores the fleets, lets them converge, and plays four pods of each fleet until all fleets are Ready. Then it
+changes fleets while some or all drivers report, leaves them idle, and stops the API server for a time. ``--keep FILE``
+keeps the results and adds them to the results of an earlier run in FILE.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ Step = Callable[[Fleets], Awaitable[Found]]
 
 
 async def measure(size: int, outage_seconds: float, found: Found, keep: Callable[[], None], folder: Path) -> None:
-    """Fill ``found``, and ``keep`` it after each step: at a thousand fleets each takes minutes."""
+    """Measure ``size`` fleets and add the results to ``found``.
+
+    Calls ``keep`` after each step, because a step takes minutes with a thousand fleets.
+    """
 
     async def outage(fleets: Fleets) -> Found:
         return await fleets.outage(outage_seconds)
@@ -82,6 +85,7 @@ async def measure(size: int, outage_seconds: float, found: Found, keep: Callable
 
 
 async def measure_idle(count: int, found: Found, keep: Callable[[], None], folder: Path) -> None:
+    """Measure the operator at rest with ``count`` suspended fleets, and add the results to ``found``."""
     async with on_a_plane(folder, count) as fleets:
         await fleets.store(suspend=True)
         fleets.operator.launch()
@@ -94,7 +98,7 @@ async def measure_idle(count: int, found: Found, keep: Callable[[], None], folde
 
 @contextlib.asynccontextmanager
 async def on_a_plane(folder: Path, size: int) -> AsyncIterator[Fleets]:
-    """An API server and etcd of their own, and an operator that does not run yet."""
+    """Run a new API server and etcd during the block. Yield ``size`` fleets and an operator, which is not started."""
     plane = ControlPlane(folder, kuberay=False, controllers=False)
     await asyncio.to_thread(plane.start)
     try:
@@ -116,7 +120,10 @@ async def on_a_plane(folder: Path, size: int) -> AsyncIterator[Fleets]:
 
 
 def table(found: dict[str, Found], growth: list[str]) -> str:
-    """A row for each thing that was measured; the growth is from the first to the last of these columns."""
+    """Return the table of the results, with a column per size. ``growth`` names the columns to compare, in order.
+
+    The last column is the value in the last of these columns divided by the value in the first.
+    """
     names = list(dict.fromkeys(what for column in found.values() for what in column))
     rows = []
     for what in names:

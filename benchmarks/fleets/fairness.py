@@ -1,8 +1,9 @@
-"""What the fleets of one namespace cost a fleet of another: its first status, alone and beside them; prints a table.
+"""Measure how much the fleets of one namespace delay the first status of a fleet in another, and print a table.
 
     python -m benchmarks.fleets.fairness [--rounds 10] [--write docs/fairness.md]
 
-API server and etcd are real and on the same cores as the operator. Each round has both sides, in turn.
+API server and etcd are real and run on the same cores as the operator. Each round measures a fleet alone and a fleet
+beside the other namespace.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ CROWDED: Final = "fleets-0"
 OTHER: Final = "fleets-1"
 AT_ONCE: Final = 16
 PATIENCE_SECONDS: Final = 120.0
-# Without a write of the operator.
+# The operator has settled if it sends no write for this time.
 SETTLED_SECONDS: Final = 2.0
 
 INTRODUCTION = f"""# Fairness: what one namespace costs another
@@ -45,7 +46,7 @@ Differences are within a round.
 
 
 class Statuses:
-    """When each fleet first had a status."""
+    """The monotonic time at which a watch first showed a status of each fleet."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -53,6 +54,7 @@ class Statuses:
         self._news = asyncio.Condition()
 
     async def follow(self) -> None:
+        """Watch the fleets for ever."""
         fleets: AsyncIterator[Object] = self._api.follow(FLEET)
         async for one in fleets:
             if (one.get("status") or {}).get("observedGeneration", 0) > 0:
@@ -61,17 +63,19 @@ class Statuses:
                     self._news.notify_all()
 
     async def first(self, key: Key) -> float:
+        """Wait for the first status of a fleet and return its time. Raises TimeoutError."""
         async with asyncio.timeout(PATIENCE_SECONDS), self._news:
             await self._news.wait_for(lambda: key in self._first)
         return self._first[key]
 
     async def count(self, namespace: str, number: int) -> None:
+        """Wait until ``number`` fleets of a namespace have a status. Raises TimeoutError."""
         async with asyncio.timeout(PATIENCE_SECONDS), self._news:
             await self._news.wait_for(lambda: sum(key.namespace == namespace for key in self._first) >= number)
 
 
 async def rounds(number: int, folder: Path) -> list[tuple[float, float]]:
-    """Seconds alone and beside the others, of each round."""
+    """Return the seconds until the first status for each round: alone, and beside the other namespace's fleets."""
     found = []
     async with on_a_plane(folder, 0) as fleets:
         fleets.operator.launch()
@@ -104,12 +108,13 @@ async def _first_status(fleets: Fleets, statuses: Statuses, number: int) -> floa
 
 
 async def _create_invalid(api: Api, number: int) -> None:
-    # Bytes in which no process runs: a rule that the CRD does not have.
+    # Too little memory for a process. The operator rejects it, and the CRD has no rule for it.
     driver = {"train": {"function": "my_train:train"}, "resources": {"memory": "10k"}}
     await api.create(FLEET, played.fleet(number, CROWDED, driver=driver))
 
 
 async def _settled(fleets: Fleets) -> None:
+    """Wait until the operator sends no write for ``SETTLED_SECONDS``."""
     before = None
     while (now := (await fleets.operator.requests()).writes) != before:
         before = now

@@ -1,8 +1,8 @@
-"""What one reconcile costs the operator's process, by the number of pods; prints a table.
+"""Measure the cost of one reconcile in the operator's process by the number of pods, and print a table.
 
     python -m benchmarks.fleets.reconciles [--rounds 10] [--write docs/reconciles.md]
 
-No API server takes part: a stub takes what the operator writes, and puts the answers into the cache.
+No API server takes part. A stub receives the operator's writes and puts the answers into the cache.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from collectorfleet_operator.edge.readings import BUDGET_BYTES
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.objects import Key, Kind, Object, has_condition, name_of, namespace_of
 
-# Collectors of a fleet of four pods: the head and the driver are two of them.
+# A fleet of two collectors has four pods, with the head and the driver.
 SMALL: Final = 2
 OTHERS: Final = 1_000
 PODS: Final = 10_000
@@ -55,7 +55,7 @@ has changed since the previous reconcile.
 
 
 class StubKube:
-    """Answers every write as the API server would, and keeps what is written in a cache."""
+    """A client that answers every write as the API server would, and keeps the written objects in a cache."""
 
     def __init__(self) -> None:
         self.cache = Cache(lambda: 0.0)
@@ -90,7 +90,7 @@ class StubKube:
 
 
 def resting(kube: StubKube, reconciler: Reconciler, number: int, collectors: int) -> Key:
-    """Bring a fleet up to where it is Ready, with a worker pod for each collector."""
+    """Make a Ready fleet with one worker pod per collector, and return its key."""
     workers = {"collectorsPerPod": 1}
     resources = {"cpu": 1, "memory": "2Gi"}
     made = played.fleet(number, workers=workers, collectors={"replicas": collectors, "resources": resources})
@@ -109,7 +109,7 @@ def resting(kube: StubKube, reconciler: Reconciler, number: int, collectors: int
     stored = kube.cache.get(FLEET, key)
     assert stored is not None
     report = played.report_of(stored, 3)["status"]
-    report["collectors"] = report["collectors"][:100]  # as a driver does
+    report["collectors"] = report["collectors"][:100]  # a driver reports at most 100 collectors
     kube.put(FLEET, {**stored, "status": {**stored.get("status", {}), **report}})
     for _ in range(2):
         asyncio.run(reconciler.reconcile(key))
@@ -120,12 +120,14 @@ def resting(kube: StubKube, reconciler: Reconciler, number: int, collectors: int
 
 
 def operator() -> tuple[StubKube, Reconciler]:
+    """Return a stub of the API server and a reconciler that uses the stub."""
     kube = StubKube()
     as_kube = cast("Kube", kube)
     return kube, Reconciler(as_kube, kube.cache, lambda: kube.now, EventWriter(as_kube, lambda: kube.now))
 
 
 def python_calls(reconciler: Reconciler, key: Key) -> int:
+    """Return the number of calls of Python functions in one reconcile."""
     calls = 0
 
     def count(_frame: Any, event: str, _arg: Any) -> None:
@@ -144,7 +146,7 @@ def python_calls(reconciler: Reconciler, key: Key) -> int:
 
 
 def cpu_ms(reconciler: Reconciler, keys: Sequence[Key], rounds: int) -> list[float]:
-    """Return the CPU time of reconciling all of these, for each round."""
+    """Return the CPU milliseconds of a reconcile of all ``keys``, one after the other, for each round."""
 
     async def one_round() -> float:
         began = time.process_time()
