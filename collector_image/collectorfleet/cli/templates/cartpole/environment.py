@@ -1,4 +1,4 @@
-"""What the collectors step."""
+"""The environments that the collectors step."""
 
 import gymnasium
 from gymnasium.vector import AutoresetMode
@@ -6,7 +6,7 @@ from torchrl.envs import Compose, GymWrapper, InitTracker, RewardSum, Transforme
 
 
 def make_env(num_envs=16):
-    """Return CartPoles that step together, in the process of the collector. TorchRL resets those that are done."""
+    """Return `num_envs` CartPoles that step together in the collector's process. TorchRL resets ended episodes."""
     envs = gymnasium.make_vec(
         "CartPole-v1",
         num_envs=num_envs,

@@ -1,4 +1,4 @@
-"""What acts in the environment. The driver builds it once, and the collectors get its weights."""
+"""The policy. The driver builds it once and publishes its weights to the collectors."""
 
 import torch
 from tensordict.nn import TensorDictModule
@@ -6,7 +6,7 @@ from torchrl.modules import MLP, ProbabilisticActor
 
 
 def make_policy():
-    """Return a policy that maps 4 observations to the odds of 2 actions."""
+    """Return a policy that maps 4 observations to the probabilities of 2 actions."""
     net = MLP(in_features=4, out_features=2, num_cells=[64, 64], activation_class=torch.nn.Tanh)
     return ProbabilisticActor(
         TensorDictModule(net, in_keys=["observation"], out_keys=["logits"]),

@@ -1,4 +1,4 @@
-"""The policy can act in the environment. Run it with `python -m pytest`: it takes seconds, and needs no fleet."""
+"""Test that the policy can act in the environment. `python -m pytest` takes seconds and needs no fleet."""
 
 import torch
 from environment import make_env

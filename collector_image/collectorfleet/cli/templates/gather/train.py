@@ -3,7 +3,7 @@
 
 def train(collector, run):
     """Report the mean reward of the episodes that ended in each batch."""
-    # A batch is [collectors, environments, time]. Asking for the next one publishes the policy's new weights.
+    # A batch is [collectors, environments, time]. The request for the next batch publishes the policy's new weights.
     for batch in collector:
         rewards = batch["next", "episode_reward"][batch["next", "done"]]
         if len(rewards):

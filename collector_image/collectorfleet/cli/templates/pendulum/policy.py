@@ -1,4 +1,4 @@
-"""What acts in the environment. The driver builds it once, and the collectors get its weights."""
+"""The policy. The driver builds it once and publishes its weights to the collectors."""
 
 from tensordict.nn import NormalParamExtractor, TensorDictModule
 from torch import nn

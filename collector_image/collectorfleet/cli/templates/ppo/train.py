@@ -1,4 +1,4 @@
-"""Proximal policy optimization. The collectors work on the next batch while this function trains on the last one."""
+"""Proximal policy optimization. The collectors make the next batch while this function trains on the last batch."""
 
 from collections import deque
 
@@ -9,7 +9,7 @@ from torchrl.objectives.value import GAE
 
 
 def train(collector, run, *, goal=450, episodes=20, lr=2e-3, epochs=8, minibatch=256):
-    """Train until the last `episodes` episodes have a mean reward of `goal`, or for all frames."""
+    """Train until the last `episodes` episodes have a mean reward of `goal`, or until all frames are delivered."""
     torch.set_num_threads(1)  # the networks are too small to share a step between cores
     critic = ValueOperator(
         MLP(in_features=4, out_features=1, num_cells=[64, 64], activation_class=torch.nn.Tanh), in_keys=["observation"]
@@ -18,9 +18,9 @@ def train(collector, run, *, goal=450, episodes=20, lr=2e-3, epochs=8, minibatch
     ppo = ClipPPOLoss(collector.policy, critic, clip_epsilon=0.2, entropy_bonus=False, critic_coeff=0.5)
     adam = torch.optim.Adam(ppo.parameters(), lr=lr, eps=1e-5)
     rewards = deque(maxlen=episodes)
-    run.keep(critic=critic, optimizer=adam)  # goes into the checkpoints
+    run.keep(critic=critic, optimizer=adam)  # saved in checkpoints
 
-    # A batch is [collectors, environments, time]. Asking for the next one publishes the policy's new weights.
+    # A batch is [collectors, environments, time]. The request for the next batch publishes the policy's new weights.
     for batch in collector:
         rewards.extend(batch["next", "episode_reward"][batch["next", "done"]].tolist())
         mean_reward = sum(rewards) / max(len(rewards), 1)

@@ -1,4 +1,4 @@
-"""Soft actor-critic from a replay buffer in the driver. No collector waits for another one or for the driver."""
+"""Soft actor-critic with a replay buffer in the driver. No collector waits for another collector or for the driver."""
 
 from collections import deque
 
@@ -9,7 +9,7 @@ from torchrl.objectives import SACLoss, SoftUpdate
 
 
 def train(collector, run, *, goal=-250, episodes=20, first_frames=2000, frames_per_update=4, lr=1e-3):
-    """Train until the last `episodes` episodes have a mean reward of `goal`, or for all frames."""
+    """Train until the last `episodes` episodes have a mean reward of `goal`, or until all frames are delivered."""
     torch.set_num_threads(1)  # the networks are too small to share a step between cores
     critic = ValueOperator(MLP(in_features=4, out_features=1, num_cells=[128, 128]), in_keys=["observation", "action"])
     sac = SACLoss(collector.policy, critic, num_qvalue_nets=2, target_entropy=-1.0)
@@ -18,9 +18,9 @@ def train(collector, run, *, goal=-250, episodes=20, first_frames=2000, frames_p
     adam = torch.optim.Adam(sac.parameters(), lr=lr)
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(100_000), batch_size=256)
     rewards = deque(maxlen=episodes)
-    run.keep(loss=sac, optimizer=adam)  # goes into the checkpoints
+    run.keep(loss=sac, optimizer=adam)  # saved in checkpoints
 
-    # Asking for the next batch publishes the policy's new weights.
+    # The request for the next batch publishes the policy's new weights.
     for batch in collector:
         rewards.extend(batch["next", "episode_reward"][batch["next", "done"]].tolist())
         if rewards:

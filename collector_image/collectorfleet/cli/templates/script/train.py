@@ -26,14 +26,14 @@ def main():
     advantage = GAE(gamma=0.99, lmbda=0.95, value_network=critic, average_gae=True)
     ppo = ClipPPOLoss(policy, critic, clip_epsilon=0.2, entropy_bonus=False, critic_coeff=0.5)
     adam = torch.optim.Adam(ppo.parameters(), lr=2e-3, eps=1e-5)
-    current_run().keep(critic=critic, optimizer=adam)  # goes into the checkpoints
+    current_run().keep(critic=critic, optimizer=adam)  # saved in checkpoints
 
     collector = FleetCollector(
         make_env,
         policy,
         frames_per_batch=2048,
         total_frames=args.total_frames,
-        num_collectors=2,  # by hand; a fleet has as many as its manifest says
+        num_collectors=2,  # without a fleet; in a fleet, the manifest sets the number
         sync=True,
         max_staleness=1,
         update_after_each_batch=True,
