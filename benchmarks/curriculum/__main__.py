@@ -2,7 +2,7 @@
 
     python -m benchmarks.curriculum [--seeds 3] [--write docs/curriculum.md]
 
-Without the curriculum collectors play all 20 positions from the first frame on. Everything else is the same.
+Without the curriculum, collectors play all 20 positions from the first frame on. Everything else is the same.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ TIMEOUT: Final = 900
 
 
 def manifest(side: str, seed: int) -> list[dict[str, Any]]:
+    """Return the example's fleet and code, with the seed of the policy and, on one side, without the curriculum."""
     fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
     spec = fleet["spec"]
     spec["policy"]["kwargs"] = {"seed": seed}
@@ -36,7 +37,10 @@ def manifest(side: str, seed: int) -> list[dict[str, Any]]:
 
 
 def one(side: str, seed: int) -> list[str]:
-    """A row: the side, the seed, the positions that the policy opens at the end, frames, changes of parameters."""
+    """Train once and return a row: side, seed, positions opened by the best evaluation, frames, parameter versions.
+
+    Blocks for at most 15 minutes. Raises CalledProcessError if the training fails, or TimeoutExpired.
+    """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "lock.yaml"
         file.write_text(yaml.safe_dump_all(manifest(side, seed)))

@@ -1,4 +1,4 @@
-"""The API server as plain requests: what the benchmark itself asks for, at the cost of nothing but JSON."""
+"""A minimal client of the API server for the benchmark's own requests. Besides the network it costs only JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MERGE: Final = "application/merge-patch+json"
 
 
 class Api:
-    """Every method raises aiohttp.ClientError for an answer that is none of 2xx."""
+    """A client of one API server. Every method raises aiohttp.ClientError if the answer is not 2xx."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
@@ -30,8 +30,9 @@ class Api:
     @classmethod
     @contextlib.asynccontextmanager
     async def connect(cls, kubeconfig: Path) -> AsyncIterator[Api]:
+        """Yield a client with the token of the first user of ``kubeconfig``."""
         config = yaml.safe_load(await asyncio.to_thread(kubeconfig.read_text))
-        # Our own process on loopback.
+        # The API server is a process of this benchmark on loopback, so its certificate needs no check.
         tls = ssl._create_unverified_context()
         headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}", "Accept-Encoding": "identity"}
         async with aiohttp.ClientSession(
@@ -53,18 +54,18 @@ class Api:
         return await self._send("PATCH", path(kind, namespace, name, subresource), change, MERGE)
 
     async def delete_all(self, kind: Kind, namespace: str) -> None:
-        # Nobody is there who would take finalizers off.
+        # Background deletion adds no finalizer. No controller runs that would remove a finalizer.
         await self._send("DELETE", path(kind, namespace), {"propagationPolicy": "Background"}, "application/json")
 
     async def list(self, kind: Kind) -> list[Object]:
         found = await self._send("GET", path(kind), None, "application/json")
-        # Items of a list do not say what they are.
+        # The API server omits apiVersion and kind from the items of a list.
         return [{**one, "apiVersion": kind.api_version, "kind": kind.kind} for one in found["items"]]
 
     async def follow(self, kind: Kind) -> AsyncIterator[Object]:
-        """All objects as they are now, and then as they change; for ever.
+        """Yield all current objects, and then each changed object, for ever.
 
-        It begins again with a list where the server ends the watch, as it does with one that falls behind, or is away.
+        If the server ends the watch or does not answer, the function lists all objects again and watches from there.
         """
         while True:
             try:
@@ -108,7 +109,7 @@ def path(kind: Kind, namespace: str = "", name: str = "", subresource: str = "")
 
 
 async def each(items: Iterable[T], work: Callable[[T], Awaitable[Any]], at_once: int = 16) -> None:
-    """``work`` for every item, so many at a time."""
+    """Await ``work`` for every item, at most ``at_once`` items at a time."""
     left = iter(list(items))
 
     async def go_on() -> None:

@@ -1,4 +1,4 @@
-"""The same objects without an operator: the requests that a fleet needs, built beforehand sent as fast as they go."""
+"""Sends the requests of a fleet's reconcile without an operator, to measure how fast the API server stores them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from collectorfleet_operator.objects import Kind, Object
 
 
 async def fleets_per_second(api: Api, count: int) -> float:
-    """Seven children, an Event for each that is announced, and a status; nothing of it is left."""
+    """Return how many fleets per second the API server stores, each with children, Events and a status.
+
+    All objects are built before the measurement and deleted after it.
+    """
     asked: list[list[tuple[Kind, Object]]] = []
     statuses: list[Object] = []
 

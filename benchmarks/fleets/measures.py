@@ -1,4 +1,4 @@
-"""What is measured of one number of fleets, one after the other: each step leaves what the next one begins with."""
+"""The steps of the measurement for one number of fleets. Each step begins with the state that the step before left."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from collectorfleet_operator.objects import Kind, Object, has_condition, name_of
 BARE_FLEETS: Final = 150
 REPORTING: Final = 50
 REPORT_SECONDS: Final = 2.0
-# All of them together, each so often, or as often as takes half of what the API server can do.
+# If all drivers report, each reports at this interval, or less often to use half of the API server's highest rate.
 ALL_REPORT_SECONDS: Final = 10.0
 CHANGES: Final = 150
 CHANGE_SECONDS: Final = 0.2
 AT_ONCE: Final = 100
-# Two of the operator's complete lists.
+# In this time the operator lists all objects twice.
 REST_SECONDS: Final = 60.0
-# Without a write.
+# The operator has settled if it sends no write for this time.
 SETTLED_SECONDS: Final = 3.0
 _PATIENCE_SECONDS: Final = 300.0
 
@@ -41,7 +41,10 @@ Found = dict[str, float]
 
 
 class Took(NamedTuple):
-    """Of a change until its child has it: all, until the API server answered who sent it, and what is left then."""
+    """The latency of a change of a fleet until a watch shows the change in the child.
+
+    ``answer_seconds`` is the part until the API server answers the sender, ``after_answer_seconds`` the rest.
+    """
 
     seconds: float
     answer_seconds: float
@@ -49,7 +52,7 @@ class Took(NamedTuple):
 
 
 class Fleets:
-    """So many fleets, their operator, and the server they live on."""
+    """``count`` fleets, their operator, and the API server that stores them. Each step returns its results by name."""
 
     def __init__(self, plane: ControlPlane, api: Api, operator: Operator, count: int) -> None:
         self.plane, self.api, self.operator, self.count = plane, api, operator, count
@@ -57,13 +60,18 @@ class Fleets:
         self.leases = Leases(api)
 
     async def store(self, **spec: object) -> None:
+        """Create the fleets. ``spec`` overrides fields of their specs."""
+
         async def one(number: int) -> None:
             self.stored.append(await self.api.create(FLEET, played.fleet(number, **spec)))
 
         await each(range(self.count), one)
 
     async def converge(self) -> Found:
-        """From a ready operator to every child and every status; and the same by bare calls, before it begins."""
+        """Start the operator and measure until all fleets have children and a status.
+
+        Before the start, measure the same requests without an operator.
+        """
         calls = await bare.fleets_per_second(self.api, BARE_FLEETS)
         self.operator.launch()
         began = await self.operator.ready()
@@ -85,6 +93,7 @@ class Fleets:
         }
 
     async def get_ready(self) -> Found:
+        """Play pods and reports until all fleets are Ready, and measure memory and steps of the operator."""
         await played.make_pods(self.api, self.stored, self.leases)
         await Drivers(self.api, self.stored).report_once()
         await self.until(FLEET, lambda one: has_condition(one, "Ready"))
@@ -96,7 +105,7 @@ class Fleets:
         }
 
     async def change_under_reports(self) -> Found:
-        """A change of a spec, until its RayCluster has it, counted from when it was sent."""
+        """Measure the latency of changes of specs while some drivers report."""
         before = await self.operator.requests()
         reporting = Drivers(self.api, played.some(self.stored, REPORTING))
         took = await self._changes_while(reporting, REPORT_SECONDS)
@@ -109,6 +118,7 @@ class Fleets:
         }
 
     async def change_while_all_report(self) -> Found:
+        """Measure the API server's highest rate of reports, then the latency of changes while all drivers report."""
         drivers = Drivers(self.api, self.stored)
         began = time.monotonic()
         await drivers.report_once()
@@ -130,6 +140,7 @@ class Fleets:
         }
 
     async def change_at_once(self) -> Found:
+        """Measure the latency of changes that are sent at the same time."""
         some = played.some(self.stored, AT_ONCE)
         async with self.seen_resized() as resized:
             began = time.monotonic()
@@ -146,6 +157,7 @@ class Fleets:
         }
 
     async def rest(self) -> Found:
+        """Measure the operator for a minute without a change."""
         await asyncio.sleep(10)
         before, spent, began = await self.operator.requests(), self.operator.cpu_seconds(), time.monotonic()
         await self.operator.longest_steps()
@@ -163,6 +175,7 @@ class Fleets:
         }
 
     async def restart(self) -> Found:
+        """Kill the operator, start it again and measure until it is quiet."""
         self.operator.component.kill()
         began = self.operator.launch()
         ready = await self.operator.ready()
@@ -179,7 +192,7 @@ class Fleets:
         }
 
     async def outage(self, seconds: float) -> Found:
-        """Without an API server for so long; then a change of a fleet, from the moment that the server is ready."""
+        """Stop the API server for ``seconds``. Measure the latency of changes from the moment when it is Ready."""
         await asyncio.to_thread(self.plane.kill, "kube-apiserver")
         await asyncio.sleep(seconds)
         before = self.operator.cpu_seconds()
@@ -201,7 +214,7 @@ class Fleets:
         }
 
     async def until(self, kind: Kind, holds: Callable[[Object], bool]) -> None:
-        """Every fleet's object of that kind does."""
+        """Wait until ``holds`` is true for each fleet's object of ``kind``. Raises AssertionError after 5 minutes."""
         missing = {(namespace_of(one), name_of(one)) for one in self.stored}
         told = _patience(lambda: f"{len(missing)} of {self.count} {kind} do not get there")
         async with told, contextlib.aclosing(self.api.follow(kind)) as news:
@@ -227,7 +240,7 @@ class Fleets:
         return took
 
     async def _settle(self) -> None:
-        """The pods and reports that the changes ask for."""
+        """Play the pods and reports that follow from the changes. Wait until fleets are Ready and no writes follow."""
         self.stored = await self.api.list(FLEET)
         await played.make_pods(self.api, self.stored, self.leases)
         grown = [one for one in self.stored if one["status"].get("replicas") != one["spec"]["collectors"]["replicas"]]
@@ -245,14 +258,18 @@ class Fleets:
 
     @contextlib.asynccontextmanager
     async def seen_resized(self) -> AsyncIterator[Callable[[Object], Awaitable[float]]]:
-        """Answers when the RayCluster of a fleet has as many workers as the fleet wants at the time of asking."""
+        """Watch RayClusters during the block, and yield a function that waits for the workers of a fleet.
+
+        The function takes a fleet. It returns the monotonic time at which the watch first showed the fleet's number of
+        workers in its RayCluster.
+        """
         grown: defaultdict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
         news = asyncio.Condition()
 
         async def resized(one: Object) -> float:
             replicas, sizes = one["spec"]["collectors"]["replicas"], grown[namespace_of(one), name_of(one)]
             async with news:
-                # One that was changed twice in quick succession may be seen once.
+                # Compare with >=, because a watch may show one update for two quick changes.
                 await news.wait_for(lambda: any(size >= replicas for _, size in sizes))
             return next(at for at, size in sizes if size >= replicas)
 
@@ -275,7 +292,7 @@ class Fleets:
 
 @contextlib.asynccontextmanager
 async def _patience(what_is_missing: Callable[[], str]) -> AsyncIterator[None]:
-    """Ends with an AssertionError that says what is missing after five minutes."""
+    """Limit the block to five minutes. Raises AssertionError that says what is missing."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             yield

@@ -1,4 +1,4 @@
-"""What KubeRay, the Job controller, kubelets and drivers would write: pods, and the statuses of all of it."""
+"""Plays KubeRay, the Job controller, kubelets and drivers: it writes their pods, Leases, reports and statuses."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ NAMESPACES: Final = 10
 BARE: Final = "bare"
 NAMESPACE: Final = Kind("v1", "Namespace", "namespaces")
 ACCOUNT: Final = Kind("v1", "ServiceAccount", "serviceaccounts")
-# Within half of the time after which a driver counts as lost.
+# A driver renews its Lease after half of the time after which it counts as lost.
 RENEW_SECONDS: Final = LOST_AFTER.total_seconds() / 2
-# Reports under way.
+# The most reports or renewals that are sent at the same time.
 _AT_ONCE: Final = 16
 _CATCHES_UP_SECONDS: Final = 1.0
 _pods = itertools.count()
 
 
 def fleet(number: int, namespace: str | None = None, **spec: object) -> Object:
+    """Return the ``number``-th fleet. ``spec`` overrides fields of its spec."""
     return {
         "apiVersion": FLEET.api_version,
         "kind": FLEET.kind,
@@ -57,9 +58,9 @@ def fleet(number: int, namespace: str | None = None, **spec: object) -> Object:
 
 
 async def make_pods(api: Api, fleets: Iterable[Object], leases: Leases) -> None:
-    """Every pod that the stored RayClusters and Jobs of these fleets ask for and that is not there, ready at once.
+    """Create the missing pods of the stored RayClusters and Jobs of ``fleets``. Each pod is Ready at once.
 
-    A driver takes its Lease.
+    Each new driver takes its Lease.
     """
     wanted = {(namespace_of(one), name_of(one)) for one in fleets}
     there = Counter(
@@ -88,7 +89,7 @@ async def make_pods(api: Api, fleets: Iterable[Object], leases: Leases) -> None:
 
 
 def pods_of(children: Iterable[Object]) -> list[Object]:
-    """Return every pod that these RayClusters and driver Jobs ask for; none has a status."""
+    """Return the pods of the given RayClusters and driver Jobs, without a status."""
     return [
         pod
         for child in children
@@ -128,7 +129,7 @@ def _pod(owner: Object, template: Object, group: str) -> Object:
 
 
 def report_of(stored: Object, batches: int) -> Object:
-    """What its driver says after so many batches, with every collector on acknowledged weights."""
+    """Return the driver's report after ``batches``, with acknowledged weights on every collector."""
     count = stored["spec"]["collectors"]["replicas"]
     rows = [
         {"name": f"c{n}", "state": "Ready", "appliedVersion": batches, "batches": batches, "frames": batches * 2000}
@@ -153,14 +154,17 @@ def report_of(stored: Object, batches: int) -> Object:
 
 
 class Leases:
-    """Of drivers, each renewed every so many seconds: a thousand of them would renew theirs 200 times a second."""
+    """The Leases of drivers. Each is renewed every ``RENEW_SECONDS``, because real intervals would load the API server.
+
+    A thousand real drivers renew their Leases 200 times per second.
+    """
 
     def __init__(self, api: Api) -> None:
         self._api = api
         self._held: list[Key] = []
 
     async def take(self, driver: Object) -> None:
-        """By a driver pod that begins."""
+        """Let a new driver pod take its fleet's Lease."""
         key = Key(namespace_of(driver), names.driver_name(str(label(driver, names.FLEET_LABEL))))
         now = micro_time_text()
         spec = {"holderIdentity": name_of(driver), "acquireTime": now, "renewTime": now, "leaseDurationSeconds": 15}
@@ -169,12 +173,12 @@ class Leases:
 
     @contextlib.asynccontextmanager
     async def renewing(self) -> AsyncIterator[None]:
-        """Those that are held, in turn; an API server that is away is tried again."""
+        """Renew all taken Leases in turn during the block. A failed renewal is retried in the next turn."""
         async with _beside(self._renew_in_turn()):
             yield
 
     async def _renew_in_turn(self) -> None:
-        """Several at a time: one after the other they would be late on a busy server, and their drivers lost."""
+        """Renew for ever, several at a time. On a busy server, single renewals would be late, and drivers lost."""
         free = asyncio.Semaphore(_AT_ONCE)
         async with asyncio.TaskGroup() as sending:
             while True:
@@ -184,7 +188,7 @@ class Leases:
                     sending.create_task(self._renew(key)).add_done_callback(lambda _: free.release())
                     due = began + RENEW_SECONDS * number / len(self._held)
                     await asyncio.sleep(max(0.0, due - time.monotonic()))
-                # Where none is held yet.
+                # Without a taken Lease the loop would not pause.
                 await asyncio.sleep(0.1)
 
     async def _renew(self, key: Key) -> None:
@@ -193,7 +197,7 @@ class Leases:
 
 
 class Drivers:
-    """They report in turn."""
+    """Drivers of fleets, which report in turn. ``sent`` counts the reports."""
 
     def __init__(self, api: Api, fleets: Sequence[Object]) -> None:
         self._api = api
@@ -202,12 +206,13 @@ class Drivers:
         self.sent = 0
 
     async def report_once(self) -> None:
+        """Send one report of each driver."""
         self.batches += 1
         await each(self._fleets, self._report)
 
     @contextlib.asynccontextmanager
     async def reporting(self, every_seconds: float) -> AsyncIterator[None]:
-        """Each every so many seconds; raises what a report raised."""
+        """Send a report of each driver every ``every_seconds`` during the block. Raises the error of a report."""
         async with _beside(self._report_in_turn(every_seconds / len(self._fleets))):
             yield
 
@@ -218,7 +223,7 @@ class Drivers:
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
                 if number % len(self._fleets) == 0:
                     self.batches += 1
-                # A server that falls behind has so many to answer, and not more and more of them.
+                # The limit keeps requests from piling up at a slow server.
                 await free.acquire()
                 report = sending.create_task(self._report(self._fleets[number % len(self._fleets)]))
                 report.add_done_callback(lambda _: free.release())
@@ -230,7 +235,7 @@ class Drivers:
 
 
 def some(fleets: Sequence[Object], count: int) -> list[Object]:
-    """The same ones in every run."""
+    """Return ``count`` of the fleets, or all if there are fewer. Every run gets the same choice."""
     return random.Random(7).sample(list(fleets), min(count, len(fleets)))
 
 
@@ -244,7 +249,7 @@ def time_text() -> str:
 
 @contextlib.asynccontextmanager
 async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """It goes on within; raises what it raised."""
+    """Run ``work`` as a task during the block, and cancel it after the block. Raises the error of ``work``."""
     task = asyncio.create_task(work)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The operator as a process that is looked at from outside: memory, CPU, requests, and the steps of its event loop."""
+"""Runs the operator as a process and measures its memory, CPU, requests, and the steps of its event loop."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.ports import reserve_ports
 _READY_SECONDS: Final = 120.0
 _WRITES: Final = ("create", "update", "patch", "delete")
 _REQUESTS: Final = "collectorfleet_operator_api_requests_total"
-# Of one core, over a second: less is nothing but the watches.
+# The share of a core, over a second, above which the operator is busy. Watches alone use less.
 _BUSY: Final = 0.15
 _LOOK_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True)
 class Requests:
-    """How many the operator sent since it began."""
+    """The number of requests that the operator sent since its start: all, writes, and writes with the answer 409."""
 
     all: float
     writes: float
@@ -42,14 +42,14 @@ class Requests:
 
 @dataclass(frozen=True)
 class Steps:
-    """Of the event loop: the longest, and the most that one computed, in seconds."""
+    """The longest step of the event loop, and the most CPU time of one step, in seconds."""
 
     longest: float
     most_cpu: float
 
 
 class Operator:
-    """One process at a time, under one name."""
+    """The operator of one benchmark. It can be started again after its process has ended."""
 
     def __init__(self, folder: Path, kubeconfig: Path) -> None:
         (port,) = reserve_ports(1)
@@ -68,13 +68,14 @@ class Operator:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
+        """Kill the process after the block."""
         try:
             yield
         finally:
             self.component.kill()
 
     def launch(self) -> float:
-        """Start it; returns the time of that."""
+        """Start the process and return the monotonic time of the start."""
         began = time.monotonic()
         self.component.launch()
         assert self.component._process is not None
@@ -82,7 +83,10 @@ class Operator:
         return began
 
     async def ready(self) -> float:
-        """Wait until it serves fleets; returns the time of that."""
+        """Wait until the operator serves fleets, and return the monotonic time of that.
+
+        Raises AssertionError after two minutes, or if the process has ended.
+        """
         deadline = time.monotonic() + _READY_SECONDS
         while not await asyncio.to_thread(answers, self.component.ready_url):
             assert time.monotonic() < deadline, f"not ready; see {self.component.log}"
@@ -118,7 +122,7 @@ class Operator:
         return Requests(*(sum(one.value for one in some) for some in (counted, writes, conflicts)))
 
     async def longest_steps(self) -> Steps:
-        """Since this was last asked, or since it began."""
+        """Return the longest steps since the previous call, or since the start. Raises AssertionError after 5 s."""
         self._steps.unlink(missing_ok=True)
         self.process.send_signal(signal.SIGUSR1)
         for _ in range(100):
@@ -129,7 +133,11 @@ class Operator:
         raise AssertionError("the operator does not say how long its steps took")
 
     async def quiet_since(self, began: float, watched_seconds: float = 25.0, settled_seconds: float = 4.0) -> float:
-        """Seconds from ``began`` to where nothing but periodic lists goes on: no busy second in the next four."""
+        """Return the seconds from ``began`` to the last busy second that belongs to the start.
+
+        No busy second follows within ``settled_seconds``. Later busy seconds are periodic lists. Blocks until
+        ``watched_seconds`` after ``began``.
+        """
         samples: list[tuple[float, float]] = []
         while time.monotonic() < began + watched_seconds:
             samples.append((time.monotonic(), self.cpu_seconds()))

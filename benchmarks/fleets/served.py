@@ -1,8 +1,8 @@
-"""The operator, with a stopwatch in its event loop: ``python -m benchmarks.fleets.served FILE ARGUMENTS...``.
+"""Run the operator with a stopwatch in its event loop: ``python -m benchmarks.fleets.served FILE ARGUMENTS...``.
 
-On SIGUSR1 it writes into FILE, as JSON, what took longest since the last time: ``longest`` steps as
-``[seconds, CPU seconds, what]``, and the ``most_cpu`` seconds of one step. Nothing else of it is other than
-``python -m collectorfleet_operator``.
+On SIGUSR1 the process writes JSON into FILE, about the steps since the previous signal. ``longest`` has the longest
+steps as ``[seconds, CPU seconds, what]``, and ``most_cpu`` the most CPU seconds of one step. Apart from the stopwatch,
+the process is ``python -m collectorfleet_operator``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KEPT: Final = 20
 
 
 class Stopwatch:
-    """The longest steps of the event loop."""
+    """Measures the steps of asyncio's event loop. A step is one callback."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -29,6 +29,7 @@ class Stopwatch:
         self._most_cpu = 0.0
 
     def install(self) -> None:
+        """Measure all event loops of the process from now on, and write the result on SIGUSR1."""
         run = events.Handle._run
 
         def timed(handle: Any) -> None:
@@ -57,7 +58,10 @@ class Stopwatch:
 
 
 def _name_of(callback: Any) -> str:
-    """Of a task what it runs. Other objects are not asked: in their ``repr`` they may take what is not there yet."""
+    """Return a name of the callback, with the coroutine if the callback runs a task.
+
+    The ``repr`` of other objects is not used, because it may read attributes that do not exist yet.
+    """
     owner = getattr(callback, "__self__", None)
     if isinstance(owner, asyncio.Task):
         return repr(owner)[:200]

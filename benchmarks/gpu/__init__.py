@@ -1,1 +1,1 @@
-"""Measurements on one GPU: how frames and weights travel, and where the policy acts."""
+"""Benchmark on one GPU: the transport of frames and weights, and the process in which the policy acts."""

@@ -1,10 +1,10 @@
-"""Prints one JSON line for each measurement on one GPU, and tables of them.
+"""Measure on one GPU, and print one JSON line per measurement and tables of all lines.
 
     python -m benchmarks.gpu [transport] [weights] [inference] [--limit 145] [--write FILE]
-    python -m benchmarks.gpu transport --device cpu --quick    # whether it runs, and no figures
+    python -m benchmarks.gpu transport --device cpu --quick    # checks that it runs, without useful figures
 
-Each measurement runs in a child process. ``--limit`` is in seconds for all of them together. The lines of a
-measurement that the limit ended are printed too.
+Each measurement runs in a child process. ``--limit`` is in seconds for all measurements together. If the limit ends a
+measurement, its finished lines are printed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pathlib import Path
 from benchmarks.common import tables
 from benchmarks.gpu import results
 
-# The longest time of each in seconds, where others follow.
+# The longest time of each measurement in seconds. The last measurement gets the rest of the limit instead.
 MEASUREMENTS = {"transport": 65.0, "weights": 60.0, "inference": 80.0}
-# For Ray and the processes to end.
+# The time for Ray and its processes to end after SIGTERM.
 ENDING_SECONDS = 8.0
 
 
 def measure(name: str, device: str, path: Path, *, quick: bool) -> None:
-    """Measure in this process, and keep the lines in the file at ``path``, however it ends."""
+    """Measure in this process and write the lines into the file at ``path``, even after an error. Raises the error."""
     import torch
 
     from benchmarks.gpu.devices import describe

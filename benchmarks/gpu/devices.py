@@ -1,4 +1,4 @@
-"""What differs between a GPU and the CPU, on which the same measurements run with small sizes."""
+"""Functions that differ between a GPU and the CPU. On the CPU the same measurements run with small sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def synchronize(device: str) -> None:
 
 
 def milliseconds(work: Callable[[], Any], device: str) -> float:
-    """Return how long ``work`` takes until the device has finished it. Freeing its result is not part of that."""
+    """Return the milliseconds until the device has finished ``work``, without the time to free the result."""
     synchronize(device)
     began = time.perf_counter()
     kept = work()
@@ -40,7 +40,7 @@ def pinned_like(tensors: Iterable[Tensor], device: str) -> list[Tensor]:
 
 
 def copy_all(into: Iterable[Tensor], tensors: Iterable[Tensor]) -> None:
-    """Copy tensor by tensor, without blocking where the memory of the host is pinned."""
+    """Copy each tensor into its target. The copies do not block if the host's memory is pinned."""
     for one, tensor in zip(into, tensors, strict=True):
         one.copy_(tensor, non_blocking=True)
 
@@ -60,13 +60,13 @@ def on_stream(stream: Any) -> contextlib.AbstractContextManager[Any]:
 
 
 def register(tensor: Tensor, device: str) -> bool:
-    """Pin the memory of a tensor that processes share; returns whether CUDA did so."""
+    """Pin the memory of a tensor that processes share. Return whether CUDA pinned it."""
     if not is_gpu(device):
         return False
     cuda: Any = torch.cuda
     if int(cuda.cudart().cudaHostRegister(tensor.data_ptr(), tensor.nbytes, 0)) == 0:
         return True
-    # CUDA would report this error at the next call. Copies work without pinned memory.
+    # CUDA reports this error again at the next call, so make one. Copies work without pinned memory.
     with contextlib.suppress(RuntimeError):
         torch.zeros(1, device=device).add_(1)
     return False

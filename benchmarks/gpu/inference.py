@@ -1,7 +1,7 @@
-"""Where the policy of many CPU environments acts: in each collector's process, or in one process for all of them.
+"""Compares a policy in each collector's process with a policy in one process for all collectors.
 
-Environments of a client are 64 images that are always the same. A client that acts itself copies them to the GPU. A
-client that is served copies them to shared memory.
+A client plays a collector with 64 CPU environments, whose images are constant. A client that acts itself copies the
+images to the GPU. A client of the server copies the images to shared memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLIENTS, QUICK_CLIENTS = (4, 16), (1, 2)
 ENVS, QUICK_ENVS = 64, 2
 ROUNDS = 2
 TURN_SECONDS, QUICK_TURN_SECONDS = 1.2, 0.3
-# No answer of a server in this time ends a turn with an error.
+# A turn ends with an error if the server does not answer within this time.
 _PATIENCE_SECONDS = 20.0
 
 OWN, PINNED = "a copy in each process", "a copy in each process, pinned observations"
@@ -40,7 +40,7 @@ def measure(results: Results, device: str, *, quick: bool) -> None:
         pinned = server.ask({"network": next(iter(NETWORKS)), "clients": 1, "most": 1, "warm_up": True}, 60)
         results.add("shared memory is pinned", "of the server", float(pinned), "1 if so")
         for number in rounds(ROUNDS, float("inf")):
-            # The round for warming up takes short turns.
+            # The turns of the warm-up round are short.
             seconds = turn if number else turn / 5
             for (name, count), side in itertools.product(cases, SIDES if number % 2 else reversed(SIDES)):
                 case = f"{name}, {count} clients"
@@ -57,7 +57,7 @@ def measure(results: Results, device: str, *, quick: bool) -> None:
 def _turn(
     side: str, server: Peer, clients: list[Peer], shared: Shared, name: str, seconds: float
 ) -> dict[str, tuple[float, str]]:
-    """Let the clients collect for ``seconds``; returns values and their units by what they measure."""
+    """Let the clients collect for ``seconds``. Return each measured value with its unit, by its name."""
     served = side in (ALL, HALF)
     most = max(1, len(clients) // 2) if side == HALF else len(clients)
     message = {"network": name, "clients": len(clients), "most": most}
@@ -76,6 +76,7 @@ def _turn(
 
 
 def _make(index: int, device: str, shared: Shared) -> Answer:
+    """Return the answers of the server for index 0, otherwise the answers of a client."""
     torch.set_num_threads(1)
     return make_server(device, shared) if index == 0 else _make_client(index - 1, device, shared)
 

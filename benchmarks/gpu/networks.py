@@ -1,4 +1,4 @@
-"""Networks that act on images. Knows torch alone, so that processes that only act start soon."""
+"""Networks that act on images. The module imports only torch, so that processes that only act start fast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ACTIONS = 6
 
 
 class _Images(nn.Module):
-    """Scales bytes ``[frames, 4, 84, 84]`` for ``network`` and returns the best action of each frame, int64."""
+    """Scales uint8 ``[frames, 4, 84, 84]`` for ``network``. Returns the best actions, int64 ``[frames]``."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()

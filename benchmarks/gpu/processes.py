@@ -1,4 +1,4 @@
-"""Processes that answer through a pipe. They end with the block that started them, and when that process is gone."""
+"""Child processes that answer messages through a pipe. They end after the block, or when their parent ends."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from torch import multiprocessing
 
 START_SECONDS = 60.0
 ANSWER_SECONDS = 15.0
-# Answers a message, given for how many milliseconds it was unpickled, which opens shared memory.
+# A function that answers a message. Its second argument is the milliseconds of unpickling, which opens shared memory.
 Answer = Callable[[Any, float], Any]
 
 
 class Peer:
-    """One process, as the process that started it sees it."""
+    """The parent's handle of one process."""
 
     def __init__(self, make: Callable[..., Answer], arguments: Sequence[Any]) -> None:
         context = multiprocessing.get_context("spawn")
@@ -52,11 +52,11 @@ class Peer:
         return self.answer(seconds)
 
     def close(self) -> None:
-        """Ask the process to end."""
+        """Close the pipe, which makes the process end."""
         self._pipe.close()
 
     def end(self, deadline: float) -> None:
-        """Wait until ``deadline``, and kill a process that has not ended by then."""
+        """Wait for the end of the process until ``deadline``, a monotonic time. Then kill the process."""
         self._process.join(max(0.0, deadline - time.monotonic()))
         if self._process.is_alive():
             self._process.kill()
@@ -65,14 +65,15 @@ class Peer:
 
 @contextlib.contextmanager
 def peers(count: int, make: Callable[..., Answer], *arguments: Any) -> Iterator[list[Peer]]:
-    """Start ``count`` processes, which have made their answers when the block begins.
+    """Start ``count`` processes and end them after the block. Block until all are ready, at most a minute for each.
 
-    ``make(index, *arguments)`` runs in each process and returns the function that answers messages.
+    ``make(index, *arguments)`` runs in each process and returns the function that answers messages. Raises RuntimeError
+    with the error of ``make``, or TimeoutError.
     """
     found: list[Peer] = []
     try:
         for index in range(count):
-            found.append(Peer(make, (index, *arguments)))  # noqa: PERF401  (if one fails to start, those before it are ended)
+            found.append(Peer(make, (index, *arguments)))  # noqa: PERF401  (if a process fails to start, the others are ended)
         for peer in found:
             peer.answer(START_SECONDS)
         yield found
@@ -85,7 +86,7 @@ def peers(count: int, make: Callable[..., Answer], *arguments: Any) -> Iterator[
 
 
 def pickled(message: Any) -> Any:
-    """Return the bytes of a message for one receiver: handles to shared memory are counted for each of them."""
+    """Return the bytes of a message for one receiver. torch counts the handles to shared memory per receiver."""
     return ForkingPickler.dumps(message)
 
 
@@ -102,7 +103,7 @@ def _serve(pipe: Connection, make: Callable[..., Answer], arguments: Sequence[An
 
 
 def _reply(answer: Answer, message: bytes) -> tuple[str | None, Any]:
-    # Nothing of the message may live on, because its sender counts who still holds its memory.
+    # No reference to the message may remain, because the sender counts the processes that use its memory.
     try:
         began = time.perf_counter()
         value = pickle.loads(message)

@@ -13,14 +13,14 @@ from typing import Any
 from benchmarks.common import tables
 
 Line = dict[str, Any]
-# A number, or several numbers or rows of samples by what they measure.
+# A function that returns a number, or numbers or lists of samples by the names of their measurements.
 Work = Callable[[], float | Mapping[str, float | Sequence[float]]]
 
 
 class Results:
-    """The samples of one measurement, by what was measured and in which case.
+    """The samples of one part of the benchmark, by measurement and case.
 
-    ``path`` is a file of JSON lines. Each round updates the file, so a process that is killed leaves its lines.
+    ``path`` is a file of JSON lines. Each round updates the file, so the lines of a killed process are kept.
     """
 
     def __init__(self, part: str, path: Path) -> None:
@@ -32,24 +32,24 @@ class Results:
         self._samples.setdefault((what, case, unit), []).append(value)
 
     def fail(self, what: str, case: str, error: BaseException) -> None:
-        """Keep the first line of the error, which stands in the table in place of a number."""
+        """Keep the first line of the error. The table shows the line instead of a number."""
         text = str(error).strip() or "no message"
         self._errors[what, case] = f"{type(error).__name__}: {text.splitlines()[0][:150]}"
 
     @contextlib.contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Print how long the block took. Keep its error, so that the steps after it are measured."""
+        """Print how long the block took. Keep its error instead of raising it, so that later steps are measured."""
         began = time.monotonic()
         try:
             yield
-        except Exception as error:  # noqa: BLE001  (whatever a device or a process raises)
+        except Exception as error:  # noqa: BLE001  (a device or a process may raise any error)
             self.fail(what, "all", error)
         finally:
             print(f"{self._part}: {what}: {time.monotonic() - began:.0f} s", flush=True)
             self.save()
 
     def lines(self) -> list[Line]:
-        """Return one line for each measurement, in the order in which they were first made."""
+        """Return one line per measurement and case in the order of their first samples, then the errors."""
         found: list[Line] = []
         for (what, case, unit), values in self._samples.items():
             line = {"part": self._part, "what": what, "case": case, "unit": unit, "n": len(values)}
@@ -60,12 +60,15 @@ class Results:
         ]
 
     def save(self) -> None:
-        """Write the lines to the file, in place of those that were in it."""
+        """Replace the content of the file by the current lines."""
         self._path.write_text("".join(json.dumps(line) + "\n" for line in self.lines()))
 
 
 def rounds(most: int, seconds: float) -> Iterator[int]:
-    """Yield the numbers of the rounds, up to ``most`` and for ``seconds``. Round 0 is for warming up."""
+    """Yield the number of each round: up to ``most``, and at least round 1. No later round begins after ``seconds``.
+
+    Round 0 is the warm-up.
+    """
     ends = time.monotonic() + seconds
     for number in range(most + 1):
         if number > 1 and time.monotonic() > ends:
@@ -76,9 +79,9 @@ def rounds(most: int, seconds: float) -> Iterator[int]:
 def alternate(
     results: Results, works: Mapping[tuple[str, str], Work], *, most: int, seconds: float, unit: str = "ms"
 ) -> None:
-    """Call all works once in each round and add what they return. The order flips from round to round.
+    """Call each work once per round and add its samples. The order flips from round to round.
 
-    The keys of ``works`` are what is measured and the case. A work that raises is not called again.
+    The keys of ``works`` are the names of the measurement and the case. A work that raises is not called again.
     """
     working = dict(works)
     for number in rounds(most, seconds):
@@ -86,7 +89,7 @@ def alternate(
         for (what, case), work in order if number % 2 else reversed(order):
             try:
                 found = work()
-            except Exception as error:  # noqa: BLE001  (other measurements go on)
+            except Exception as error:  # noqa: BLE001  (the other measurements continue)
                 results.fail(what, case, error)
                 del working[what, case]
                 continue
@@ -98,7 +101,7 @@ def alternate(
 
 
 def markdown(lines: Sequence[Line]) -> str:
-    """Return one table for each part, with a row for each thing that was measured and a column for each case."""
+    """Return one table per part, with a row per measurement and a column per case."""
     return "\n\n".join(_table([line for line in lines if line["part"] == part]) for part in _seen(lines, "part"))
 
 

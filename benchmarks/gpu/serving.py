@@ -1,6 +1,6 @@
-"""A prototype: one process acts for many, which write observations to shared memory and read actions from it.
+"""A prototype of a server: one process acts for many clients, which share memory for observations and actions with it.
 
-A client sets its flag and releases ``requests``. The server takes as many clients as it acquired ``requests``, and
+A client sets its flag and releases ``requests``. The server takes as many clients as it acquired ``requests``. It
 releases ``done`` of each client that it has answered.
 """
 
@@ -26,7 +26,7 @@ _POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Shared:
-    """Memory that server and clients share, with a row for each client; travels to a process when that starts."""
+    """Memory that server and clients share, with a row per client. A process gets it only at its start."""
 
     observations: Tensor  # uint8 [clients, envs, 4, 84, 84]
     actions: Tensor  # int64 [clients, envs]
@@ -55,7 +55,10 @@ def _shared(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
 
 
 def make_server(device: str, shared: Shared) -> Answer:
-    """Return what serves ``{"network", "clients", "most"}`` while ``shared.is_open``, or warms up for that."""
+    """Return the function that answers a message with ``network``, ``clients``, ``most`` and ``warm_up``.
+
+    It serves the clients while ``shared.is_open``, or only warms up.
+    """
     server = _Server(device, shared, {name: NETWORKS[name]().eval().to(device) for name in NETWORKS})
 
     def answer(message: dict[str, Any], opened_ms: float) -> Any:
@@ -66,23 +69,25 @@ def make_server(device: str, shared: Shared) -> Answer:
 
 
 class _Server:
+    """The networks of a server, with its input and output tensors."""
+
     def __init__(self, device: str, shared: Shared, networks: Mapping[str, nn.Module]) -> None:
         self._device, self._shared, self._networks = device, shared, networks
         self._registered = register(shared.observations, device)
         self._inputs = torch.zeros(shared.observations.shape, dtype=torch.uint8, device=device)
         self._outputs = torch.zeros(shared.actions.shape, dtype=torch.int64, pin_memory=is_gpu(device))
         self._waiting = shared.waiting.numpy()
-        self._next = 0  # the client that is looked at first
+        self._next = 0  # the client that is checked first
 
     def warm_up(self, network: str, clients: int, most: int) -> bool:
-        """Act for each number of clients; returns whether the shared memory is pinned."""
+        """Act for each number of clients up to ``most``. Return whether the shared memory is pinned."""
         for count in range(1, most + 1):
             for _ in range(_WARM_UP):
                 self._act(self._networks[network], list(range(count)))
         return self._registered
 
     def serve(self, network: str, clients: int, most: int) -> float:
-        """Serve while ``shared.is_open``; returns the mean number of clients of a forward."""
+        """Serve while ``shared.is_open``, at most ``most`` clients per forward. Return the mean number of clients."""
         forwards = served = 0
         while taken := self._acquired(clients, most):
             ready = self._ready(clients, taken)
@@ -95,14 +100,17 @@ class _Server:
         return served / max(1, forwards)
 
     def _acquired(self, clients: int, most: int) -> int:
-        """Return how many clients to serve: all that come within 200 us after the first, up to ``most``."""
+        """Return how many clients to serve: all that request within 200 us after the first, up to ``most``.
+
+        Return 0 if no client waits and ``shared.is_open`` is False.
+        """
         requests = self._shared.requests
         while not requests.acquire(timeout=_POLL_SECONDS):
             if not self._shared.is_open[0]:
                 return 0
         taken, ends = 1, time.perf_counter() + MAX_WAIT_SECONDS
         while taken < min(clients, most):
-            # Without a timeout in the past, so that those who wait already are taken in any case.
+            # Clients that wait already are taken even after the time is over. A timeout must not be negative.
             left = ends - time.perf_counter()
             if not (requests.acquire(timeout=left) if left > 0 else requests.acquire(block=False)):
                 break
@@ -110,7 +118,7 @@ class _Server:
         return taken
 
     def _ready(self, clients: int, taken: int) -> list[int]:
-        """Return ``taken`` clients that wait. The one after the last that was served comes first."""
+        """Return ``taken`` waiting clients. Begin with the client after the last served client."""
         order = ((self._next + step) % clients for step in range(clients))
         ready = list(itertools.islice((client for client in order if self._waiting[client]), taken))
         self._next = ready[-1] + 1

@@ -1,4 +1,4 @@
-"""How frames on a GPU reach the driver's GPU: each part alone, the whole path of a fleet, and CUDA IPC."""
+"""Measures how frames on a GPU reach the driver's GPU: each part alone, the whole path of a fleet, and CUDA IPC."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
 
 STEPS = 8
-# Observation and next observation.
+# The observation and the next observation.
 _BYTES_PER_FRAME = 2 * 4 * 84 * 84
 SIZES_MB = (4.0, 40.0, 400.0)
 QUICK_SIZES_MB = (1.0, 2.0)
@@ -54,7 +54,7 @@ def _sizes(quick: bool) -> tuple[float, ...]:
 
 
 def _batch(envs: int, device: str) -> TensorDictBase:
-    """Return a rollout ``[envs, STEPS]`` on ``device`` in memory of its own."""
+    """Return a rollout ``[envs, STEPS]`` on ``device`` that shares no memory with the environment."""
     with torch.no_grad():
         return Frames(envs, PIXELS, device).rollout(STEPS, policy().to(device)).contiguous().clone()
 
@@ -88,13 +88,13 @@ def _part(batch: TensorDictBase) -> Part:
 
 
 def _read(reader: Any, batch: TensorDictBase) -> Mapping[str, float]:
-    # In a list, so that Ray does not fetch it before the call.
+    # Ray would fetch a reference that is a plain argument before the call. It does not fetch a reference in a list.
     found: Mapping[str, float] = ray.get(reader.read.remote([ray.put(_part(batch))]), timeout=60)
     return found
 
 
 class _Reader:
-    """Reads from the store as a driver does."""
+    """An actor that reads frames from the object store as a driver does, and returns its times."""
 
     def read(self, refs: list[Any]) -> Mapping[str, float]:
         began = time.perf_counter()
@@ -121,7 +121,7 @@ def _hand_over(peer: Peer, leaves: list[Tensor], device: str) -> Mapping[str, fl
 
 
 def _whole_paths(results: Results, sizes: Mapping[str, int], device: str, most: int) -> None:
-    """Measure fleets of one collector, and TorchRL's collector in this process, whose frames stay on the device."""
+    """Measure fleets of one collector, and TorchRL's collector in this process. Its frames stay on the device."""
     from torchrl.collectors import Collector
 
     from collectorfleet import FleetCollector
@@ -152,7 +152,7 @@ def _whole_paths(results: Results, sizes: Mapping[str, int], device: str, most: 
 
 
 def _row(what: str, batches: Any, device: str, skipped: int, row: int) -> Mapping[str, list[float]]:
-    """Take a row of batches, after those ``skipped`` that were made while others were measured."""
+    """Return the milliseconds of ``row`` batches. First skip batches that were made during other measurements."""
     for _ in range(skipped):
         next(batches).to(device)
     return {what: [_next(batches, device) for _ in range(row)]}

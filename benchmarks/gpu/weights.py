@@ -1,4 +1,4 @@
-"""How weights on the driver's GPU reach four collectors of a quarter of that GPU, and what each part costs."""
+"""Measures how weights on the driver's GPU reach four collectors on a quarter of that GPU each, and each part alone."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _parts(case: str, learned: Any, weights: list[Tensor], device: str) -> dict[
 
 
 def _aside(weights: list[Tensor], pinned: list[Tensor], stream: Any, device: str) -> Mapping[str, float]:
-    """Copy on the device, so that training may go on, and from there to the host on a stream of its own."""
+    """Copy the weights on the device, so that training can continue, and the copies to the host on another stream."""
     synchronize(device)
     began = time.perf_counter()
     copies = [one.clone() for one in weights]

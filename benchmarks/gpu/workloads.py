@@ -44,7 +44,7 @@ class Frames(EnvBase):
 
 
 class _Act(nn.Module):
-    """One action for each environment, whatever it observes. Acting does not touch the ``count`` further tensors."""
+    """Returns the same number as the action of each environment. Acting does not use the ``count`` further tensors."""
 
     def __init__(self, count: int, numbers: int) -> None:
         super().__init__()
@@ -57,5 +57,5 @@ class _Act(nn.Module):
 
 
 def policy(count: int = 0, numbers: int = 0) -> TensorDictModule:
-    """Return a policy with ``count`` tensors of ``numbers`` float32 each beside the one that acts."""
+    """Return a policy with ``count`` tensors of ``numbers`` float32 each that acting does not use."""
     return TensorDictModule(_Act(count, numbers), in_keys=["observation"], out_keys=["action"])

@@ -1,1 +1,1 @@
-"""What a replay buffer in a checkpoint costs."""
+"""Benchmark: the cost of a replay buffer in a checkpoint."""

@@ -1,6 +1,8 @@
-"""Prints how long a replay buffer of some contents takes to get into a checkpoint, and what its state_dict would take.
+"""Measure the time to write replay buffers into a checkpoint, beside sending and pickling their state_dict.
 
-python -m benchmarks.kept_buffer [--write docs/kept-buffers.md]
+    python -m benchmarks.kept_buffer [--write docs/kept-buffers.md]
+
+Each buffer is measured in a child process with its own Ray.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One replay buffer, as an actor of a Ray of its own: how long its dump takes, and what its state_dict would."""
+"""Measures one replay buffer in an actor of its own Ray: the time of its dump, and of its state_dict."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _AT_ONCE = 1000
 
 
 def cartpole(frames: int) -> TensorDict:
+    """Return ``frames`` frames with the keys and shapes of a CartPole batch."""
     following = {"observation": torch.randn(frames, 4), "reward": torch.ones(frames, 1)}
     following |= {name: torch.zeros(frames, 1, dtype=torch.bool) for name in ("done", "terminated", "truncated")}
     return TensorDict(
@@ -39,11 +40,13 @@ def cartpole(frames: int) -> TensorDict:
 
 
 def pixels(frames: int) -> TensorDict:
+    """Return ``frames`` frames with images of 4 x 84 x 84 bytes before and after the step."""
     shape = (frames, 4, 84, 84)
     following = TensorDict({"observation": torch.zeros(shape, dtype=torch.uint8)}, [frames])
     return TensorDict({"observation": torch.ones(shape, dtype=torch.uint8), "next": following}, [frames])
 
 
+# The factory of frames, the number of frames, the buffer's size, and whether the buffer has priorities.
 CONTENTS: dict[str, tuple[Callable[[int], TensorDict], int, int, bool]] = {
     "100,000 frames of CartPole": (cartpole, 100_000, 100_000, False),
     "the same with priorities": (cartpole, 100_000, 100_000, True),
@@ -53,7 +56,7 @@ CONTENTS: dict[str, tuple[Callable[[int], TensorDict], int, int, bool]] = {
 
 
 def run(case: dict[str, Any]) -> dict[str, list[float]]:
-    """``case`` has ``content``, a key of :data:`CONTENTS`."""
+    """Measure a buffer, write the result and exit. ``case["content"]`` is a key of :data:`CONTENTS`."""
     make, frames, size, prioritized = CONTENTS[case["content"]]
     sampler = partial(PrioritizedSampler, size, alpha=0.7, beta=0.5) if prioritized else RandomSampler
     found: dict[str, list[float]] = {}

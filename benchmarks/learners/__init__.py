@@ -1,1 +1,1 @@
-"""Policies that learn in shards, beside one that is trained in the driver."""
+"""Benchmark: policies that learn in learner shards, beside a policy that the driver trains."""

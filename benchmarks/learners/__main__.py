@@ -1,9 +1,9 @@
-"""Prints one table: policies in learner shards beside one policy that is trained in the driver.
+"""Compare policies in learner shards with one policy that the driver trains, and print a table.
 
     python -m benchmarks.learners [--rounds 5] [--only small,pixels] [--policies 1,2,4] [--batches 40] [--write FILE]
 
-Sides take turns within a round and the order flips from round to round; each measurement is a process with a Ray of its
-own.
+The sides alternate within a round, and the order flips from round to round. Each measurement is a child process with
+its own Ray.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.common.child import Failed, measure
 CHILD_SECONDS = 280.0
 FRAMES = {"small": 800, "pixels": 400}
 WHAT = {"small": "4 floats", "pixels": "4 x 84 x 84 bytes"}
-IN_DRIVER = 0  # policies in shards
+IN_DRIVER = 0  # the number of policies in shards for the side without shards
 UNITS = {"frames/s": "frames/s", "driver us": "CPU of the driver per frame (µs)"}
 Found = dict[str, float] | Failed
 INTRODUCTION = """# Learner shards beside the driver
@@ -35,7 +35,7 @@ Cells are median (min-max) over the rounds. Ratios are of the same round.
 
 
 def run_round(size: str, sides: list[int], number: int, batches: int) -> dict[int, Found]:
-    """Every side once."""
+    """Measure each side once. A side is a number of policies in shards."""
     found: dict[int, Found] = {}
     for policies in sides if number % 2 == 0 else reversed(sides):
         case = {"policies": policies, "pixels": size == "pixels", "frames": FRAMES[size], "batches": batches}
@@ -45,7 +45,7 @@ def run_round(size: str, sides: list[int], number: int, batches: int) -> dict[in
 
 
 def rows(size: str, rounds: list[dict[int, Found]], policies: int) -> list[list[str]]:
-    """One for each unit: what it is in the driver, in shards, and the ratio."""
+    """Return a row per unit: the value in the driver, the value in shards, and the ratio."""
     pairs = [
         (theirs, ours)
         for one in rounds

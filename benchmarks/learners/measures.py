@@ -1,4 +1,4 @@
-"""One side in a process of its own: frames each second, and what the driver itself spends on one."""
+"""Measures one side in a child process: the frames per second, and the driver's CPU time per frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learners whose work is the same on both sides, and a policy in which several act for their own environments."""
+"""Learners with the same work on both sides, and a policy with parts that act for different environments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SAMPLED = 256  # frames that all learners together learn from for each batch
 
 
 class Act(nn.Module):
-    """Two actions, whatever is seen."""
+    """The parameters of a policy that returns the same two numbers as its action, whatever it observes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Act(nn.Module):
 
 
 class Team(nn.Module):
-    """The first policy acts in the first environments of a collector, the last in its last."""
+    """A module of ``policies`` parts. Each part acts in an equal share of the environments, in order."""
 
     def __init__(self, policies: int) -> None:
         super().__init__()
@@ -37,7 +37,10 @@ def team(policies: int) -> TensorDictModule:
 
 
 class Regression:
-    """Fits the rewards with a layer of 64, and changes what its policy does a little each time."""
+    """A learner that fits the rewards with a layer of 64, and changes its policy's action a little each time.
+
+    An observation has ``numbers`` numbers.
+    """
 
     def __init__(self, numbers: int) -> None:
         self._act = Act()
@@ -57,7 +60,7 @@ class Regression:
 
 
 class InParts:
-    """Frames of a rollout by whose they are: a collector's environments come one after the other."""
+    """A function that splits the frames of a rollout by policy. The frames are ordered by environment."""
 
     def __init__(self, policies: int) -> None:
         self._policies = policies

@@ -1,1 +1,1 @@
-"""Weights to nodes behind links of a known rate."""
+"""Benchmark: the time to publish weights to nodes behind links of a known rate."""

@@ -1,9 +1,9 @@
-"""Weights to the collectors of two nodes, each behind a link of a known rate, beside RayCollector.
+"""Measure the time to publish weights to two nodes behind links of a known rate, beside RayCollector.
 
     python -m benchmarks.link [--rounds 3] [--mbit 1000] [--write docs/link.md]
 
-Sides take turns, and the order flips from round to round. Linux, root: nodes are network namespaces of this machine, so
-what is measured beside the link is on the same cores.
+The sides alternate, and the order flips from round to round. The benchmark needs Linux and root. Nodes are network
+namespaces of this machine, so all nodes share its cores.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""A head and nodes in network namespaces, each node behind a link that carries so many megabits a second and no more.
+"""A head and nodes in network namespaces. Each node is behind a link with a limited rate in megabits per second.
 
-The process that makes one is the head, in a namespace of its own: the machine's network is not touched. Linux, root.
+The process that makes the nodes is the head and has its own namespace, so the machine's network stays unchanged. The
+module needs Linux and root.
 """
 
 from __future__ import annotations
@@ -14,20 +15,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-# As `Namespaces` of the test cluster would be too much: nothing here has to outlive this process.
+# Set in the process that runs inside its namespace. `Namespaces` of the test cluster do more than is needed here,
+# because no namespace of this benchmark must outlive its process.
 INSIDE: Final = "COLLECTORFLEET_BENCHMARK_INSIDE"
 HEAD: Final = "10.77.0.1"
 
 
 def enter(environment: Mapping[str, str]) -> None:
-    """Go on in a network namespace of this process's own: runs its main module once more, from the beginning."""
+    """Replace this process by a new run of its main module in a new network namespace.
+
+    ``environment`` is added to the environment of the new run. Inside the namespace the function does nothing.
+    """
     if INSIDE not in os.environ:
         words = ["unshare", "--net", "--uts", sys.executable, *sys.orig_argv[1:]]
         os.execvpe(words[0], words, {**os.environ, **environment, INSIDE: "yes"})
 
 
 class Node:
-    """The ``number``-th node, from 1. Its namespace is there until this process's children end."""
+    """The ``number``-th node, from 1. Its namespace exists until the last process in it has ended.
+
+    Its link carries ``mbit`` megabits per second in each direction.
+    """
 
     def __init__(self, number: int, mbit: int) -> None:
         self.address = f"10.77.{number}.2"
@@ -50,14 +58,14 @@ class Node:
 
     @property
     def received_bytes(self) -> int:
-        """Over its link, so far."""
+        """Return the bytes that the node has received over its link so far."""
         found: list[dict[str, dict[str, dict[str, int]]]] = json.loads(
             _run("ip", "-s", "-json", "link", "show", self._port)
         )
         return found[0]["stats64"]["tx"]["bytes"]
 
     def start(self, *words: str, log: Path) -> subprocess.Popen[bytes]:
-        """Run a program on it."""
+        """Start a program on the node. Its output is appended to ``log``."""
         with log.open("ab") as out:
             return subprocess.Popen([*self._enter(), *words], stdout=out, stderr=out)
 
@@ -69,9 +77,9 @@ class Node:
 
 
 def head() -> None:
-    """Make this namespace one that nodes reach at :data:`HEAD`, and each other through.
+    """Configure this namespace as the head: nodes reach it at :data:`HEAD`, and reach each other through it.
 
-    A host's name is its address, which is what everybody makes of it who looks it up.
+    The hostname is the address, so that every lookup of the hostname gives the address.
     """
     _run("hostname", HEAD)
     _run("ip", "link", "set", "lo", "up")

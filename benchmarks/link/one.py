@@ -1,4 +1,4 @@
-"""One measurement: how long an update takes to reach all collectors of two nodes, and how many bytes of it travel."""
+"""Measures the time until an update reaches all collectors of the nodes, and the bytes that travel over each link."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ _STORE_BYTES = 3 * 2**30
 
 
 def run(case: dict[str, Any]) -> dict[str, float]:
-    """A case has ``side``, ``policy``, ``nodes``, ``collectors`` (of each node), ``mbit`` and ``updates``."""
+    """Measure the updates of one side.
+
+    A case has ``side``, ``policy``, ``nodes``, ``collectors`` (per node), ``mbit`` and ``updates``. Returns the median
+    seconds of an update, the used share of the link's rate, and the copies of the weights over each link.
+    """
     torch.set_num_threads(1)
     network.head()
     nodes = [network.Node(number + 1, case["mbit"]) for number in range(case["nodes"])]
@@ -45,7 +49,7 @@ def run(case: dict[str, Any]) -> dict[str, float]:
         before = [node.received_bytes for node in nodes]
         seconds.append(side.update(**wait))
         copies += [(node.received_bytes - was) / size for node, was in zip(nodes, before, strict=True)]
-    # Of what one copy for each node takes on links that nothing else holds up.
+    # The seconds that one copy per node takes on links without other traffic.
     ideal = size * 8 / (case["mbit"] * 1e6)
     return {
         "s": statistics.median(seconds),
@@ -65,7 +69,7 @@ def _start_ray(nodes: list[network.Node], collectors: int) -> None:
     with expecting("the head of Ray", 60):
         _until(lambda: _is_head_up(address))
     ray.init(address=address, _node_ip_address=network.HEAD, log_to_driver=False)
-    # One after the other: those that begin together choose the same names for their sockets.
+    # Start one node after the other, because nodes that start together choose the same names for their sockets.
     for count, node in enumerate(nodes, start=2):
         place = (f"--address={address}", f"--node-ip-address={node.address}", f"--num-cpus={collectors}")
         node.start(ray_command, "start", *place, *common, log=folder / f"{node.address}.log")
@@ -85,7 +89,7 @@ def _until(holds: Any) -> None:
 
 
 if __name__ == "__main__":
-    # A Ray that listens beyond loopback wants a token, and reads it when it is imported.
+    # Ray needs a token to listen beyond loopback, and reads the token when it is imported.
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     network.enter({**ray_settings.environment(), **token})
     child.serve(run)

@@ -1,1 +1,1 @@
-"""What a step costs: our loop, TorchRL's, and environment and policy alone."""
+"""Benchmark: the cost of a step in the fleet's rollout loop, in TorchRL's, and with environment and policy alone."""

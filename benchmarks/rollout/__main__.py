@@ -1,10 +1,10 @@
-"""Prints one table: our loop beside TorchRL's, and beside environment and policy alone.
+"""Compare the fleet's rollout loop with TorchRL's and with environment and policy alone, and print a table.
 
     python -m benchmarks.rollout [--rounds 5] [--only CartPole,Pendulum,...] [--together 1,8,64] [--write FILE]
         [--beside RLlib=PYTHON] [--beside Stable-Baselines3=PYTHON] [--beside "Sample Factory=PYTHON"]
         [--beside EnvPool=PYTHON] [--beside "ours on EnvPool=PYTHON"]
 
-Sides take turns within a round and the order flips from round to round; each measurement is a process of its own.
+The sides alternate within a round, and the order flips from round to round. Each measurement is a child process.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ Peak RSS of the collector's process, with Python, torch and the batch.
 
 
 def run_round(workload: str, together: int, number: int, others: Mapping[str, str]) -> dict[str, Found]:
-    """Every side once; ``others`` are Pythons by side."""
+    """Measure each side once. ``others`` has the Python interpreter of each side of another library."""
     found: dict[str, Found] = {}
-    # Only observations that are large cost anything to keep, and others have no part in images.
+    # Keeping observations is expensive only for images. The other libraries do not take part in that workload.
     sides = [*OF_IMAGES] if workload == "image" else [*SIDES, *others]
     for side in sides if number % 2 == 0 else reversed(sides):
         case = {"side": side, "workload": workload, "together": together, "steps": max(25, 1600 // together)}
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("--beside", action="append", default=[], metavar="SIDE=PYTHON", help=f"of {', '.join(OTHERS)}")
     parser.add_argument("--write", metavar="FILE", help="write the table there too")
     args = parser.parse_args()
-    # A link is kept: what it points to has not the packages.
+    # Do not resolve links, because the target of a virtual environment's link does not have its packages.
     others = {name: os.path.abspath(python) for name, python in (one.split("=", 1) for one in args.beside)}
     if unknown := set(others) - set(OTHERS):
         parser.error(f"--beside knows {', '.join(OTHERS)}, not {', '.join(unknown)}")

@@ -1,4 +1,4 @@
-"""Environments by name. Knows Gymnasium alone: sides of other libraries make them too."""
+"""Environments by name. It imports only Gymnasium, so that the sides of other libraries can use it, too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Make = Callable[[], gymnasium.Env[Any, Any]]
 
 
 class Image(gymnasium.Env[np.ndarray, Any]):
-    """Observes 84 by 84 pixels in four frames, which cost nothing, and is over after 200 steps."""
+    """An environment with constant images ``[84, 84, 4]``. Its step costs nothing, and an episode has 200 steps."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
     _LENGTH = 200

@@ -1,4 +1,4 @@
-"""EnvPool's environments, in the fleet's loop, and beside the policy alone; runs where EnvPool can be imported."""
+"""Measures EnvPool's environments in the fleet's loop, and with the policy alone. It needs a Python with EnvPool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.rollout.timing import best_of
 from benchmarks.rollout.workloads import WORKLOADS, Workload
 from collectorfleet import EnvPool
 
-# EnvPool has MuJoCo's environments in their fourth version.
+# EnvPool has version 4 of MuJoCo's environments.
 TASKS = {"CartPole": "CartPole-v1", "Pendulum": "Pendulum-v1", "HalfCheetah": "HalfCheetah-v4"}
 
 
@@ -35,7 +35,7 @@ def in_the_fleets_loop(workload: Workload, task: str, together: int, steps: int)
 
 @torch.no_grad()
 def alone(workload: Workload, task: str, together: int, steps: int) -> Iterator[None]:
-    """Environments, which reset themselves, and policy; nothing is kept."""
+    """Call environments and policy, keep nothing, and yield after each batch. EnvPool resets ended episodes."""
     import envpool
 
     pool, network = envpool.make_gymnasium(task, num_envs=together, num_threads=1), workload.network()

@@ -1,4 +1,4 @@
-"""One side, one environment, one process: frames a second, CPU of a step and the most memory."""
+"""Measures one side on one environment in one process: frames per second, CPU of a step and peak memory."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ OURS, TORCHRL, BARE, KEEPING = "ours", "TorchRL", "bare", "bare that keeps"
 
 
 def ours(workload: Workload, together: int, steps: int) -> Iterator[None]:
+    """Make batches of ``steps`` steps with the fleet's loop, and yield after each."""
     from collectorfleet.actor.build import build
     from collectorfleet.actor.config import CollectorConfig, RolloutLoop
     from collectorfleet.messages import Request
@@ -33,6 +34,7 @@ def ours(workload: Workload, together: int, steps: int) -> Iterator[None]:
 
 
 def torchrls(workload: Workload, together: int, steps: int) -> Iterator[None]:
+    """Make batches with TorchRL's collector, and yield after each."""
     from torchrl.collectors import Collector
 
     collector = Collector(
@@ -48,7 +50,7 @@ def torchrls(workload: Workload, together: int, steps: int) -> Iterator[None]:
 
 @torch.no_grad()
 def bare(workload: Workload, together: int, steps: int) -> Iterator[None]:
-    """Environment and policy, and nothing that is kept but the newest observation."""
+    """Call environments and policy, keep only the newest observations, and yield after each batch."""
     envs, network = [workload.make() for _ in range(together)], workload.network()
     seen = np.stack([env.reset()[0] for env in envs])
     observation = torch.from_numpy(seen)
@@ -63,7 +65,10 @@ def bare(workload: Workload, together: int, steps: int) -> Iterator[None]:
 
 @torch.no_grad()
 def keeping(workload: Workload, together: int, steps: int) -> Iterator[None]:
-    """The same, and what was seen before and after each step is kept as a batch has it, environments first."""
+    """Do the same as :func:`bare`, and copy the observations before and after each step into a batch.
+
+    The arrays are ``[environments, steps, *observation]``.
+    """
     envs, network = [workload.make() for _ in range(together)], workload.network()
     seen = np.stack([env.reset()[0] for env in envs])
     observation = torch.from_numpy(seen)
@@ -89,7 +94,7 @@ SIDES: dict[str, Callable[[Workload, int, int], Iterator[None]]] = {
 
 
 def measure(case: dict[str, Any]) -> dict[str, float]:
-    """The best of ``case["batches"]`` batches: what else the machine does only adds."""
+    """Return the best of ``case["batches"]`` batches, because other load of the machine only adds time."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     together, steps = case["together"], case["steps"]

@@ -1,4 +1,4 @@
-"""RLlib's env runner alone, as PPO has it; runs in a Python that has RLlib."""
+"""Measures RLlib's env runner alone, with the configuration of PPO. It runs in a Python that has RLlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sample Factory's sampler alone, in one process as the others; runs in a Python that has it."""
+"""Measures Sample Factory's sampler alone in one process. It runs in a Python that has Sample Factory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def measure(case: dict[str, Any]) -> dict[str, float]:
     info = extract_env_info(env, cfg)
     env.close()
     sampler = SyncSamplingAPI(cfg, info)
-    # In one process the learner makes it, and there is none.
+    # With one process the learner makes the model. Here is no learner.
     model = create_actor_critic(cfg, info.obs_space, info.action_space)
     sampler.sampling_loop.param_servers[0].init(model, 0, torch.device("cpu"))
     sampler.start()

@@ -1,4 +1,7 @@
-"""The rollout of Stable-Baselines3's PPO, whose policy says values too; runs in a Python that has it."""
+"""Measures the rollout of Stable-Baselines3's PPO, whose policy also computes values.
+
+It runs in a Python that has Stable-Baselines3.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a batch is timed, whoever makes it."""
+"""Times the batches of any side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from typing import Any
 
 
 def best_of(make_batch: Callable[[], Any], case: dict[str, Any]) -> dict[str, float]:
-    """The best of ``case["batches"]`` batches after a first one: what else the machine does only adds."""
+    """Make ``case["batches"]`` batches after a first, unmeasured batch.
+
+    Returns the frames per second and the CPU microseconds per step of the best batches, because other load of the
+    machine only adds time. Returns the process's peak memory, too.
+    """
     make_batch()
     took: list[tuple[float, float]] = []
     for _ in range(case["batches"]):

@@ -1,4 +1,4 @@
-"""Environments by name, and a policy of 64 by 64 for each, as TorchRL has it and as its bare parts."""
+"""Environments by name, and a policy of 64 by 64 for each: as TorchRL's actor, and as its network and distribution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.rollout.environments import MAKES
 
 
 class Few(nn.Module):
-    """Few of the pixels, so that the policy costs as much as that of other environments."""
+    """Returns 8 of the pixels, so that the policy costs as much as the policies of other environments."""
 
     def forward(self, pixels: Tensor) -> Tensor:
         return pixels[..., 0, :8, 0].float()
@@ -24,6 +24,8 @@ class Few(nn.Module):
 
 @dataclass(frozen=True)
 class Workload:
+    """An environment with its policy. ``inputs`` is the number of inputs of the policy's network."""
+
     make: Callable[[], gymnasium.Env[Any, Any]]
     observation: str
     inputs: int
@@ -32,6 +34,8 @@ class Workload:
     before: Callable[[], nn.Module] = nn.Identity
 
     def environment(self, together: int) -> EnvBase:
+        """Return ``together`` environments that step together in this process."""
+
         def one() -> EnvBase:
             return GymWrapper(self.make())
 
@@ -49,7 +53,7 @@ class Workload:
         return ProbabilisticActor(computing, in_keys=names, distribution_class=kind)
 
     def act(self, network: nn.Sequential, observation: Tensor) -> list[Any]:
-        """What each environment is to do, by the same distributions."""
+        """Return the action of each environment, drawn from the distribution that the policy uses."""
         if self.choices:
             drawn = OneHotCategorical(logits=network(observation)).sample()
             return list(drawn.argmax(-1).tolist())

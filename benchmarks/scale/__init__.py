@@ -1,1 +1,1 @@
-"""What one event costs the driver, in fleets of 4 and of 512 collectors."""
+"""Benchmark: the cost of one event in the driver, in fleets of 4 to 512 collectors."""

@@ -1,10 +1,10 @@
-"""Prints what one event costs the driver with 4, 64 and 512 collectors, and how that grows.
+"""Measure the driver's CPU time for one event with 4, 64 and 512 collectors, and print a table with the growth.
 
     python -m benchmarks.scale [--rounds 5] [--write FILE]
 
-First the gather alone: played collectors, one message a turn, no Ray, no data; CPU time of this process. Then the whole
-way over Ray with 64 real actors that cost nothing: they answer at once and import no torch. Rounds go through the sizes
-in turn, because machines are noisy.
+The first part measures the gather alone, as CPU time of this process. The benchmark plays the collectors, with one
+message per turn, without Ray and without data. The second part measures the whole driver over Ray with up to 64 actors.
+The actors answer at once and do not import torch. Each round measures all sizes, because a machine's speed varies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.scale import played
 
 SIZES = (4, 64, 512)
 REAL = (4, 64)
-# Enough events of each size for a figure, few enough for a minute.
+# Enough events of each size for a stable figure within a minute.
 EVENTS = 8000
 REAL_SECONDS = 300.0
 
@@ -59,6 +59,7 @@ def _batches(collectors: int) -> int:
 
 
 def played_rows(rounds: int) -> list[list[str]]:
+    """Measure the gather alone and return a row per case and event."""
     found: dict[tuple[str, str], dict[int, list[float]]] = {}
     for number in range(rounds):
         for case, run in PLAYED.items():
@@ -70,7 +71,7 @@ def played_rows(rounds: int) -> list[list[str]]:
 
 
 def real_rows(rounds: int) -> list[list[str]]:
-    """As long as each fleet answers; a fleet that stands still is said and left out."""
+    """Measure fleets over Ray and return a row per mode and number. Print and leave out a fleet that fails or hangs."""
     found: dict[tuple[str, str], dict[int, list[float]]] = {}
     for number in range(rounds):
         for mode in ("Sync", "Async"):
@@ -85,6 +86,7 @@ def real_rows(rounds: int) -> list[list[str]]:
 
 
 def row(what: str, sizes: dict[int, list[float]]) -> list[str]:
+    """Return the values by size, and the growth from the smallest to the largest measured size."""
     measured = [values for values in sizes.values() if values]
     growth = [last / first for first, last in zip(measured[0], measured[-1], strict=False) if first]
     return [what, *(tables.spread(sizes[size]) for size in SIZES), tables.spread(growth, "x")]

@@ -1,4 +1,4 @@
-"""The gather with played collectors: its CPU alone, one message a turn, without Ray, threads or data."""
+"""Measures the CPU time of the gather alone: with played collectors, one message per turn, no Ray, threads or data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DIGEST = "xxh3:0"
 
 
 class Played:
-    """A transport whose collectors wait to be told what to say next."""
+    """A transport without collectors. The benchmark appends their messages to ``says``."""
 
     name = "Played"
 
@@ -69,7 +69,7 @@ class Played:
 
 @dataclass
 class Spent:
-    """CPU seconds, and of how many events."""
+    """The CPU seconds of a number of events."""
 
     seconds: float = 0.0
     events: int = 0
@@ -80,7 +80,7 @@ class Spent:
 
 
 class Fleet:
-    """A gather whose both sides are this thread; ``spent`` is the CPU of its turns by what they were about."""
+    """A gather whose driver and collectors are this thread. ``spent`` has the CPU time by kind of event."""
 
     def __init__(self, collectors: int, plan: Plan, *, publishes: bool) -> None:
         self.played = Played()
@@ -98,6 +98,7 @@ class Fleet:
         self.spent.clear()
 
     def timed(self, what: str, work: Callable[[], object], events: int = 1) -> None:
+        """Run ``work`` and add its CPU time and ``events`` to the kind ``what``."""
         began = time.process_time()
         work()
         spent = self.spent.setdefault(what, Spent())
@@ -105,13 +106,13 @@ class Fleet:
         spent.events += events
 
     def acknowledge(self, most: int) -> None:
-        """So many collectors say that they loaded what they were offered, one a turn."""
+        """Let at most ``most`` collectors acknowledge the weights that they were offered, one per turn."""
         for collector in list(self.played.offers)[:most]:
             self.played.says.append(Applied(collector, self.played.offers.pop(collector), _DIGEST))
             self.timed("acknowledgement", self.loop.turn)
 
     def answer(self) -> None:
-        """The request that was sent first is answered, in a turn of its own."""
+        """Answer the oldest request, in its own turn."""
         collector, request = self.played.requests.popleft()
         version = max(request.min_version, 1)
         self.played.says.append(Answer(collector, request.id, None, FRAMES, version, 1.0))
@@ -149,7 +150,7 @@ class Fleet:
 
 
 def sync(collectors: int, bound: int, batches: int, *, publishes: bool) -> dict[str, float]:
-    """µs of CPU: of a whole batch for each of its shares, and of one acknowledgement."""
+    """Return the CPU microseconds of a Sync batch per share, and of one acknowledgement."""
     fleet = Fleet(
         collectors, Plan(collectors, FRAMES, in_order=True, bound=bound, total_frames=None), publishes=publishes
     )
@@ -157,7 +158,10 @@ def sync(collectors: int, bound: int, batches: int, *, publishes: bool) -> dict[
 
 
 def asynchronous(collectors: int, bound: int | None, batches: int, *, publishes: bool) -> dict[str, float]:
-    """µs of CPU: of a batch, which is one answer, one request and one hand-over, and of one acknowledgement."""
+    """Return the CPU microseconds of an Async batch and of one acknowledgement.
+
+    The work of a batch is one answer, one request and the delivery.
+    """
     fleet = Fleet(collectors, Plan(1, FRAMES, in_order=False, bound=bound, total_frames=None), publishes=publishes)
     return _measured(fleet, fleet.async_batch, batches, batches)
 

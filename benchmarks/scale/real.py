@@ -1,4 +1,4 @@
-"""One fleet of real Ray actors that answer at once; run as a child: ``python -m benchmarks.scale.real CASE RESULT``."""
+"""Measures one fleet of real Ray actors that answer at once. The parent starts this module as a child process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GROUPS: Final = {"offers": 1, "standing": 1}
 
 
 class Idle:
-    """Answers as a collector does, without an environment, a policy, or torch."""
+    """An actor that answers like a collector, without an environment, a policy, or torch."""
 
     def __init__(self, collector: CollectorId, config: object, policy: object) -> None:
         del config, policy
@@ -74,7 +74,7 @@ class Idle:
 
 
 def run(case: dict[str, Any]) -> dict[str, float]:
-    """CPU of the driver's process for each answer, with an update after each batch, and batches a second."""
+    """Return the driver's CPU microseconds per answer, with an update after each batch, and the answers per second."""
     size, in_order = int(case["size"]), case["mode"] == "Sync"
     with local_ray(num_cpus=size):
         fleet = _fleet(size, Plan(size if in_order else 1, FRAMES, in_order, 0 if in_order else None, None))
@@ -95,13 +95,13 @@ def run(case: dict[str, Any]) -> dict[str, float]:
 
 
 def _fleet(size: int, plan: Plan) -> Consumer:
-    # Imported late, as it imports torch: the actors, which find their class in this module, do without.
+    # Imported here, because these modules import torch. The actors import this module and must not import torch.
     from collectorfleet.actor.config import CollectorConfig
     from collectorfleet.codec.snapshot import Snapshot
     from collectorfleet.transport.ray.transport import RayTransport
 
     class Bare(RayTransport):
-        """The transport with another class of actors."""
+        """Ray's transport with :class:`Idle` actors."""
 
         def __init__(self) -> None:
             super().__init__(
@@ -113,7 +113,7 @@ def _fleet(size: int, plan: Plan) -> Consumer:
         def put(self, snapshot: Snapshot) -> Any:
             stored = super().put(snapshot)
             digest: Future[str] = Future()
-            digest.set_result("digest")  # as the actors have it
+            digest.set_result("digest")  # the digest that the actors acknowledge
             return type(stored)(digest, stored.size_bytes, stored.handle)
 
     transport = Bare()

@@ -1,1 +1,1 @@
-"""A simulator whose environments are tensors on one device, stepped by several loops."""
+"""Benchmark: a simulator whose environments are tensors on one device, stepped by several loops."""

@@ -1,4 +1,4 @@
-"""Step cart-poles that are tensors on one device, by TorchRL's collector, by ours and by bare loops.
+"""Step cart-poles that are tensors on one device with TorchRL's collector, the fleet's collector and bare loops.
 
     python -m benchmarks.simulator --device cuda --rounds 7
 
@@ -28,7 +28,7 @@ RATIOS = [
 
 
 def frames_per_second(rollouts: Iterator[str], frames: int, seconds: float, device: str) -> float:
-    """Frames a second of as many rollouts as begin within ``seconds``, until the device has made the last."""
+    """Return the frames per second of all rollouts that begin within ``seconds``. Wait until the device is idle."""
     made = 0
     wait(device)
     began = time.perf_counter()
@@ -57,7 +57,7 @@ def main() -> None:
     sides = {name: SIDES[name](args.environments, args.steps, args.device) for name in names}
     loops: dict[str, str] = {}
     for name, rollouts in sides.items():
-        for _ in range(3):  # the first ones compile, record and fill caches
+        for _ in range(3):  # the first rollouts compile code, record CUDA graphs and fill caches
             loops[name] = next(rollouts)
         print(f"{name}: {loops[name]}", flush=True)
     found: dict[str, list[float]] = {name: [] for name in sides}

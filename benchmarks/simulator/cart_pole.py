@@ -1,6 +1,6 @@
-"""Cart-poles as tensors: functions of tensors, and the environment that TorchRL steps.
+"""Cart-poles as tensors: bare functions, and an environment for TorchRL that uses them.
 
-The physics is that of Gymnasium's ``CartPole-v1``: Barto, Sutton and Anderson (1983), with Euler's method.
+The physics is the same as in Gymnasium's ``CartPole-v1``: Barto, Sutton and Anderson (1983), with Euler's method.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST: Final = 500
 
 
 def move(state: Tensor, action: Tensor) -> Tensor:
-    """Return the state ``[environments, 4]`` after a step; ``action`` ``[environments, 2]`` is one of two, encoded."""
+    """Return the state ``[environments, 4]`` after a step. ``action`` ``[environments, 2]`` is one-hot."""
     _, speed, angle, turning = state.unbind(-1)
     force = torch.where(action[:, 1] > 0, _FORCE, -_FORCE)
     cosine, sine = angle.cos(), angle.sin()
@@ -36,19 +36,19 @@ def move(state: Tensor, action: Tensor) -> Tensor:
 
 
 def ends(state: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
-    """Return whether the pole fell, and whether time is over, ``[environments, 1]``."""
+    """Return whether the pole fell, and whether the episode has its most steps, each bool ``[environments, 1]``."""
     fell = (state[:, 0].abs() > _PLACE) | (state[:, 2].abs() > _ANGLE)
     return fell.view(-1, 1), steps >= _LONGEST
 
 
 def begin(over: Tensor, state: Tensor, steps: Tensor) -> None:
-    """Begin new episodes where they are ``over`` ``[environments, 1]``."""
+    """Begin a new episode, in place, in each environment for which ``over`` ``[environments, 1]`` is True."""
     state.copy_(torch.where(over, torch.rand_like(state).mul_(0.1).sub_(0.05), state))
     steps.masked_fill_(over, 0)
 
 
 class CartPoles(EnvBase):
-    """``count`` cart-poles on one device. It is reset by a mask, and can be recorded as a CUDA graph."""
+    """``count`` cart-poles on one device. It declares that a mask resets it, and that a CUDA graph can record it."""
 
     masked_reset = True
     capturable = True
@@ -91,7 +91,7 @@ class CartPoles(EnvBase):
 
 
 class UndeclaredCartPoles(CartPoles):
-    """The same, and it does not say that it is reset by a mask."""
+    """The same environment without both declarations."""
 
     masked_reset = False
     capturable = False

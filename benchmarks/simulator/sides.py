@@ -1,4 +1,4 @@
-"""Who steps the cart-poles: each side makes one rollout after the other, with the same policy."""
+"""The sides that step the cart-poles. Each side makes one rollout after the other and yields the name of its loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def policy() -> ProbabilisticActor:
 
 
 def torchrls(count: int, steps: int, device: str, **options: Any) -> Iterator[str]:
-    """TorchRL's collector."""
+    """Make rollouts with TorchRL's collector."""
     collector = Collector(
         CartPoles(count, device),
         policy().to(device),
@@ -46,7 +46,7 @@ def torchrls(count: int, steps: int, device: str, **options: Any) -> Iterator[st
 def ours(
     count: int, steps: int, device: str, kind: Callable[[int, str], Any] = CartPoles, **options: Any
 ) -> Iterator[str]:
-    """A collector of the fleet, without the fleet."""
+    """Make rollouts with a fleet's collector in this process, without a fleet."""
     frames = count * steps
     config = CollectorConfig(
         partial(kind, count, device),
@@ -65,7 +65,7 @@ def ours(
 
 
 class Bare:
-    """Environment and policy as functions of tensors; what a batch has is kept in tensors that are made once."""
+    """A loop of bare tensor functions for environment and policy. Each rollout is written into the same tensors."""
 
     def __init__(self, count: int, steps: int, device: str) -> None:
         self._network = network().to(device)
@@ -125,7 +125,7 @@ def bare(count: int, steps: int, device: str) -> Iterator[str]:
 
 
 def recorded(count: int, steps: int, device: str) -> Iterator[str]:
-    """The bare loop, all steps of a rollout as one CUDA graph."""
+    """Make rollouts with the bare loop, with all steps of a rollout in one CUDA graph."""
     loop = Bare(count, steps, device)
     loop.rollout()
     graph = torch.cuda.CUDAGraph()

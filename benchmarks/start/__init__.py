@@ -1,1 +1,1 @@
-"""How long a fleet takes to exist and to deliver its first batch, beside the same made by hand."""
+"""Benchmark: the time until a fleet exists and delivers its first batch, beside the same setup made by hand."""

@@ -1,10 +1,10 @@
-"""Measures on a real cluster (``KUBECONFIG``, e.g. of ``make cluster``) and prints tables.
+"""Measure the start of fleets on a real cluster (``KUBECONFIG``, for example of ``make cluster``) and print tables.
 
     python -m benchmarks.start.measure exists --fleets 50     apply -> RayCluster exists
     python -m benchmarks.start.measure first-batch --rounds 3 apply -> first batch, beside the same made by hand
                                                   [--write docs/first-batch.md]
 
-Rounds alternate both sides, because machines are noisy: read the ratios of pairs, not the seconds.
+Both sides alternate, because a machine's speed varies. Compare the ratios of a round, not the seconds.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ import yaml
 
 from benchmarks.common import tables
 
-# Seconds after the apply at which each step was behind us.
+# The seconds from the apply until each step is complete.
 Steps = dict[str, float]
 HERE = Path(__file__).parent
-# What the driver of a fleet and the hand-made one say when a step of the start is behind them.
+# The line that the drivers of both sides log when a step of the start is complete.
 MILESTONE = re.compile(r"\bmilestone (\w+) ([0-9.]+)")
 STEPS = ("head Ready", "workers Ready", "python", "ray", "imports", "constructed", "first_batch")
 STRETCHES: dict[str, Callable[[Steps], float]] = {
@@ -50,6 +50,7 @@ from `kubectl apply` until a step is complete:
 
 
 def kubectl(*args: str, stdin: str | None = None, check: bool = True) -> str:
+    """Run kubectl and return its output. Raises SystemExit if kubectl fails and ``check`` is true."""
     done = subprocess.run(["kubectl", *args], input=stdin, text=True, capture_output=True, check=False)
     if check and done.returncode:
         raise SystemExit(f"kubectl {' '.join(args)}: {done.stderr.strip()}")
@@ -61,7 +62,7 @@ def load_line() -> str:
 
 
 class Watch:
-    """Objects of one kind in one namespace as they change, stamped with this machine's clock."""
+    """A watch of one kind of object in one namespace. ``seen`` has each change with its Unix time on this machine."""
 
     def __init__(self, kind: str, namespace: str) -> None:
         self.seen: list[tuple[float, dict[str, Any]]] = []
@@ -88,6 +89,7 @@ class Watch:
 
 @contextmanager
 def namespace(name: str) -> Iterator[str]:
+    """Create a namespace with the workload's ConfigMap, and delete the namespace after the block."""
     kubectl("create", "namespace", name)
     try:
         code = (HERE / "workload.py").read_text()
@@ -99,6 +101,7 @@ def namespace(name: str) -> Iterator[str]:
 
 
 def until(what: str, test: Any, seconds: float) -> Any:
+    """Call ``test`` until its result is true, and return the result. Raises SystemExit after ``seconds``."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if value := test():
@@ -109,8 +112,9 @@ def until(what: str, test: Any, seconds: float) -> Any:
 
 # ---------------------------------------------------------------- apply -> RayCluster exists
 def measure_exists(fleets: int) -> None:
+    """Measure and print the times until each of ``fleets`` fleets, one after the other, has a RayCluster."""
     fleet = yaml.safe_load((HERE / "fleet.yaml").read_text())
-    # No pod of these fleets may start: the question is how fast the operator is, not the kubelet.
+    # No pod of these fleets may start, because the benchmark measures the operator and not the kubelet.
     fleet["spec"]["workers"] = {"template": {"spec": {"nodeSelector": {"benchmark": "none"}}}}
     fleet["spec"]["ray"] = {"head": {"template": {"spec": {"nodeSelector": {"benchmark": "none"}}}}}
     fleet["spec"]["driver"]["template"] = {"spec": {"nodeSelector": {"benchmark": "none"}}}
@@ -144,7 +148,7 @@ def measure_exists(fleets: int) -> None:
 
 # ---------------------------------------------------------------- apply -> first batch
 def pod_ready_times(watch: Watch, role: str) -> list[float]:
-    """When each pod of a role was first seen Ready."""
+    """Return the Unix times at which the watch first showed each pod of a role as Ready, in ascending order."""
     ready: dict[str, float] = {}
     for seen, pod in watch.seen:
         labels = pod["metadata"].get("labels", {})
@@ -157,6 +161,10 @@ def pod_ready_times(watch: Watch, role: str) -> list[float]:
 
 
 def run_side(side: str, manifest: str, job: str, timeout: float) -> Steps:
+    """Apply ``manifest`` in a new namespace and return the times of the steps. ``job`` is the driver's Job.
+
+    Raises SystemExit if there is no first batch within ``timeout`` seconds.
+    """
     with namespace(f"bench-{side}") as ns:
         watch = Watch("pods", ns)
         try:
@@ -198,7 +206,7 @@ def measure_first_batch(rounds: int, timeout: float, page: str | None) -> None:
 
 
 def rows(pairs: Sequence[Mapping[str, Steps]]) -> list[list[str]]:
-    """Of each step, both sides and the ratio of what took place in the same round."""
+    """Return a row per step: the seconds of both sides and their ratio in the same round."""
     made = []
     for what, seconds in {**{step: _after_apply(step) for step in STEPS}, **STRETCHES}.items():
         found = [(seconds(pair[BY_HAND]), seconds(pair[FLEET])) for pair in pairs]

@@ -1,8 +1,8 @@
-"""What both sides of the start benchmark run: CartPole, a small policy, one batch.
+"""The user's code of both sides of the start benchmark: CartPole, a small policy, one batch.
 
-The file is mounted into the pods of both sides. ``by_hand`` is what a user of KubeRay and TorchRL would write;
-``train`` is the same for a fleet. The benchmark reads ``milestone <name> <unix time>`` lines, which the driver of a
-fleet logs by itself.
+The benchmark mounts the file into the pods of both sides. ``by_hand`` is the code of a user of KubeRay and TorchRL,
+``train`` the same for a fleet. The benchmark reads lines ``milestone <name> <unix time>`` from the logs. The driver of
+a fleet logs these lines itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ COLLECTORS = 2
 
 
 def say(milestone: str) -> None:
+    """Print the line about a milestone that was reached now."""
     print(f"milestone {milestone} {time.time():.3f}", flush=True)
 
 
@@ -38,11 +39,13 @@ def make_policy() -> Any:
 
 
 def train(collector: Any, run: Any) -> None:
+    """Take one batch. A fleet's driver calls this function."""
     for _ in collector:
         return
 
 
 def by_hand() -> None:
+    """Take one batch with RayCollector, and print the milestones."""
     say("python")
     import ray
 
@@ -63,7 +66,7 @@ def by_hand() -> None:
     for _ in collector:
         say("first_batch")
         break
-    # The measurement is over: the pods are deleted by the benchmark.
+    # The benchmark deletes the pods, so nothing is shut down here.
     sys.stdout.flush()
 
 

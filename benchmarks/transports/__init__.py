@@ -1,1 +1,1 @@
-"""What each transport costs, side by side and beside TorchRL's classes."""
+"""Benchmark: the cost of each transport, beside the other transports and TorchRL's classes."""

@@ -1,9 +1,10 @@
-"""Prints one table: the three transports beside each other, and beside TorchRL's classes.
+"""Compare the three transports with each other and with TorchRL's classes, and print a table.
 
     python -m benchmarks.transports [--rounds 5] [--only small,large] [--sides rpc,...] [--quick] [--write FILE]
 
-Sides take turns within a round and the order flips from round to round; each measurement is a process of its own, with
-a Ray of its own where the side needs one. Ratios are of the same round: to ``object_store``, and to TorchRL's class.
+The sides alternate within a round, and the order flips from round to round. Each measurement is a child process, with
+its own Ray if the side needs Ray. Ratios compare values of the same round with ``object_store``, and a class of TorchRL
+with the transport that replaces it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ Found = dict[str, float] | Failed
 
 @dataclass(frozen=True)
 class Measured:
-    """``units`` are keys of what a child finds, and how the table names them."""
+    """A measurement. ``units`` has the names of a child's results in the table.
+
+    ``number`` is the number of batches, updates or kills, and ``quick`` the number with ``--quick``. ``of_theirs`` says
+    whether TorchRL's classes take part.
+    """
 
     units: dict[str, str]
     number: int
@@ -34,7 +39,7 @@ MEASURES = {
     "small": Measured({"frames/s": "4 floats, frames/s", "start s": "start, s"}, 200, 4),
     "large": Measured({"frames/s": "4 x 84 x 84 bytes, frames/s"}, 60, 4),
     "25 MB": Measured({"ms": "25 MB of weights to both, ms"}, 7, 2),
-    # TorchRL's end with the first collector that they lose.
+    # TorchRL's classes end if they lose a collector.
     "killed": Measured({"s": "a killed collector replaced, s"}, 3, 1, of_theirs=False),
 }
 INTRODUCTION = """# Transports side by side
@@ -51,7 +56,7 @@ Cells are median (min-max) over the rounds. Ratios are of the same round.
 
 
 def run_round(what: str, sides: list[str], number: int, *, quick: bool) -> dict[str, Found]:
-    """Every side once."""
+    """Measure each side once."""
     measured = MEASURES[what]
     taking_part = [side for side in sides if measured.of_theirs or side in OURS]
     found: dict[str, Found] = {}
@@ -63,7 +68,7 @@ def run_round(what: str, sides: list[str], number: int, *, quick: bool) -> dict[
 
 
 def rows(what: str, rounds: list[dict[str, Found]]) -> list[list[str]]:
-    """One for each unit and side: the value, the ratio to object_store, and TorchRL's to ours."""
+    """Return a row per unit and side: the value, the ratio to object_store, and TorchRL's ratio to our transport."""
     sides = [side for side in (*OURS, *THEIRS) if any(side in found for found in rounds)]
     return [
         [
@@ -84,7 +89,7 @@ def _good(rounds: list[dict[str, Found]], side: str) -> list[dict[str, float]]:
 
 
 def _values(rounds: list[dict[str, Found]], side: str, unit: str) -> str:
-    """With what was said where nothing was found."""
+    """Return the values of all rounds, and the errors of failed rounds."""
     failed = {one.why for found in rounds for one in [found.get(side)] if isinstance(one, Failed)}
     values = [one[unit] for one in _good(rounds, side)]
     return "; ".join([*([tables.spread(values)] if values else []), *sorted(failed)])

@@ -1,4 +1,4 @@
-"""One side in a process of its own: frames, weights, the start, and a collector that is killed."""
+"""Measures one side in a child process: frames, weights, the start, and the replacement of a killed collector."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ WARM_UP = 4  # batches
 
 
 def run(case: dict[str, Any]) -> dict[str, float]:
-    """A case has ``side``, ``measure`` and ``rounds``: batches, updates or kills."""
+    """Make one measurement. A case has ``side``, ``measure`` and ``rounds``, a number of batches, updates or kills."""
     torch.set_num_threads(1)
     with local_ray(num_cpus=8) if case["side"] in WITH_RAY else contextlib.nullcontext():
         return MEASURES[case["measure"]](case["side"], case["rounds"])
 
 
 def frames(size: str, name: str, batches: int) -> dict[str, float]:
-    """Async: frames each second, and from the constructor to the first batch."""
+    """Return the frames per second in Async, and the seconds from the constructor to the first batch."""
     side = _side(name, size, POLICIES["cheap"](), sync=False)
     for _ in range(WARM_UP):
         side.next()
@@ -43,9 +43,9 @@ def frames(size: str, name: str, batches: int) -> dict[str, float]:
 
 
 def update(name: str, updates: int) -> dict[str, float]:
-    """Until all idle collectors have 25 MB of new weights: the median of some."""
+    """Return the milliseconds until all idle collectors have 25 MB of new weights, the median of ``updates``."""
     side = _side(name, "small", POLICIES["25 MB"](), sync=True)
-    # TorchRL's wait for their collectors by themselves.
+    # TorchRL's classes always wait for their collectors.
     wait = {"wait": True} if name in OURS else {}
     side.update(**wait)
     seconds = []
@@ -57,7 +57,7 @@ def update(name: str, updates: int) -> dict[str, float]:
 
 
 def killed(name: str, kills: int) -> dict[str, float]:
-    """From the death of one of two collectors to the first batch that its replacement has a share in."""
+    """Return the seconds from SIGKILL of one of two collectors to the first batch with frames of its replacement."""
     side = _side(name, "small", POLICIES["cheap"](), sync=True)
     seconds = []
     for number in range(1, kills + 1):
@@ -74,7 +74,7 @@ def killed(name: str, kills: int) -> dict[str, float]:
 
 
 def _replaced(side: Side) -> int:
-    """Replacements that have come: restarts, once all collectors are available."""
+    """Return the number of restarts once all collectors are available; 0 before."""
     collectors = side.collector.status().progress.collectors
     return int(collectors.restarts) if collectors.available == collectors.desired else 0
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 COLLECTORS: Final = 2
-# What has a Ray of its own while it is measured.
+# The sides that need Ray.
 WITH_RAY: Final = ("object_store", "RayCollector")
 
 
@@ -25,7 +25,7 @@ def _theirs(name: str, env: Any, policy: Any, frames: int, *, sync: bool) -> Any
     only: dict[str, Any] = {"launcher": "mp"}
     if name == "RayCollector":
         only = {"remote_configs": {"num_cpus": 1, "num_gpus": 0}}
-    # -1, the documented "endless", collects nothing.
+    # With -1, which is documented as endless, TorchRL's classes collect nothing.
     return getattr(distributed, name)(
         [env] * COLLECTORS, policy, frames_per_batch=frames, total_frames=10**12, sync=sync, **only
     )
@@ -33,7 +33,7 @@ def _theirs(name: str, env: Any, policy: Any, frames: int, *, sync: bool) -> Any
 
 OURS: Final = ("object_store", "torch_distributed", "rpc")
 THEIRS: Final = ("RayCollector", "DistributedCollector", "RPCCollector")
-# Each of TorchRL's is beside the transport that takes its place.
+# The transport that replaces each of TorchRL's classes.
 BESIDE: Final = dict(zip(THEIRS, OURS, strict=True))
 MAKE: Final[dict[str, Callable[..., Any]]] = {
     **{name: partial(_ours, name) for name in OURS},
