@@ -192,7 +192,7 @@ class Fleets:
         }
 
     async def outage(self, seconds: float) -> Found:
-        """Stop the API server for ``seconds``. Measure the latency of changes from the moment when it is Ready."""
+        """Stop the API server for ``seconds``. Measure the latency of changes once the server is ready again."""
         await asyncio.to_thread(self.plane.kill, "kube-apiserver")
         await asyncio.sleep(seconds)
         before = self.operator.cpu_seconds()

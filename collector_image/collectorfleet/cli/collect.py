@@ -1,4 +1,4 @@
-"""``collectorfleet collect``: run collectors for a driver on another host."""
+"""``collectorfleet collect``: run collectors for a driver in another process, which may be on another host."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _check_each_once(runs: Sequence[str]) -> None:
 
 
 def _is_folder(run: str) -> bool:
-    """Return whether ``run`` is a folder. A name with a slash is a folder, because no fleet has such a name."""
+    """Return whether ``run`` is a folder: it has a slash, which no fleet's name has, or contains a timeline."""
     return "/" in run or (Path(run) / files.NAME).exists()
 
 
