@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.core import Metric
 from tests.example_count import examples
-from tests.unit.collectorfleet_operator.decide.test_queue import admitted
+from tests.unit.collectorfleet_operator.decide.queued import admitted
 from tests.unit.collectorfleet_operator.edge.test_resync import PlayedLists
 from tests.unit.collectorfleet_operator.world import KEY, NAME, NOON, World, kind_of, running
 

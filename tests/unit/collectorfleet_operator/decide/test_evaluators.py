@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.combinations.parts import EVALUATION, LEARNERS
-from tests.unit.collectorfleet_operator.decide.test_queue import admit, queued
+from tests.unit.collectorfleet_operator.decide.queued import admit, queued, requested_pods
 from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, running, started, told
 
 from collectorfleet_api import names
@@ -245,8 +245,7 @@ def test_a_changed_template_of_workers_drains_those_and_replaces_evaluators_with
 
 def test_a_queue_has_quota_for_evaluators_and_is_told_that_pods_are_ready_without_them() -> None:
     world = queued(FLEET)
-    pod_sets = {one["name"]: one["count"] for one in world.get(WORKLOAD)["spec"]["podSets"]}
-    assert pod_sets == {"driver": 1, "head": 1, "workers-collectors": 4, "workers-evaluators": 2}
+    assert requested_pods(world) == {"driver": 1, "head": 1, "workers-collectors": 4, "workers-evaluators": 2}
     admit(world)
     world.start()
     template = worker_groups(world.get(RAYCLUSTER))["evaluators"]["template"]

@@ -1,11 +1,11 @@
-"""A Workload that Kueue looks at no more, or that holds quota for other pods than the fleet asks for by now."""
+"""A fleet whose Workload is deactivated: Kueue gives it no quota until the user changes something."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.decide.test_queue import admit, label, queued, say
+from tests.unit.collectorfleet_operator.decide.queued import deactivate, label, queued, say, with_quota
 from tests.unit.collectorfleet_operator.world import World, kinds, told
 
 from collectorfleet_api import names
@@ -14,17 +14,15 @@ from collectorfleet_operator.objects import has_condition
 
 
 def deactivated() -> World:
+    """Return a fleet of 8 collectors whose Workload is deactivated."""
     world = queued({"spec.collectors.replicas": 8})
-    found = world.get(WORKLOAD)
-    found["spec"]["active"] = False
-    world.store(found)
+    deactivate(world)
     say(world, "QuotaReserved", "False", "Deactivated", "The workload is deactivated")
     return world
 
 
 def test_a_workload_that_was_deactivated_does_not_go_back_into_the_queue() -> None:
-    world = queued()
-    admit(world)
+    world = with_quota()
     say(world, "Evicted", "True", "Deactivated", "The workload is deactivated")
     assert kinds(world.carry_out()) == ["SetStatus Workload"]
     assert not has_condition(world.get(WORKLOAD), "Requeued")
@@ -43,7 +41,9 @@ def test_a_fleet_whose_workload_was_deactivated_waits_for_the_user_and_says_so()
     assert kinds(world.carry_out()) == ["Create Workload"]
 
 
-@pytest.mark.parametrize("corrected", [{"replicas": 1}, {"replicas": 40}, {"queue": "other"}])
+@pytest.mark.parametrize(
+    "corrected", [{"replicas": 1}, {"replicas": 40}, {"queue": "other"}], ids=["fewer", "more", "queue"]
+)
 def test_a_corrected_fleet_asks_for_quota_anew_where_the_workload_was_deactivated(corrected: dict[str, Any]) -> None:
     world = deactivated()
     assert world.plan().actions == ()
@@ -53,12 +53,3 @@ def test_a_corrected_fleet_asks_for_quota_anew_where_the_workload_was_deactivate
     assert kinds(world.carry_out()) == ["Delete Workload"]
     assert kinds(world.carry_out()) == ["Create Workload"]
     assert told(world.look(), "Admitted")[1] == "WaitingForQuota"
-
-
-def test_quota_that_waits_for_a_check_and_is_for_other_pods_is_asked_for_anew() -> None:
-    world = queued({"spec.collectors.replicas": 4})
-    say(world, "QuotaReserved", "True")
-    assert world.plan().actions == ()
-    world.edit({"spec.collectors.replicas": 40})
-    assert kinds(world.carry_out()) == ["Delete Workload"]
-    assert kinds(world.carry_out()) == ["Create Workload"]

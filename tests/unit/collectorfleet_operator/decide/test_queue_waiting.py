@@ -1,23 +1,16 @@
-"""Why a fleet with a queue has no quota yet, in words."""
+"""The message that says why a fleet in a queue has no quota yet."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.unit.collectorfleet_operator.decide.test_queue import admit, label, queued, say
+from tests.unit.collectorfleet_operator.decide.queued import check, label, queued, say, with_quota
 from tests.unit.collectorfleet_operator.world import World, running, told
 
 from collectorfleet_operator.children.workload import WORKLOAD
 
 
 def why(world: World) -> str:
+    """Return the message of ``Admitted`` without the name of the queue."""
     return told(world.look(), "Admitted")[2].removeprefix("LocalQueue team: ")
-
-
-def checked(world: World, *checks: dict[str, Any]) -> None:
-    found = world.get(WORKLOAD)
-    found["status"]["admissionChecks"] = list(checks)
-    world.store(found)
 
 
 def test_a_fleet_whose_workload_is_not_made_says_so() -> None:
@@ -46,12 +39,9 @@ def test_what_kueue_says_of_the_quota_is_told_in_its_words() -> None:
 
 
 def test_admission_checks_that_are_not_ready_are_named_once_quota_is_reserved() -> None:
-    world = queued()
-    admit(world)
+    world = with_quota()
     say(world, "Admitted", "False")
-    checked(
-        world, {"name": "nodes", "state": "Pending", "message": "2 nodes start"}, {"name": "cost", "state": "Ready"}
-    )
+    check(world, {"name": "nodes", "state": "Pending", "message": "2 nodes start"}, {"name": "cost", "state": "Ready"})
     text = why(world)
     assert text.startswith("quota is reserved, and admission checks are not ready (")
     assert "nodes" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.decide.test_queue import admitted
+from tests.unit.collectorfleet_operator.decide.queued import admitted
 from tests.unit.collectorfleet_operator.world import KEY
 
 from collectorfleet_operator.children.workload import WORKLOAD

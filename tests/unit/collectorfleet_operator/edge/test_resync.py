@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.decide.test_queue import queued
+from tests.unit.collectorfleet_operator.decide.queued import queued
 from tests.unit.collectorfleet_operator.world import KEY, NOON, World, later, running
 
 from collectorfleet_operator.children.driver_job import JOB
