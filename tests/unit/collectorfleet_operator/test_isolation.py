@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from prometheus_client.core import Metric
 from tests.example_count import examples
 from tests.unit.collectorfleet_operator.decide.queued import admitted
-from tests.unit.collectorfleet_operator.edge.test_resync import PlayedLists
+from tests.unit.collectorfleet_operator.edge.played_lists import PlayedLists
 from tests.unit.collectorfleet_operator.world import KEY, NAME, NOON, World, kind_of, running
 
 from collectorfleet_operator.children.owner import FLEET

@@ -8,7 +8,7 @@ from functools import partial
 
 import aiohttp
 import pytest
-from tests.unit.collectorfleet_operator.edge.test_resync import PlayedLists
+from tests.unit.collectorfleet_operator.edge.played_lists import PlayedLists
 from tests.unit.collectorfleet_operator.world import NOON, World, running
 
 from collectorfleet_operator.children.pod_template import POD
