@@ -6,13 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.unit.collectorfleet_operator.world import DRIVER, KEY, World
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, World, wire_time
 
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 
-TIME = "%Y-%m-%dT%H:%M:%SZ"
 FIELDS = st.sampled_from(
     [
         {"spec.collectors.replicas": 1},
@@ -59,17 +58,15 @@ def take(world: World, what: str, *values: Any) -> None:
             world.report(1, at=world.now)
         case "publish":
             version, seconds_ago = values
-            published = (world.now - timedelta(seconds=seconds_ago)).strftime(TIME)
+            published = wire_time(world.now - timedelta(seconds=seconds_ago))
             weights = {"published": version, "acknowledged": 3, "lastPublishTime": published}
             world.report(4, at=world.now, weights=weights)
         case "renew" if world.cache.get(LEASE, DRIVER) is not None and world.pods("driver"):
             world.renew_lease()
         case "complete" if job is not None and world.pods("driver"):
-            world.end_driver(0)
-            world.end_job("Complete")
+            world.complete()
         case "fail" if job is not None and world.pods("driver"):
-            world.end_driver(64, "boom")
-            world.end_job("Failed")
+            world.fail("boom")
         case "tidy" if cluster is None:
             world.collect(*world.pods("head"), *world.pods("worker"), *world.pods("evaluator"))
         case "job" if job is not None:

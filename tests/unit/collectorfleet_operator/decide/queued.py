@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.unit.collectorfleet_operator.world import NOON, World, kinds
+from tests.unit.collectorfleet_operator.world import NOON, World, kinds, wire_time
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
@@ -51,7 +51,7 @@ def say(world: World, type_: str, word: str, reason: str = "Said", message: str 
     found = world.get(WORKLOAD)
     status = found.setdefault("status", {})
     kept = [one for one in status.get("conditions", []) if one["type"] != type_]
-    time = NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = wire_time(NOON)
     new = {"type": type_, "status": word, "reason": reason, "message": message, "lastTransitionTime": time}
     status["conditions"] = [*kept, new]
     world.store(found)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.example_count import examples
 from tests.unit.collectorfleet_operator.steps import STEPS, take
-from tests.unit.collectorfleet_operator.world import World, later, running, told
+from tests.unit.collectorfleet_operator.world import World, later, running, told, wire_time
 
 from collectorfleet_api.conditions.weights import ACKNOWLEDGE_WITHIN
 from collectorfleet_api.v1alpha1 import Reason
@@ -23,7 +23,7 @@ INSTANT = timedelta(milliseconds=1)
 
 
 def unacknowledged(seconds_ago: float) -> dict[str, Any]:
-    published = later(-seconds_ago).strftime("%Y-%m-%dT%H:%M:%SZ")
+    published = wire_time(later(-seconds_ago))
     return {"published": 4, "acknowledged": 3, "lastPublishTime": published}
 
 

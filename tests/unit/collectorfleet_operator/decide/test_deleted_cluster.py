@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, later, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, later, running, told, wire_time
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
@@ -13,12 +13,11 @@ from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.objects import Object, annotation, name_of, uid_of
 
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
-TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def end(world: World, pod: Object, grace: int) -> None:
     """Let the garbage collector delete a pod, whose kubelet then waits for its containers."""
-    gone_at = later(world.seconds + grace).strftime(TIME)
+    gone_at = wire_time(later(world.seconds + grace))
     pod["metadata"] |= {"deletionTimestamp": gone_at, "deletionGracePeriodSeconds": grace}
     world.store(pod)
 
@@ -30,8 +29,7 @@ def cluster_pods(world: World) -> list[Object]:
 def deleted(world: World) -> World:
     """Its RayCluster was deleted by ``kubectl delete``, a minute after the start."""
     world.look()
-    world.seconds = 60
-    world.renew_lease()
+    world.wait_until(60)
     world.report(4, at=world.now)
     world.collect(world.get(RAYCLUSTER))
     for pod in cluster_pods(world):
@@ -109,11 +107,10 @@ def test_a_raycluster_that_is_deleted_in_the_foreground_waits_for_the_batch_as_w
     """Its pods are deleted before it, one after another: at first its head still runs."""
     world = running(CHECKPOINT)
     world.look()
-    world.seconds = 60
-    world.renew_lease()
+    world.wait_until(60)
     world.report(4, at=world.now)
     cluster = world.get(RAYCLUSTER)
-    cluster["metadata"] |= {"deletionTimestamp": later(60).strftime(TIME), "finalizers": ["foregroundDeletion"]}
+    cluster["metadata"] |= {"deletionTimestamp": wire_time(later(60)), "finalizers": ["foregroundDeletion"]}
     world.store(cluster)
     assert world.plan().actions == ()
     status = world.look(world.now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.collectorfleet_operator.world import KEY, NOON, World, kinds, later, running
+from tests.unit.collectorfleet_operator.world import KEY, NOON, World, kinds, later, running, started
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, Reason
 from collectorfleet_operator.children.owner import FLEET
@@ -23,9 +23,7 @@ def told(world: World, seconds: float = 0) -> list[str]:
 
 
 def test_a_good_run_is_told_in_four_steps() -> None:
-    world = World()
-    world.carry_out()
-    world.make_pods()
+    world = started()
     assert told(world) == []
     world.run_pods("head", "worker")
     assert told(world) == ["Normal RayClusterReady"]
@@ -34,8 +32,7 @@ def test_a_good_run_is_told_in_four_steps() -> None:
     world.report(4)
     assert told(world) == ["Normal CollectorsAvailable"]
     assert told(world) == []
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     assert told(world) == ["Normal Completed"]
     world.carry_out()
     assert told(world) == []
@@ -44,13 +41,10 @@ def test_a_good_run_is_told_in_four_steps() -> None:
 @pytest.mark.parametrize("ended", [False, True], ids=["delivered no batch", "failed"])
 def test_nobody_is_asked_to_delete_a_job_that_the_operator_deletes(ended: bool) -> None:
     """The operator writes the status before it hears that the Job is being deleted."""
-    world = World()
-    world.carry_out()
-    world.make_pods()
+    world = started()
     if ended:
         world.run_pods("head", "worker", "driver")
-        world.end_driver(64, "no such game")
-        world.end_job("Failed")
+        world.fail()
     world.look()
     world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
     assert "Delete Job" in kinds(world.plan().actions)
@@ -61,11 +55,9 @@ def test_nobody_is_asked_to_delete_a_job_that_the_operator_deletes(ended: bool) 
 
 
 def test_a_failure_is_told_once_with_its_cause() -> None:
-    world = World()
-    world.start()
+    world = running()
     world.look()
-    world.end_driver(64, "no such game")
-    world.end_job("Failed")
+    world.fail()
     (failed,) = changes(world)
     assert (failed.type, failed.reason) == ("Warning", "Failed")
     assert failed.message.startswith("no such game")
@@ -73,9 +65,7 @@ def test_a_failure_is_told_once_with_its_cause() -> None:
 
 
 def test_a_problem_is_told_and_that_it_is_over() -> None:
-    world = World()
-    world.carry_out()
-    world.make_pods()
+    world = started()
     world.look()
     world.hold_up("head", "ErrImagePull", "not found")
     assert told(world) == ["Warning ImagePullBackOff"]
@@ -102,8 +92,7 @@ def test_a_child_that_is_refused_is_told_once(world: World) -> None:
 
 
 def test_collectors_that_are_lost_and_come_back_are_told_each_time() -> None:
-    world = World({"spec.collectors": {"replicas": 4, "minAvailable": 4}})
-    world.start()
+    world = running({"spec.collectors": {"replicas": 4, "minAvailable": 4}})
     world.look()
     names = set()
     for round_ in range(2):
@@ -117,8 +106,7 @@ def test_collectors_that_are_lost_and_come_back_are_told_each_time() -> None:
 
 
 def test_the_same_change_told_again_is_the_same_event() -> None:
-    world = World()
-    world.start()
+    world = running()
     before = CollectorFleet.parse_stored(world.get(FLEET)).status
     assert before is not None
     once = condition_changes(before.conditions, world.look(NOON))

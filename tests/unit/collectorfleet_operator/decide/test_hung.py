@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.unit.collectorfleet_operator.world import NOON, kinds, running, started, told
+from tests.unit.collectorfleet_operator.world import NOON, kinds, running, started, told, wire_time
 
 from collectorfleet_api.conditions.outcome import Failed
 from collectorfleet_operator.children.pod_template import POD
@@ -14,7 +14,6 @@ from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.objects import name_of
 
 REPLACED = {"spec.driver.livenessDeadlineSeconds": 90}
-TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def test_it_is_kept_and_told_where_nothing_says_when() -> None:
@@ -46,8 +45,7 @@ def test_it_is_deleted_once_its_lease_was_not_renewed_for_so_long() -> None:
 
 def test_one_that_renews_again_in_time_is_kept() -> None:
     world = running(REPLACED)
-    world.seconds = 89
-    world.renew_lease()
+    world.wait_until(89)
     world.seconds = 120
     assert world.plan().actions == ()
     assert told(world.look(world.now), "DriverRunning")[1] == "Running"
@@ -76,9 +74,9 @@ def test_what_is_no_hung_driver_is_left_as_it_is(how: str) -> None:
     world = running(REPLACED)
     (pod,) = world.pods("driver")
     if how == "its node is silent":
-        turned = {"lastTransitionTime": NOON.strftime(TIME)}
+        turned = {"lastTransitionTime": wire_time(NOON)}
         ready = {"type": "Ready", "status": "False", **turned}
-        statuses = [{"name": "driver", "ready": True, "state": {"running": {"startedAt": NOON.strftime(TIME)}}}]
+        statuses = [{"name": "driver", "ready": True, "state": {"running": {"startedAt": wire_time(NOON)}}}]
         world.set_pod(pod, phase="Running", conditions=[ready], containerStatuses=statuses)
     elif how == "it goes already":
         pod["metadata"] |= {"deletionTimestamp": "2026-01-01T13:00:00Z", "deletionGracePeriodSeconds": 30}
@@ -93,7 +91,7 @@ def test_one_that_never_took_the_lease_is_kept() -> None:
     world = started(REPLACED)
     world.run_pods("head", "worker", "driver")
     pod = world.pods("driver")[0]
-    statuses = [{"name": "driver", "ready": True, "state": {"running": {"startedAt": NOON.strftime(TIME)}}}]
+    statuses = [{"name": "driver", "ready": True, "state": {"running": {"startedAt": wire_time(NOON)}}}]
     world.set_pod(pod, phase="Running", containerStatuses=statuses)
     world.seconds = 3600
     _, reason, message = told(world.look(world.now), "DriverRunning")

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, NOON, World, kinds, later, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, NOON, World, kinds, later, running, told, wire_time
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Running
 from collectorfleet_operator.children.driver_job import JOB
@@ -25,7 +25,7 @@ def ended(code: int, message: str = "", phase: str = "Running", changes: dict[st
     """The driver has ended at noon, and a log shipper beside it runs on."""
     world = running(changes)
     (pod,) = world.pods("driver")
-    end = {"exitCode": code, "message": message, "finishedAt": NOON.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    end = {"exitCode": code, "message": message, "finishedAt": wire_time(NOON)}
     statuses = [
         {"name": "driver", "ready": False, "state": {"terminated": end}},
         {"name": "shipper", "ready": True, "state": {"running": {}}},
@@ -148,7 +148,7 @@ def test_a_driver_that_is_to_be_tried_again_is_once_its_shipper_had_time_to_end(
 
 
 def leaving(world: World, pod: Object) -> None:
-    pod["metadata"] |= {"deletionTimestamp": later(90).strftime("%Y-%m-%dT%H:%M:%SZ"), "deletionGracePeriodSeconds": 30}
+    pod["metadata"] |= {"deletionTimestamp": wire_time(later(90)), "deletionGracePeriodSeconds": 30}
     world.store(pod)
 
 

@@ -6,7 +6,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, kinds, later, running, told
+from tests.unit.collectorfleet_operator.world import (
+    DRIVER,
+    World,
+    condition,
+    kinds,
+    later,
+    running,
+    started,
+    told,
+    wire_time,
+)
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
@@ -21,9 +31,7 @@ AGAIN = "to try again, change the spec, or set spec.suspend to true and back"
 
 def starting(changes: dict[str, Any]) -> World:
     """Its worker pods cannot pull their image."""
-    world = World(changes)
-    world.carry_out()
-    world.make_pods()
+    world = started(changes)
     world.hold_up("worker", "ImagePullBackOff", "no such image")
     world.look()
     return world
@@ -31,8 +39,7 @@ def starting(changes: dict[str, Any]) -> World:
 
 def wait(world: World, seconds: float) -> None:
     """With a driver that lives."""
-    world.seconds = seconds
-    world.renew_lease()
+    world.wait_until(seconds)
 
 
 def test_a_fleet_without_a_first_batch_fails_at_its_startup_deadline_and_keeps_the_cause() -> None:
@@ -128,7 +135,7 @@ def test_a_deleted_raycluster_does_not_set_back_the_active_deadline() -> None:
         world.make_pods()
         world.run_pods("head", "worker", "driver")
         job = world.get(JOB, DRIVER)
-        world.store({**job, "status": {"startTime": world.now.strftime("%Y-%m-%dT%H:%M:%SZ")}})
+        world.store({**job, "status": {"startTime": wire_time(world.now)}})
     wait(world, 4199)
     assert told(world.look(world.now), "Completed")[1] == "Running"
     wait(world, 4200)
@@ -150,7 +157,7 @@ def test_a_run_that_missed_a_deadline_is_tried_again_with_another_spec() -> None
     world.seconds = 300
     world.look(world.now)
     world.carry_out()
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     world.edit({"spec.startupDeadlineSeconds": 600})
     assert {"Create RayCluster", "Create Job"} <= set(kinds(world.carry_out()))
 
@@ -181,7 +188,7 @@ def test_an_idle_fleet_is_suspended_by_asking_its_driver() -> None:
     # A batch that came meanwhile changes nothing: the driver has ended.
     assert kinds(world.carry_out()) == ["Delete Job"]
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     status = world.look(world.now)
     assert status.phase is Phase.SUSPENDED
     assert told(status, "Suspended")[:2] == ("True", "IdleTimeout")
@@ -207,7 +214,7 @@ def test_any_change_of_the_spec_resumes_an_idle_fleet_and_its_clock_begins_anew(
     world.end_driver(names.EXIT_STOPPED)
     world.carry_out()
     world.carry_out()
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     assert world.look(world.now).phase is Phase.SUSPENDED
     world.edit({"spec.idleTimeoutSeconds": 1801})
     assert "Create Job" in kinds(world.carry_out())
@@ -237,14 +244,13 @@ def test_a_kept_raycluster_outlives_the_run_until_its_time_is_over() -> None:
 
 def test_a_failed_run_whose_job_was_tidied_up_stays_failed() -> None:
     world = running({"spec.ttlSecondsAfterFinished": 600})
-    world.end_driver(64, "no such game")
-    world.end_job("Failed")
+    world.fail()
     status = world.look()
     assert told(status, "Ready")[2].endswith(AGAIN)
     world.carry_out()
     world.seconds = 600
     assert kinds(world.carry_out()) == ["Delete Job"]
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     status = world.look(world.now)
     assert "no such game" in told(status, "Ready")[2]
     assert world.plan().actions == ()
@@ -259,13 +265,12 @@ def tidied_up(changes: dict[str, Any], *, exceeded: bool = False) -> World:
     if exceeded:
         wait(world, 3600)
     else:
-        world.end_driver(64, "no such game")
-        world.end_job("Failed")
+        world.fail()
     world.look(world.now)
     world.seconds += 600
     world.carry_out()
     world.carry_out()
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     assert world.cache.get(JOB, DRIVER) is None
     assert world.look(world.now).phase is Phase.FAILED
     return world
@@ -327,11 +332,10 @@ def test_a_failure_that_an_earlier_release_recorded_is_tried_again_by_generation
 def test_a_spec_that_came_after_the_end_of_a_run_is_not_up_to_date() -> None:
     world = running({"spec.ttlSecondsAfterFinished": 0})
     world.look()
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     world.look()
     world.carry_out()
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     assert told(world.look(), "UpToDate")[0] == "True"
     world.edit({"spec.policy": {"factory": "my_policy:other"}})
     assert told(world.look(), "UpToDate")[:2] == ("False", "Completed")
@@ -342,11 +346,10 @@ def test_a_time_to_live_that_somebody_else_gave_the_job_is_no_reason_to_try_agai
     job = world.get(JOB, DRIVER)
     job["spec"]["ttlSecondsAfterFinished"] = 30
     world.store(job)
-    world.end_driver(64, "no such game")
-    world.end_job("Failed")
+    world.fail()
     assert world.look().driver.expires == later(30)  # type: ignore[union-attr]
     world.carry_out()
-    world.collect(world.get(JOB, DRIVER), *world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(world.get(JOB, DRIVER), *world.all_pods())
     assert world.look().phase is Phase.FAILED
     assert world.plan().actions == ()
 

@@ -6,14 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, later, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, later, running, told, wire_time
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.objects import Object, annotation, name_of, uid_of
 
-TIME = "%Y-%m-%dT%H:%M:%SZ"
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
 
 
@@ -21,7 +20,7 @@ def evict(world: World, pod: Object, *, grace: int) -> Object:
     """What Kubernetes does to a pod on a lost node: it marks it, and waits for a kubelet that says nothing."""
     mark = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"}
     pod["metadata"] |= {
-        "deletionTimestamp": later(world.seconds + grace).strftime(TIME),
+        "deletionTimestamp": wire_time(later(world.seconds + grace)),
         "deletionGracePeriodSeconds": grace,
     }
     pod["spec"] = {**pod["spec"], "nodeName": "node2"}
@@ -53,8 +52,7 @@ def test_a_pod_that_somebody_else_deletes_is_left_to_its_kubelet() -> None:
     worker = evict(world, world.pods("worker")[0], grace=5)
     worker["status"]["conditions"] = []
     world.store(worker)
-    world.seconds = 30
-    world.renew_lease()
+    world.wait_until(30)
     assert kinds(world.carry_out()) == ["Update RayCluster"]
     assert world.plan().actions == ()
 
@@ -92,16 +90,14 @@ def kept(world: World, pod: Object) -> Object:
 def test_a_pod_that_a_finalizer_keeps_once_it_is_given_up_keeps_the_fleet_from_nothing() -> None:
     world = running()
     worker = kept(world, evict(world, world.pods("worker")[0], grace=5))
-    world.seconds = 10
-    world.renew_lease()
+    world.wait_until(10)
     assert kinds(world.carry_out()) == ["Delete Pod"]
     assert kinds(world.carry_out()) == ["Update RayCluster"]
     assert name_of(worker) in map(name_of, world.pods("worker"))
     assert world.plan().actions == ()
     world.edit({"spec.collectors.replicas": 6})
     assert kinds(world.carry_out()) == ["Update RayCluster"]
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
 
 
@@ -119,11 +115,9 @@ def test_a_driver_pod_that_a_finalizer_keeps_is_started_on_another_node_once(gra
 def test_a_driver_that_still_renews_its_lease_gets_its_grace() -> None:
     world = running()
     evict(world, world.pods("driver")[0], grace=30)
-    world.seconds = 34
-    world.renew_lease()
+    world.wait_until(34)
     assert world.plan().actions == ()
-    world.seconds = 35
-    world.renew_lease()
+    world.wait_until(35)
     assert kinds(world.plan().actions) == ["Delete Job", "Delete Pod", "Create Job"]
 
 
@@ -147,7 +141,7 @@ def test_a_node_that_falls_silent_is_named_before_kubernetes_gives_it_up(role: s
 
 def silent(world: World, pod: Object) -> None:
     """Its kubelet has said nothing for so long that Kubernetes calls the pod unready, from this moment on."""
-    ready = {"type": "Ready", "status": "False", "lastTransitionTime": world.now.strftime(TIME)}
+    ready = {"type": "Ready", "status": "False", "lastTransitionTime": wire_time(world.now)}
     statuses = [{"name": "ray-worker", "ready": True, "state": {"running": {}}}]
     pod["spec"] = {**pod["spec"], "nodeName": "node2"}
     pod["status"] = {"phase": "Running", "conditions": [ready], "containerStatuses": statuses}
@@ -177,7 +171,7 @@ def test_a_collector_on_a_silent_node_is_not_available_unless_batches_come() -> 
     # Until it is marked, and long after, if nothing is delivered.
     world.report(2, collectors=rows(world))
     pod = world.pods("worker")[1]
-    pod["metadata"]["deletionTimestamp"] = later(200).strftime(TIME)
+    pod["metadata"]["deletionTimestamp"] = wire_time(later(200))
     world.store(pod)
     assert told(world.look(world.now), "CollectorsAvailable")[1] == "BelowMinAvailable"
 
@@ -203,7 +197,7 @@ def test_a_suspended_fleet_is_looked_at_when_what_hangs_is_given_up() -> None:
 def test_a_driver_whose_head_goes_is_asked_for_its_checkpoint_while_ray_still_answers(how: str) -> None:
     world = running(CHECKPOINT)
     (head,) = world.pods("head")
-    head["metadata"] |= {"deletionTimestamp": later(5).strftime(TIME), "deletionGracePeriodSeconds": 5}
+    head["metadata"] |= {"deletionTimestamp": wire_time(later(5)), "deletionGracePeriodSeconds": 5}
     world.store(head)
     if how == "gone":
         world.collect(head)
@@ -214,7 +208,7 @@ def test_a_driver_whose_head_goes_is_asked_for_its_checkpoint_while_ray_still_an
     world.collect(head)
     world.make_pods()
     (another,) = world.pods("head")
-    another["metadata"]["creationTimestamp"] = later(6).strftime(TIME)
+    another["metadata"]["creationTimestamp"] = wire_time(later(6))
     world.store(another)
     assert world.look(later(6)).orders == orders
     world.end_driver(names.EXIT_STOPPED)
@@ -283,7 +277,7 @@ def test_without_a_checkpoint_a_driver_whose_head_goes_works_on_as_long_as_it_ca
 
 def ray_began(world: World, pod: Object, seconds: float) -> None:
     """Let the pod be as old as the first head, and its container have begun then."""
-    state = {"running": {"startedAt": later(seconds).strftime(TIME)}}
+    state = {"running": {"startedAt": wire_time(later(seconds))}}
     world.set_pod(
         pod,
         phase="Running",
@@ -296,8 +290,7 @@ def test_worker_pods_whose_head_is_gone_are_replaced_once_the_driver_has_ended()
     world = running({"spec.collectors.replicas": 2, **CHECKPOINT})
     for pod in world.pods("worker"):
         ray_began(world, pod, 5)
-    world.seconds = 80
-    world.renew_lease()
+    world.wait_until(80)
     world.collect(*world.pods("head"))
     world.look()
     world.make_pods()

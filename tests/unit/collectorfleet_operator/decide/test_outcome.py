@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, World, running
+from tests.unit.collectorfleet_operator.world import DRIVER, World, running, started
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Pending, Running
 from collectorfleet_operator.children.driver_job import JOB
@@ -50,9 +50,7 @@ def test_a_completed_run_stays_completed_without_its_job() -> None:
 @pytest.mark.parametrize("phase", ["Pending", "Failed"])
 def test_a_run_whose_tree_is_not_what_the_spec_says_has_failed_by_those_words(phase: str) -> None:
     """The pod says a moment after its container that it failed."""
-    world = World({"spec.code": {"archive": {"configMap": "tree", "sha256": "a" * 64}}})
-    world.carry_out()
-    world.make_pods()
+    world = started({"spec.code": {"archive": {"configMap": "tree", "sha256": "a" * 64}}})
     (driver,) = world.pods("driver")
     world.end_code(driver, 64, "spec.code.archive.sha256: another is asked for")
     (driver,) = world.pods("driver")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from tests.unit.collectorfleet_operator.steps import STEPS, take
-from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, kinds, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, kinds, running, started, told
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
@@ -81,15 +81,13 @@ def test_everything_is_made_at_once_and_the_cluster_first() -> None:
 
 
 def test_what_somebody_removed_is_made_again() -> None:
-    world = World()
-    world.start()
+    world = running()
     world.collect(world.get(ROLE, DRIVER))
     assert kinds(world.carry_out()) == ["Create Role"]
 
 
 def test_a_cluster_that_somebody_changed_is_put_right() -> None:
-    world = World()
-    world.start()
+    world = running()
     cluster = world.get(RAYCLUSTER)
     cluster["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] = "8"
     world.store(cluster)
@@ -98,8 +96,7 @@ def test_a_cluster_that_somebody_changed_is_put_right() -> None:
 
 
 def test_defaults_that_the_api_server_added_are_left_alone() -> None:
-    world = World()
-    world.start()
+    world = running()
     cluster = world.get(RAYCLUSTER)
     cluster["spec"]["headGroupSpec"]["template"]["spec"]["dnsPolicy"] = "ClusterFirst"
     world.store(cluster)
@@ -145,8 +142,7 @@ def test_a_fleet_that_is_being_deleted_is_left_to_the_garbage_collector() -> Non
 
 class TestChangedSpec:
     def test_a_running_driver_keeps_its_cluster_and_only_replicas_follow(self) -> None:
-        world = World({"spec.collectors.replicas": 2})
-        world.start()
+        world = running({"spec.collectors.replicas": 2})
         before = world.get(RAYCLUSTER)["spec"]["headGroupSpec"]
         world.edit({"spec.image": "ghcr.io/you/cheetah:2.0", "spec.collectors.replicas": 3})
         assert kinds(world.carry_out()) == ["Update RayCluster"]
@@ -156,9 +152,7 @@ class TestChangedSpec:
 
     @pytest.mark.parametrize("problem", ["ErrImagePull", "Unschedulable"])
     def test_a_run_that_never_delivered_a_batch_is_replaced_at_once(self, problem: str) -> None:
-        world = World()
-        world.carry_out()
-        world.make_pods()
+        world = started()
         world.hold_up("driver", problem, "nothing to be done")
         world.report(0, progress={"batches": 0})
         world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
@@ -178,8 +172,7 @@ class TestChangedSpec:
         assert world.carry_out() == ()
 
     def test_what_an_earlier_driver_delivered_is_progress_too(self) -> None:
-        world = World()
-        world.start()
+        world = running()
         world.end_driver(1)
         world.make_pods()
         world.report(0, driverIncarnation=2)
@@ -195,8 +188,7 @@ class TestChangedSpec:
         ],
     )
     def test_what_belongs_to_a_run_is_tended_as_it_was_started(self, changes: dict[str, Any]) -> None:
-        world = World()
-        world.start()
+        world = running()
         before = {kind: world.get(kind, key)["metadata"].get("annotations") for kind, key in OWN}
         world.edit(changes)
         assert world.carry_out() == ()
@@ -210,15 +202,13 @@ class TestChangedSpec:
             assert world.get(kind, key)["metadata"].get("annotations") == before[kind]
 
     def test_a_run_whose_stored_spec_is_unreadable_follows_replicas(self) -> None:
-        world = World()
-        world.start()
+        world = running()
         world.edit({"spec.collection": 7, "spec.collectors.replicas": 6})
         assert kinds(world.carry_out()) == ["Update RayCluster"]
         assert replicas(world) == 6
 
     def test_deleting_the_job_starts_over_with_the_new_spec_on_a_new_cluster(self) -> None:
-        world = World()
-        world.start()
+        world = running()
         world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
         assert world.carry_out() == ()
         world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
@@ -230,21 +220,18 @@ class TestChangedSpec:
         assert template["spec"]["containers"][0]["image"] == "ghcr.io/you/cheetah:2.0"
 
     def test_a_failed_fleet_takes_a_changed_spec_for_another_try(self) -> None:
-        world = World()
-        world.start()
-        world.end_driver(64, "no such game")
-        world.end_job("Failed")
+        world = running()
+        world.fail()
         world.carry_out()
         world.look()
         assert world.carry_out() == ()
         world.edit({"spec.environment": {"factory": "my_envs:other"}})
         assert kinds(world.carry_out()) == ["Delete Job"]
-        world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+        world.collect(*world.all_pods())
         assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
 
     def test_min_available_is_no_part_of_a_run(self) -> None:
-        world = World()
-        world.start()
+        world = running()
         world.edit({"spec.collectors": {"replicas": 4, "minAvailable": 3}})
         assert not world.seen().spec_is_held
 
@@ -252,37 +239,31 @@ class TestChangedSpec:
 class TestTheEnd:
     @pytest.mark.parametrize(("code", "how"), [(0, "Complete"), (64, "Failed")], ids=["completed", "failed"])
     def test_the_cluster_is_freed_and_the_job_kept(self, code: int, how: str) -> None:
-        world = World()
-        world.start()
+        world = running()
         world.end_driver(code)
         world.end_job(how)
         assert kinds(world.carry_out()) == ["Delete RayCluster"]
         assert world.carry_out() == ()
 
     def test_tidying_up_the_job_of_a_completed_fleet_starts_nothing(self) -> None:
-        world = World()
-        world.start()
-        world.end_driver(0)
-        world.end_job("Complete")
+        world = running()
+        world.complete()
         world.carry_out()
         world.look()
         world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
         assert world.carry_out() == ()
 
     def test_deleting_the_job_of_a_failed_fleet_is_another_try(self) -> None:
-        world = World()
-        world.start()
-        world.end_driver(64, "no such game")
-        world.end_job("Failed")
+        world = running()
+        world.fail()
         world.carry_out()
         world.look()
-        world.collect(world.get(JOB, DRIVER), *world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+        world.collect(world.get(JOB, DRIVER), *world.all_pods())
         assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
 
 
 def test_children_of_a_deleted_fleet_of_the_same_name_are_waited_for() -> None:
-    world = World()
-    world.start()
+    world = running()
     world.replace_fleet()
     # Accounts are not watched: whether the old ones are still there is found out when they are made.
     assert world.plan().actions == ()
@@ -339,8 +320,7 @@ def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_jo
 def failed(minutes_after: int) -> Sequence[Action]:
     """What is done about a failed run whose code was changed so long after it began."""
     world = running({"spec.code": {"configMap": "code"}})
-    world.end_driver(64, "NameError: name 'gym' is not defined")
-    world.end_job("Failed")
+    world.fail("NameError: name 'gym' is not defined")
     world.look()
     return world.plan(code_changed_at=NOON + timedelta(minutes=minutes_after)).actions
 

@@ -71,8 +71,7 @@ def test_a_workload_that_somebody_deletes_ends_the_driver_and_is_made_again() ->
 
 def test_quota_is_given_back_by_a_fleet_that_is_done_once_its_pods_are_gone() -> None:
     world = admitted()
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     world.look()
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
     assert world.plan().actions == ()

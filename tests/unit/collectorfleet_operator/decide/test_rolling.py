@@ -123,11 +123,9 @@ def test_a_pod_that_was_to_be_drained_is_given_back_with_the_change() -> None:
 def test_a_replacement_that_does_not_come_on_is_stalled() -> None:
     world = rolled({**ROLLING, "spec.progressDeadlineSeconds": 60})
     world.look()
-    world.seconds = 59
-    world.renew_lease()
+    world.wait_until(59)
     assert told(world.look(world.now), "Stalled")[0] == "False"
-    world.seconds = 60
-    world.renew_lease()
+    world.wait_until(60)
     assert told(world.look(world.now), "Stalled")[:2] == ("True", "ProgressDeadlineExceeded")
 
 
@@ -135,8 +133,7 @@ def aged(changes: dict[str, Any]) -> World:
     """A fleet whose pods are older than a replacement may stand."""
     world = running(changes)
     world.look(world.now)
-    world.seconds = 700
-    world.renew_lease()
+    world.wait_until(700)
     return world
 
 

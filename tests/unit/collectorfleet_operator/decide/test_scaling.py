@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.unit.collectorfleet_operator.world import World, kinds
+from tests.unit.collectorfleet_operator.world import World, kinds, running, started
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of, worker_groups
@@ -27,8 +27,7 @@ def size(world: World) -> GroupSize:
 
 
 def test_growing_asks_for_more_pods_at_once() -> None:
-    world = World({"spec.collectors.replicas": 2})
-    world.start()
+    world = running({"spec.collectors.replicas": 2})
     world.edit({"spec.collectors.replicas": 5})
     assert kinds(world.carry_out()) == ["Update RayCluster"]
     assert replicas(world) == 5
@@ -36,8 +35,7 @@ def test_growing_asks_for_more_pods_at_once() -> None:
 
 
 def test_pods_stay_until_the_driver_has_retired_collectors() -> None:
-    world = World({"spec.collectors.replicas": 4})
-    world.start()
+    world = running({"spec.collectors.replicas": 4})
     world.edit({"spec.collectors.replicas": 2})
     assert world.carry_out() == ()
     world.report(2, desired=2)
@@ -46,8 +44,7 @@ def test_pods_stay_until_the_driver_has_retired_collectors() -> None:
 
 
 def test_the_pods_without_collectors_go_by_name() -> None:
-    world = World({"spec.collectors.replicas": 4})
-    world.start()
+    world = running({"spec.collectors.replicas": 4})
     first, second, third, fourth = map(name_of, world.pods("worker"))
     world.edit({"spec.collectors.replicas": 2})
     rows: list[dict[str, Any]] = [
@@ -62,8 +59,7 @@ def test_the_pods_without_collectors_go_by_name() -> None:
 
 
 def test_names_stay_listed_until_their_pods_are_gone_and_then_vanish() -> None:
-    world = World({"spec.collectors.replicas": 2})
-    world.start()
+    world = running({"spec.collectors.replicas": 2})
     world.edit({"spec.collectors.replicas": 1})
     world.report(1, desired=1)
     world.carry_out()
@@ -79,9 +75,7 @@ def test_names_stay_listed_until_their_pods_are_gone_and_then_vanish() -> None:
 
 
 def test_without_a_driver_nobody_is_waited_for() -> None:
-    world = World({"spec.collectors.replicas": 3})
-    world.carry_out()
-    world.make_pods()
+    world = started({"spec.collectors.replicas": 3})
     world.edit({"spec.collectors.replicas": 1})
     world.carry_out()
     assert replicas(world) == 1
@@ -100,8 +94,7 @@ def with_a_second_group(world: World, pods: int) -> Object:
 
 
 def test_each_group_names_its_own_pods() -> None:
-    world = World({"spec.collectors.replicas": 2})
-    world.start()
+    world = running({"spec.collectors.replicas": 2})
     stored = with_a_second_group(world, pods=3)
     seen = world.seen()
     assert (len(seen.workers), len(seen.of_group(names.WORKER_GROUP)), len(seen.of_group("large"))) == (5, 2, 3)
@@ -113,8 +106,7 @@ def test_each_group_names_its_own_pods() -> None:
 
 
 def test_a_group_that_is_new_has_all_its_pods_at_once() -> None:
-    world = World()
-    world.start()
+    world = running()
     before = world.get(RAYCLUSTER)
     after = with_a_second_group(world, pods=3)
     assert sizes_of(sized(world.seen(), read_raycluster(before), after))["large"] == GroupSize(3)

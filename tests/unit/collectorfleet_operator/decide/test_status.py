@@ -69,9 +69,7 @@ def test_looking_again_changes_nothing() -> None:
     ],
 )
 def test_the_tree_that_pods_run_is_told_by_its_digest_and_stays_told(tree: dict[str, Any], digest: str) -> None:
-    world = World({"spec.code": tree})
-    world.carry_out()
-    world.make_pods()
+    world = started({"spec.code": tree})
     assert world.look().code is None
     (head,), (driver,) = world.pods("head"), world.pods("driver")
     world.end_code(head, 0, f"{digest}\n")

@@ -31,7 +31,7 @@ def suspended(changes: dict[str, Any] | None = None) -> World:
     world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
     assert kinds(world.carry_out()) == ["Delete Job"]
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     return world
 
 
@@ -53,12 +53,10 @@ def test_the_order_keeps_its_time_and_is_given_up_when_the_driver_does_not_follo
     world = running()
     world.edit(SUSPEND)
     world.look()
-    world.seconds = 30
-    world.renew_lease()
+    world.wait_until(30)
     assert world.look(world.now).orders == world.look().orders
     assert world.plan().again_after is not None
-    world.seconds = 600
-    world.renew_lease()
+    world.wait_until(600)
     (gone,) = world.plan().actions
     assert gone.why.endswith("its driver has not ended within 600 s (spec.progressDeadlineSeconds)")
 
@@ -67,8 +65,7 @@ def test_the_last_moment_to_wait_for_is_looked_at() -> None:
     world = running()
     world.edit(SUSPEND)
     world.look()
-    world.seconds = 600 - 3
-    world.renew_lease()
+    world.wait_until(600 - 3)
     assert world.plan().again_after == timedelta(seconds=3)
 
 
@@ -126,7 +123,7 @@ def test_everything_is_freed_once_the_driver_has_ended() -> None:
     assert told(status, "Suspended")[:2] == ("False", "Suspending")
     assert "4 worker" not in told(status, "Suspended")[2]
     assert "6 pods (" in told(status, "Suspended")[2]
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     assert world.plan().actions == ()
     status = world.look()
     assert status.phase is Phase.SUSPENDED
@@ -227,7 +224,7 @@ def test_a_failed_fleet_is_tried_again_by_suspending_and_resuming_it() -> None:
     world.look()
     world.edit(SUSPEND)
     assert kinds(world.carry_out()) == ["Delete Job"]
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     assert world.look().phase is Phase.SUSPENDED
     world.edit({"spec.suspend": False})
     assert "Create Job" in kinds(world.carry_out())
@@ -241,7 +238,7 @@ def test_an_invalid_spec_keeps_nobody_from_suspending() -> None:
     world.end_driver(names.EXIT_STOPPED)
     world.carry_out()
     world.carry_out()
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     status = world.look()
     assert status.phase is Phase.SUSPENDED
     assert told(status, "Stalled")[:2] == ("True", "InvalidSpec")

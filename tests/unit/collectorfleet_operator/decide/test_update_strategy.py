@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.manifests import ABSENT
 from tests.unit.collectorfleet_operator.decide.test_lost_nodes import evict
-from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, kinds, later, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, kinds, later, running, started, told
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
@@ -138,7 +138,7 @@ def test_what_other_pods_see_makes_the_raycluster_anew(changes: dict[str, Any]) 
     world.end_driver(names.EXIT_STOPPED)
     assert kinds(world.carry_out()) == ["Delete Job"]
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     assert {"Create RayCluster", "Create Job"} <= set(kinds(world.carry_out()))
 
 
@@ -188,14 +188,14 @@ def test_a_change_that_is_half_rolled_out_and_cannot_start_is_taken_back_at_once
     world.end_driver(names.EXIT_STOPPED)
     world.carry_out()
     world.carry_out()
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     world.carry_out()
     world.make_pods()
     world.hold_up("driver", "ImagePullBackOff", "no such image")
     world.edit(ROLLED)
     assert kinds(world.carry_out()) == ["Delete Job"]
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
     assert {"Create RayCluster", "Create Job"} <= set(kinds(world.carry_out()))
 
 
@@ -210,12 +210,10 @@ def test_a_change_that_is_taken_back_before_the_driver_has_ended_is_forgotten() 
 def test_a_driver_whose_batch_takes_long_is_waited_for_and_told_of() -> None:
     world = changed({**ROLLED, "spec.progressDeadlineSeconds": 60}, {"spec.environment.factory": "my_envs:other"})
     world.look()
-    world.seconds = 30
-    world.renew_lease()
+    world.wait_until(30)
     assert world.plan().again_after == timedelta(seconds=30)
     assert told(world.look(world.now), "Stalled")[0] == "False"
-    world.seconds = 60
-    world.renew_lease()
+    world.wait_until(60)
     status = world.look(world.now)
     assert world.plan().actions == ()
     assert told(status, "Reconciling")[0] == "False"
@@ -224,9 +222,7 @@ def test_a_driver_whose_batch_takes_long_is_waited_for_and_told_of() -> None:
 
 
 def test_a_start_without_a_batch_is_stalled_after_its_deadline_and_goes_on() -> None:
-    world = World()
-    world.carry_out()
-    world.make_pods()
+    world = started()
     world.hold_up("worker", "ImagePullBackOff", "no such image")
     assert world.plan().again_after == timedelta(seconds=600)
     assert told(world.look(later(599)), "Stalled")[0] == "False"

@@ -100,8 +100,7 @@ def test_a_warning_from_before_all_was_well_explains_nothing() -> None:
     early, late = (Warned(uid, "FailedCreate", f"at {at} s", later(at)) for at in (-40, 58))
     world.look(warnings=[early])
     world.collect(*world.pods("worker"))
-    world.seconds = 60
-    world.renew_lease()
+    world.wait_until(60)
     # True until now, so that what was said is of before.
     assert told(world.look(world.now, warnings=[late]), "RayClusterReady")[1] == "WorkersStarting"
     assert told(world.look(world.now, warnings=[early]), "RayClusterReady")[1] == "WorkersStarting"

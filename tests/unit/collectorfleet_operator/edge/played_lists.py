@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, later, running
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, later, running, wire_time
 
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.decide.events import EVENT
@@ -88,7 +88,7 @@ class PlayedLists:
     def warning(self, kind: Kind = JOB, key: Key = DRIVER, *, seconds: float = 0.0) -> Object:
         """Return a warning Event about an object, last seen ``seconds`` after noon."""
         about = {"kind": kind.kind, "uid": metadata(self.objects[kind, key])["uid"]}
-        last = later(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+        last = wire_time(later(seconds))
         return {"involvedObject": about, "lastTimestamp": last, "reason": "FailedCreate"}
 
 

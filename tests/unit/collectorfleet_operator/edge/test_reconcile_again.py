@@ -85,8 +85,7 @@ def test_an_idle_driver_is_asked_to_end_and_ended_where_it_does_not() -> None:
 def test_what_is_left_of_a_run_without_a_time_to_live_goes_as_soon_as_it_is_over() -> None:
     fleet = ReconciledFleet(running({"spec.ttlSecondsAfterFinished": 0}))
     fleet.reconcile_until_rest()
-    fleet.world.end_driver(0)
-    fleet.world.end_job("Complete")
+    fleet.world.complete()
     assert fleet.reconcile() == AT_ONCE
     assert fleet.reconcile() > AT_ONCE
     assert fleet.world.cache.get(JOB, DRIVER) is None

@@ -44,8 +44,7 @@ def test_an_error_of_the_operator_is_in_the_status_after_three_tries(monkeypatch
 
 def test_a_run_that_is_over_stays_as_it_ended_where_the_operator_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     fleet = ReconciledFleet(running())
-    fleet.world.end_driver(0)
-    fleet.world.end_job("Complete")
+    fleet.world.complete()
     fleet.reconcile()
     before = fleet.status
     assert before["phase"] == "Completed"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, World, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, World, running, started, told
 
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
@@ -155,9 +155,7 @@ def test_a_driver_that_was_started_again_says_what_its_replay_buffer_has_no_more
 
 def begun() -> World:
     """The driver's container began at noon, and has no Lease."""
-    world = World()
-    world.carry_out()
-    world.make_pods()
+    world = started()
     (pod,) = world.pods("driver")
     state = {"running": {"startedAt": "2026-07-01T12:00:00Z"}}
     world.set_pod(pod, phase="Running", containerStatuses=[{"name": "driver", "state": state}])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.combinations.parts import EVALUATION
-from tests.unit.collectorfleet_operator.world import World, later, running, started, told
+from tests.unit.collectorfleet_operator.world import World, later, running, started, told, wire_time
 
 from collectorfleet_operator.objects import Object, name_of
 
@@ -99,7 +99,7 @@ def test_a_lost_node_is_told_before_an_evaluator_that_fits_nowhere() -> None:
     unschedulable(world, second)
     mark = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"}
     first["metadata"] |= {
-        "deletionTimestamp": later(30).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "deletionTimestamp": wire_time(later(30)),
         "deletionGracePeriodSeconds": 30,
     }
     first["spec"] = {**first["spec"], "nodeName": "node-b"}

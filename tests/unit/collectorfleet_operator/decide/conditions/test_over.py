@@ -41,8 +41,7 @@ def test_completed_is_ready_for_good() -> None:
 
 def test_what_is_completed_stays_so_when_its_spec_cannot_be_read_and_its_job_is_tidied_up() -> None:
     world = running()
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     before = world.look()
     found = invalid(["spec.collection: 7 is no mapping"], world.seen().fleet.status, 2, NOON)
     assert told(found, "UpToDate")[:2] == ("False", "InvalidSpec")
@@ -70,8 +69,7 @@ def test_failed_says_the_first_cause_and_what_is_kept() -> None:
 
 def test_the_cause_outlives_the_pod_that_told_it() -> None:
     world = running()
-    world.end_driver(64, "no such game")
-    world.end_job("Failed")
+    world.fail()
     before = world.look()
     world.collect(*world.pods("driver"))
     assert told(world.look(later(60)), "Completed") == told(before, "Completed")
@@ -96,23 +94,20 @@ KEPT = "the fleet completed; the RayCluster is kept because spec.whenFinished is
 )
 def test_a_raycluster_is_deleted_or_kept_as_the_spec_says(changes: dict[str, Any], text: str) -> None:
     world = running(changes)
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     assert told(world.look(), "RayClusterReady") == ("False", "Completed", text)
 
 
 def test_a_raycluster_that_somebody_deleted_is_not_kept() -> None:
     world = running({"spec.whenFinished": "Keep"})
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     world.collect(world.get(RAYCLUSTER, KEY))
     assert told(world.look(), "RayClusterReady")[2] == DELETED
 
 
 def test_each_condition_of_a_run_that_is_over_has_the_reason_of_its_end() -> None:
     world = running()
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     status = world.look()
     for type_ in ("DriverRunning", "CollectorsAvailable", "WeightsFresh", "Suspended"):
         assert told(status, type_)[:2] == ("False", "Completed")

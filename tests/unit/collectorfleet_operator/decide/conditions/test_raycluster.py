@@ -38,8 +38,7 @@ def test_whether_kuberay_runs_is_asked_only_after_it_had_time_to_make_pods() -> 
 def test_a_worker_pod_that_is_made_anew_does_not_ask_whether_kuberay_runs() -> None:
     world = running()
     world.look()
-    world.seconds = 600
-    world.renew_lease()
+    world.wait_until(600)
     world.collect(world.pods("worker")[0])
     text = "3 of 4 worker pods are ready; KubeRay has made 3 of them"
     assert told(world.look(world.now), "RayClusterReady")[2] == text

@@ -37,13 +37,13 @@ def suspended(changes: dict[str, Any] | None = None) -> World:
 
 
 def collect_pods(world: World) -> None:
-    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    world.collect(*world.all_pods())
 
 
 @pytest.mark.parametrize(("left", "more"), [(2, ""), (3, ""), (4, " and 1 more"), (6, " and 3 more")])
 def test_up_to_three_pods_that_are_left_are_named_and_the_others_counted(left: int, more: str) -> None:
     world = suspended()
-    pods = [*world.pods("driver"), *world.pods("head"), *world.pods("worker")]
+    pods = [*world.all_pods()]
     assert len(pods) == 6
     world.collect(*pods[left:])
     status = world.look()
@@ -58,7 +58,7 @@ def test_up_to_three_pods_that_are_left_are_named_and_the_others_counted(left: i
 
 def test_a_single_pod_that_is_left_is_one_pod() -> None:
     world = suspended()
-    first, *others = [*world.pods("driver"), *world.pods("head"), *world.pods("worker")]
+    first, *others = [*world.all_pods()]
     world.collect(*others)
     assert told(world.look(), "Suspended")[2] == f"1 pod ({name_of(first)}) is being deleted"
 
@@ -149,8 +149,7 @@ def test_a_fleet_without_a_batch_has_nothing_to_continue_from() -> None:
 def test_an_idle_fleet_says_since_when_and_how_to_resume_it() -> None:
     world = running({"spec.idleTimeoutSeconds": 1800, **CHECKPOINT})
     world.report(4, checkpoint={"frames": 12000})
-    world.seconds = 1800
-    world.renew_lease()
+    world.wait_until(1800)
     world.look(world.now)
     world.end_driver(names.EXIT_STOPPED)
     world.carry_out()

@@ -97,8 +97,7 @@ def test_a_suspended_fleet_runs_no_generation() -> None:
 
 def test_a_completed_fleet_ran_its_spec_and_an_edit_after_the_end_is_not_run() -> None:
     world = running()
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     assert told(world.look(), "UpToDate") == ("True", "UpToDate", "the fleet runs generation 1 of the spec")
     world.edit(OTHER_POLICY)
     text = "generation 2 of the spec is not run: the fleet completed"
@@ -111,8 +110,7 @@ def test_a_completed_fleet_ran_its_spec_and_an_edit_after_the_end_is_not_run() -
 
 def test_an_edit_after_a_job_was_removed_by_its_ttl_is_not_run() -> None:
     world = running()
-    world.end_driver(0)
-    world.end_job("Complete")
+    world.complete()
     world.look()
     world.carry_out()
     world.collect(*(one for role in ("driver", "head", "worker") for one in world.pods(role)))
