@@ -99,6 +99,12 @@ class PlayedPods(Stored):
         phase = "Failed" if code else "Succeeded"
         self.set_pod(pod, phase=phase, containerStatuses=[{"name": "driver", "state": state}])
 
+    def replace_driver_pod(self) -> None:
+        """Delete the driver pod, and let the driver's Job start another one."""
+        self.collect(*self.pods("driver"))
+        self.make_pods()
+        self.run_pods("driver")
+
     def end_code(self, pod: Object, code: int, message: str) -> None:
         """Let the container end that unpacks the code of a pod."""
         state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", "message": message}}
