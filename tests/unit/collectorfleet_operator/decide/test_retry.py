@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, running
+from tests.unit.collectorfleet_operator.world import DRIVER, NOON, World, kinds, running
 
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.decide.actions import Action
 
 LIMIT = {"spec.activeDeadlineSeconds": 3600}
 EXCEEDED = pytest.mark.parametrize("exceeded", [False, True], ids=["failed", "deadline exceeded"])
@@ -79,3 +83,37 @@ def test_a_failure_that_an_earlier_release_recorded_is_tried_again_by_generation
     assert world.plan().actions == ()
     world.edit({"spec.collectors": {"replicas": 3}})
     assert "Create Job" in kinds(world.plan().actions)
+
+
+def test_deleting_the_job_of_a_failed_fleet_is_another_try() -> None:
+    world = running()
+    world.fail()
+    world.carry_out()
+    world.look()
+    world.collect(world.get(JOB, DRIVER), *world.all_pods())
+    assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
+
+
+def failed(minutes_after: int) -> Sequence[Action]:
+    """Return the actions for a failed run whose code changed this number of minutes after the run began."""
+    world = running({"spec.code": {"configMap": "code"}})
+    world.fail("NameError: name 'gym' is not defined")
+    world.look()
+    return world.plan(code_changed_at=NOON + timedelta(minutes=minutes_after)).actions
+
+
+def test_a_failed_run_whose_code_was_mended_is_tried_again() -> None:
+    (gone,) = failed(5)
+    assert gone.why == "Job cheetah-driver: it failed, and the ConfigMap of its code has changed since it began"
+    assert kinds(failed(-5)) == ["Delete RayCluster"]
+
+
+def test_a_mended_code_is_another_try_for_a_run_whose_job_was_tidied_up() -> None:
+    world = running({"spec.code": {"configMap": "code"}, "spec.ttlSecondsAfterFinished": 0})
+    job = world.get(JOB, DRIVER)
+    world.end_driver(64, "NameError: name 'gym' is not defined")
+    world.end_job("Failed", startTime="2026-07-01T12:00:00Z")
+    world.look()
+    world.collect(job, *world.pods("driver"), world.get(RAYCLUSTER), *world.pods("head"), *world.pods("worker"))
+    assert world.plan().actions == ()
+    assert "Create Job" in kinds(world.plan(code_changed_at=NOON + timedelta(minutes=5)).actions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.unit.collectorfleet_operator.decide.worker_pods import replicas, to_delete
 from tests.unit.collectorfleet_operator.world import World, kinds, running, started
 
 from collectorfleet_api import names
@@ -12,18 +13,6 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.raycluster import read_raycluster
 from collectorfleet_operator.decide.scaling import sized
 from collectorfleet_operator.objects import Object, name_of
-
-
-def replicas(world: World) -> int:
-    return size(world).pods
-
-
-def to_delete(world: World) -> list[str]:
-    return list(size(world).to_delete)
-
-
-def size(world: World) -> GroupSize:
-    return sizes_of(world.get(RAYCLUSTER))[names.WORKER_GROUP]
 
 
 def test_growing_asks_for_more_pods_at_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from tests.unit.collectorfleet_operator.world import DRIVER, kinds, later, running, told
 
 from collectorfleet_api.v1alpha1 import Phase
@@ -68,3 +69,21 @@ def test_a_time_to_live_that_somebody_else_gave_the_job_is_no_reason_to_try_agai
     world.collect(world.get(JOB, DRIVER), *world.all_pods())
     assert world.look().phase is Phase.FAILED
     assert world.plan().actions == ()
+
+
+@pytest.mark.parametrize(("code", "how"), [(0, "Complete"), (64, "Failed")], ids=["completed", "failed"])
+def test_the_cluster_is_freed_and_the_job_kept(code: int, how: str) -> None:
+    world = running()
+    world.end_driver(code)
+    world.end_job(how)
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+    assert world.carry_out() == ()
+
+
+def test_tidying_up_the_job_of_a_completed_fleet_starts_nothing() -> None:
+    world = running()
+    world.complete()
+    world.carry_out()
+    world.look()
+    world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+    assert world.carry_out() == ()

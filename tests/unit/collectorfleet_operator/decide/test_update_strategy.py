@@ -49,10 +49,9 @@ def test_a_held_edit_stays_held_when_only_the_pod_of_the_driver_is_lost() -> Non
     world.look()
     world.edit({"spec.policy": {"factory": "my_policy:other"}})
     assert told(world.look(), "UpToDate")[1] == "RestartNeeded"
-    world.collect(*world.pods("driver"))
-    world.make_pods()
-    world.run_pods("driver")
-    # The next driver starts over, and keeps the time of the last batch until it has one itself.
+    world.wait_until(60)
+    world.replace_driver_pod()
+    # The new driver keeps the time of the last batch until it delivers a batch.
     progress = {**world.get(FLEET)["status"]["progress"], "batches": 0, "framesDelivered": 0}
     world.report(0, driverIncarnation=2, progress=progress)
     assert kinds(world.plan().actions) == []
