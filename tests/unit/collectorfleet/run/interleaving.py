@@ -11,12 +11,22 @@ from random import Random
 from typing import Any
 from unittest.mock import Mock, patch
 
+from hypothesis import strategies as st
+
 from collectorfleet.run import fenced_folder
 
 CALLS = frozenset({"open", "os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.listdir", "os.scandir"})
 STEP_SECONDS = 30
+# In which order three threads make their calls: the number of a thread, and how many calls it makes in a row. In an
+# order of single calls, all three begin before any of them has written a file.
+TURNS = st.lists(st.tuples(st.integers(0, 2), st.integers(1, 40)), max_size=12)
 
 _current = threading.local()
+
+
+def order_of(turns: list[tuple[int, int]]) -> list[int]:
+    """Return the number of the thread that makes each call. At the end, the threads take turns until they end."""
+    return [*(number for number, calls in turns for _ in range(calls)), *(number % 3 for number in range(3000))]
 
 
 class Killed(BaseException):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.example_count import examples
-from tests.unit.collectorfleet.run.interleaving import Killed, Paused, content, no_chance_and_no_disk
+from tests.unit.collectorfleet.run.interleaving import TURNS, Killed, Paused, content, no_chance_and_no_disk, order_of
 from tests.unit.collectorfleet.run.taken_folder import taken
 
 from collectorfleet.errors import FolderTakenOver
@@ -159,7 +159,7 @@ def test_who_may_change_the_folder_may_take_it_over(tmp_path: Path) -> None:
 
 
 class Driver(Paused):
-    """Takes the folder and writes checkpoints, whose frames go on from those that it found."""
+    """Takes the folder and writes checkpoints. Their frames continue from the checkpoint that it found."""
 
     def __init__(self, path: Path, published: list[int]) -> None:
         self.path = path
@@ -176,7 +176,8 @@ class Driver(Paused):
     def _drive(self) -> None:
         found = CheckpointFolder(self.path, fleet="cheetah", run="run-1")
         frames = found.newest.position.frames if found.newest else 0
-        assert frames == (self._published[-1] if self._published else 0)
+        # It may find more: an earlier driver can be paused after it has renamed a checkpoint.
+        assert frames >= max(self._published, default=0)
         self.checkpoints = found
         with closing(found):
             for _ in range(WRITES):
@@ -186,17 +187,19 @@ class Driver(Paused):
 
 
 @settings(max_examples=examples(40))
-@given(st.lists(st.integers(0, 2), max_size=200), st.integers(0, 9))
-def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(order: list[int], seed: int) -> None:
+@given(TURNS, st.integers(0, 9))
+def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(
+    turns: list[tuple[int, int]], seed: int
+) -> None:
     with tempfile.TemporaryDirectory() as name, no_chance_and_no_disk(seed):
         path, published = Path(name), list[int]()
         drivers = [Driver(path, published) for _ in range(3)]
-        for chosen in [*order, *(number % 3 for number in range(3000))]:
+        for chosen in order_of(turns):
             driver = drivers[chosen]
             if driver.has_ended:
                 continue
-            turns = [other.turn for other in drivers if other.turn is not None]
-            displaced = driver.turn is not None and driver.turn < max(turns)
+            taken_by = [other.turn for other in drivers if other.turn is not None]
+            displaced = driver.turn is not None and driver.turn < max(taken_by)
             before = content(path) if displaced else {}
             driver.step()
             assert not displaced or content(path) == before
