@@ -85,7 +85,11 @@ def _events(requests: FleetRequests, selection: Selection, version: str) -> Iter
 
 
 def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float) -> None:
-    """Block until the fleet changes, for at most ``seconds``. If the API server fails, return after at most 1 s."""
+    """Block until the fleet changes, for at most ``seconds`` or 60 s.
+
+    The block takes up to 1 s longer if less than 1 s is left, up to 4 s longer if the API server accepts the request
+    and then hangs, and up to 1 s longer if the request fails. A busy API server may name a later time for the request.
+    """
     selection, version = Selection(name=fleet.metadata.name), fleet.metadata.resource_version or ""
     try:
         next(requests.watch(selection, version, min(seconds, WATCH_SECONDS)), None)

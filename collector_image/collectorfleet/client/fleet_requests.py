@@ -16,6 +16,8 @@ from collectorfleet_api import names
 Object = dict[str, Any]
 
 _MERGE: Final = "application/merge-patch+json"
+# The API server ends a watch in time, or the client ends it this much later.
+_WATCH_GRACE_SECONDS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,15 @@ class FleetRequests:
     def watch(self, selection: Selection, version: str, seconds: float) -> Iterator[dict[str, Any]]:
         """Yield the events after ``version`` for ``seconds``. Each event has ``type`` and ``object``.
 
+        The API server ends the watch after ``seconds``, rounded down, but at least 1 s. If it hangs, an error ends the
+        watch once nothing has arrived for ``seconds`` and 4 s.
+
         Raises the errors of the Kubernetes client. If the version is too old, the error is an ApiException with status
         410.
         """
         request, where = self._request(selection)
         watched = watch.Watch()
-        limits = {"timeout_seconds": max(1, int(seconds)), "_request_timeout": seconds + 30}
+        limits = {"timeout_seconds": max(1, int(seconds)), "_request_timeout": seconds + _WATCH_GRACE_SECONDS}
         try:
             yield from watched.stream(request, **where, **selection.query, resource_version=version, **limits)
         finally:

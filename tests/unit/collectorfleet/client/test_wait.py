@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,23 @@ def test_a_server_that_hangs_does_not_prolong_a_wait(server: ApiServer, fleets: 
     server.answer = played_api.hang
     with pytest.raises(TimeoutError, match="it did not answer in time"):
         fleets.wait(NAME, "Ready", timeout=0.2)
+
+
+def test_a_watch_that_hangs_prolongs_a_wait_by_a_few_seconds(server: ApiServer, fleets: Fleets) -> None:
+    """The server accepts the watch, then neither sends an event nor ends it."""
+
+    def answer(request: Request) -> None:
+        if "watch=true" not in request.path:
+            return request.serve()
+        request.send(200, b"", "application/json", Content_Length="4000")
+        return played_api.hang(request)
+
+    server.answer = answer
+    began = time.monotonic()
+    with pytest.raises(TimeoutError, match=f"fleet {NAME}: not "):
+        fleets.wait(NAME, lambda _: False, timeout=0.2)
+    assert time.monotonic() - began < 10
+    assert len(server.requests) == 3  # the fleet, the watch, and the fleet at the end
 
 
 @pytest.mark.parametrize(
