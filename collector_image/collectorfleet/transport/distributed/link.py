@@ -22,6 +22,7 @@ from typing import Any, Final
 from ray import cloudpickle
 
 from collectorfleet.errors import describe
+from collectorfleet.transport.distributed.outbox import Outbox
 
 log = logging.getLogger("collectorfleet")
 
@@ -36,7 +37,8 @@ _MAC_BYTES: Final = _MAC().digest_size
 _NONCE_BYTES: Final = 32
 _HEADER: Final = struct.Struct("!Q")
 _PROTOCOL: Final = b"collectorfleet link 1"
-# A lost machine closes no connection. Keepalive probes detect the loss within 20 s.
+# A lost machine closes no connection. Keepalive probes detect the loss within 20 s. A peer that reads nothing for this
+# time while messages wait, such as a stopped process, is lost, too.
 _QUIET_SECONDS: Final = 10
 _PROBE_SECONDS: Final = 5
 _PROBES: Final = 2
@@ -56,13 +58,14 @@ class Link:
     def __init__(self, connection: socket.socket, *, speaks: bytes, hears: bytes) -> None:
         """Make the link. ``speaks`` and ``hears`` are the keys of the two directions."""
         self._connection = connection
+        self._outbox = Outbox(connection)
         self._speaking = threading.Lock()
         self._speaks, self._hears = speaks, hears
         self._said = self._heard = 0
         self.own_host = str(connection.getsockname()[0])  # this machine's address as the other side sees it
 
     def send_message(self, message: object) -> None:
-        """Send a message. Errors of the connection are ignored here, because the receiving thread notices them."""
+        """Send a message without waiting for the peer. The receiving thread notices errors of the connection."""
         written = cloudpickle.dumps(message)
         with contextlib.suppress(OSError):
             self.send(written)
@@ -76,10 +79,11 @@ class Link:
             raise Unreadable(f"the message cannot be unpickled here: {describe(error)}") from error
 
     def send(self, written: bytes) -> None:
+        """Send bytes without waiting for the peer. Raises OSError if the connection has ended."""
         with self._speaking:
             mac = _mac(self._speaks, self._said, written)
             self._said += 1
-            self._connection.sendall(_HEADER.pack(len(written)) + mac + written)
+            self._outbox.write(_HEADER.pack(len(written)) + mac + written)
 
     def receive(self, most: int | None = None) -> bytes:
         """Return the bytes of the next message, at most ``most``. Raises Unauthenticated if its MAC is wrong."""
@@ -94,7 +98,10 @@ class Link:
         return written
 
     def close(self) -> None:
-        """Close the connection for both sides. This also wakes a thread that receives here."""
+        """Close the connection for both sides, and drop messages that the kernel has not accepted yet.
+
+        This also wakes a thread that receives here.
+        """
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()

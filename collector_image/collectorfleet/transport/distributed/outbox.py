@@ -1,0 +1,62 @@
+"""Writes to a connection that never block the sender, whatever the peer reads.
+
+A stopped process reads nothing, and the buffers of the sockets are full after a few megabytes. The sender may hold a
+lock that messages to other peers need.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections import deque
+
+
+class Outbox:
+    """Writes bytes in their order. Any thread may call :meth:`write`.
+
+    A connection that ends drops the bytes that are still queued.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._queued: deque[memoryview] = deque()  # the first one is being written by the thread
+
+    def write(self, data: bytes) -> None:
+        """Write the bytes without blocking. A thread writes those that the kernel does not accept now.
+
+        Raises OSError if the kernel reports that the connection has ended.
+        """
+        with self._lock:
+            left = memoryview(data)
+            if not self._queued:
+                left = left[self._accepted(left) :]
+            if not left:
+                return
+            self._queued.append(left)
+            if len(self._queued) == 1:
+                threading.Thread(target=self._write_queued, name="outbox", daemon=True).start()
+
+    def _accepted(self, data: memoryview) -> int:
+        try:
+            return self._connection.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+
+    def _write_queued(self) -> None:
+        while True:
+            data = self._queued[0]
+            try:
+                self._connection.sendall(data)
+            except OSError:
+                # A part of a message may be written, so nothing can follow. The receiving thread notices the end.
+                with contextlib.suppress(OSError):
+                    self._connection.shutdown(socket.SHUT_RDWR)
+                with self._lock:
+                    self._queued.clear()
+                return
+            with self._lock:
+                self._queued.popleft()
+                if not self._queued:
+                    return
