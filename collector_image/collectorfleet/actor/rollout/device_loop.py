@@ -7,7 +7,6 @@ read after the rollout.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 import torch
@@ -19,7 +18,7 @@ from collectorfleet.actor.origin import Origin, calling, mark
 from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.loop import CLONE, WRITES, LeftOver
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
-from collectorfleet.actor.rollout.ownership import owned
+from collectorfleet.actor.rollout.ownership import owned, same_bytes
 from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Recorded, Values
 from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, version_of, zeroed_by_partial_reset
@@ -178,7 +177,7 @@ class DeviceLoop:
             self._tried = True
             shown = {**now, **{key: now[key].clone() for key in self.policy.reads}}
             outputs = self._act(shown)
-            written = [key for key in self.policy.reads if not _same_bytes(shown[key], now[key])]
+            written = [key for key in self.policy.reads if not same_bytes(shown[key], now[key])]
             now = shown if written else now
         else:
             versions = [version_of(now[key]) for key in self.policy.reads]
@@ -275,9 +274,3 @@ class DeviceLoop:
         for key, tensor in {**now, **left}.items():
             carrier.set(key, tensor.clone())
         carrier.set(TRAJECTORY, ids[:, -1].to(before.device, before.dtype, copy=True))
-
-
-def _same_bytes(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors are equal, also where both are NaN."""
-    same = torch.equal if not one.is_floating_point() else partial(torch.allclose, rtol=0, atol=0, equal_nan=True)
-    return same(one, other)

@@ -19,6 +19,7 @@ from collectorfleet.actor.rollout.ends import Ended, Ends
 from collectorfleet.actor.rollout.environments import Stepped
 from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory
+from collectorfleet.actor.rollout.ownership import same_bytes
 from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Values
 from collectorfleet.actor.rollout.stage import Frame, PolicyRows, Stage
@@ -203,7 +204,7 @@ class Loop:
         asked = {**values, **shown}
         self._act(asked)
         values.update({key: asked[key] for key in self.policy.writes})
-        written = {key: tensor for key, tensor in shown.items() if not _same_bytes(tensor, values[key])}
+        written = {key: tensor for key, tensor in shown.items() if not same_bytes(tensor, values[key])}
         self._require_of_environment(written)
         return written
 
@@ -262,8 +263,3 @@ class Loop:
             self._observed[1].reset(target, which, frame)
         for transform in self._stepping:
             transform.reset(frame, which)
-
-
-def _same_bytes(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors have the same bytes, so that NaN equals NaN."""
-    return one.numpy().tobytes() == other.numpy().tobytes()

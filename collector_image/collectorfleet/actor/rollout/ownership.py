@@ -1,4 +1,4 @@
-"""Find out whether other code may write into a tensor."""
+"""Find out whether other code may write into a tensor, or has written into it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ def count_sharers(tensor: Tensor) -> int:
     # The storage object of this call counts as one more.
     shared: int = torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
     return shared - 1
+
+
+def same_bytes(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors of one shape and dtype have the same bytes: NaN equals NaN, and -0.0 is not 0.0."""
+    return torch.equal(_bytes(one), _bytes(other))
+
+
+def _bytes(tensor: Tensor) -> Tensor:
+    return tensor.resolve_conj().resolve_neg().contiguous().view(-1).view(torch.uint8)
 
 
 def _memory_is_torchs(tensor: Tensor) -> bool:
