@@ -15,6 +15,10 @@ _IGNORED: Final = re.compile(r"\..*|lost\+found|@eaDir|#recycle")
 # A driver that is still writing into its staging folder makes files while they are being removed.
 _REMOVAL_TRIES: Final = 40
 _PAUSE_SECONDS: Final = 0.05
+# Errors of a removal while another process adds files, removes them, or replaces a folder by a file or the reverse.
+_CHANGED_MEANWHILE: Final = frozenset(
+    {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.ENOTDIR, errno.EISDIR}
+)
 
 
 def holds_anything(path: Path) -> bool:
@@ -25,7 +29,10 @@ def holds_anything(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, even if other processes still write into it. Retries for 2 s. Raises OSError."""
+    """Remove a file or a folder, even if other processes still write into it. Retries for 2 s.
+
+    Raises OSError if it cannot be removed, also if another process makes it again after each removal.
+    """
     for tries_left in reversed(range(_REMOVAL_TRIES)):
         try:
             if path.is_dir() and not path.is_symlink():
@@ -33,8 +40,9 @@ def remove(path: Path) -> None:
             else:
                 path.unlink(missing_ok=True)
         except OSError as error:
-            if not tries_left or error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY):
+            if not tries_left or error.errno not in _CHANGED_MEANWHILE:
                 raise
-        if not path.exists():
+        if not os.path.lexists(path):
             return
         time.sleep(_PAUSE_SECONDS)
+    raise OSError(errno.EEXIST, f"removed {_REMOVAL_TRIES} times, but another process makes it again", str(path))
