@@ -94,6 +94,31 @@ class DiesOnce(PolicyReplay):
         return super().sample(policy_id, batch_size)
 
 
+class FailsOnce(PolicyReplay):
+    """A replay actor that is lost, or raises, in the call that ``fails`` names, once there is the file of that name."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self._folder = Path(folder)
+
+    def forget(self, policy_id: str) -> None:
+        self._fails("forget")
+        super().forget(policy_id)
+
+    def state_dict(self) -> dict[str, list[TensorDictBase]]:
+        self._fails("write")
+        return super().state_dict()
+
+    def _fails(self, call: str) -> None:
+        # Of several actors, it is the one that takes the file away.
+        with contextlib.suppress(FileNotFoundError):
+            (self._folder / f"{call} raises").unlink()
+            raise ValueError(f"cannot {call}")
+        with contextlib.suppress(FileNotFoundError):
+            (self._folder / f"{call} dies").unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 class TooLarge(Mean):
     """It dies where it is to say what it is, as one that runs out of memory does."""
 

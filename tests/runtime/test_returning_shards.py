@@ -7,19 +7,23 @@ import os
 import signal
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import ray
 from ray.exceptions import ActorDiedError, ActorUnavailableError
 from tests.runtime.conftest import MakeShards
-from tests.runtime.learners import DiesOnce, TooLarge, frames, pid_of
+from tests.runtime.learners import DiesOnce, FailsOnce, TooLarge, frames, pid_of
 from tests.wait import eventually
 
-from collectorfleet import InfrastructureError, InvalidOption
+from collectorfleet import InfrastructureError, InvalidOption, UserCodeError
 from collectorfleet.learners.returning import steps_of
 from collectorfleet.run.spec_learners.run_learners import RunLearners
+
+if TYPE_CHECKING:
+    from collectorfleet import LearnerShards
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -186,3 +190,56 @@ def test_other_shards_go_on_where_these_were_with_their_frames_and_steps(
     kill(policy)
     assert again(policy.seen.remote) == 5.0
     assert ray.get(policy.__ray_call__.remote(steps_of)) == 2
+
+
+@pytest.fixture
+def resumed(make_shards: MakeShards, tmp_path: Path) -> LearnerShards:
+    """Shards with the policy ``stays``, which resume frames of it and of ``leaves``."""
+    options: Any = {"replay_class": FailsOnce, "replay_config": {"folder": str(tmp_path)}, "shards": 1}
+    before = make_shards(checkpoint_dir=tmp_path / "before", **options)
+    for policy_id in ("stays", "leaves"):
+        before.add_policy(policy_id)
+        replay, _ = before.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    before.checkpoint()
+    before.stop()
+    after = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before", **options)
+    after.add_policy("stays")
+    return after
+
+
+def frames_after_a_restart(shards: LearnerShards) -> dict[str, int]:
+    """How many frames the replay actor has of each policy after it was killed and resumed its checkpoint."""
+    (replay,) = shards.get_replay_actors()
+    kill(replay)
+    return {policy_id: again(partial(replay.size.remote, policy_id)) for policy_id in ("stays", "leaves")}
+
+
+def test_frames_that_could_not_be_dropped_are_dropped_by_the_next_checkpoint(
+    resumed: LearnerShards, tmp_path: Path
+) -> None:
+    (tmp_path / "forget raises").touch()
+    with pytest.raises(UserCodeError, match="cannot forget"):
+        resumed.checkpoint()
+    assert (tmp_path / "after" / "policy-stays-1.pt").exists()
+    resumed.checkpoint()
+    assert frames_after_a_restart(resumed) == {"stays": 8, "leaves": 0}
+
+
+def test_frames_are_dropped_again_if_the_replay_actor_is_lost_before_it_is_written(
+    resumed: LearnerShards, tmp_path: Path
+) -> None:
+    (tmp_path / "write dies").touch()
+    resumed.checkpoint()
+    assert not (tmp_path / "write dies").exists()
+    assert frames_after_a_restart(resumed) == {"stays": 8, "leaves": 0}
+
+
+def test_a_removed_policy_stays_removed_if_the_replay_actor_is_lost_before_it_is_written(
+    resumed: LearnerShards, tmp_path: Path
+) -> None:
+    resumed.checkpoint()
+    (tmp_path / "write dies").touch()
+    resumed.remove_policy("stays")
+    assert not (tmp_path / "write dies").exists()
+    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}

@@ -74,14 +74,13 @@ class Earlier:
         """Drop a removed policy, so that a new policy with this id starts afresh."""
         self._waiting.pop(policy_id, None)
 
-    def take_left(self) -> dict[str, int]:
-        """Return the policies that were not added again in their shard, and the shard of their frames.
+    def left(self) -> dict[str, int]:
+        """Return the policies that were not added again in their shard, and the shard of their frames."""
+        return {policy_id: kept.place.shard for policy_id, kept in self._waiting.items() if self._is_laid_out_alike}
 
-        Later calls return no policies.
-        """
-        left = {policy_id: kept.place.shard for policy_id, kept in self._waiting.items() if self._is_laid_out_alike}
+    def drop_left(self) -> None:
+        """Drop all policies that were not added again in their shard. A later policy of their id starts afresh."""
         self._waiting.clear()
-        return left
 
 
 def replay_file(shard: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final
@@ -63,8 +63,16 @@ def returning(of: type) -> type:
     return Returning
 
 
-def keep(actor: Any, file: Path) -> None:
-    """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError."""
+def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
+    """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError.
+
+    A replay actor first drops the frames of the policies ``without``, because it may have been restarted from a file
+    with these frames since they were dropped.
+    """
+    for policy_id in without:
+        # A coroutine cannot be awaited here. Its frames were dropped by a call of its own.
+        if not inspect.iscoroutinefunction(actor.forget):
+            actor.forget(policy_id)
     state = {"state": actor.state_dict(), "steps": steps_of(actor)}
     try:
         write(file, partial(torch.save, state))

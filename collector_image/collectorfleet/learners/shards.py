@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 import ray
 
-from collectorfleet.errors import CollectorClosed, InfrastructureError, InvalidOption
+from collectorfleet.errors import CollectorClosed, CollectorFleetError, InfrastructureError, InvalidOption
 from collectorfleet.fleet.signature import takes
 from collectorfleet.learners.calls import Deadline, answer, answers
 from collectorfleet.learners.options import LearnerOptions, merged
@@ -163,7 +163,7 @@ class LearnerShards:
         kept = self._replay_file(shard)
         if kept is not None and kept.exists():
             # Without a new checkpoint, a restarted replay actor would load the dropped frames.
-            answer(who, partial(replay.__ray_call__.remote, keep, kept), deadline)
+            answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
 
     def get_policy_actor(self, policy_id: str) -> Any:
         """Return the policy's actor. Raise InvalidOption for an unknown id, as all methods with an id do."""
@@ -201,38 +201,53 @@ class LearnerShards:
     def checkpoint(self, timeout: timedelta = _HOUR) -> None:
         """Write the state of every actor, between two of its calls. A restarted actor resumes from this state.
 
-        The first checkpoint drops the frames of policies in ``resume_from`` that were not added again.
+        The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. If it fails, the
+        next one drops them. Blocks for at most ``timeout`` to drop frames, and as long again to write.
 
-        Raises:
-            InvalidOption: ``checkpoint_dir`` is not set.
-            UserCodeError: a ``state_dict()`` raised, or a pod cannot access the folder. The other actors are still
-                written.
-            OSError: the folder cannot be made, for example because the volume is still full.
-            InfrastructureError: an actor is dead, or did not answer in time. The other actors are still written.
+        Raises the first of these errors after all other actors are written, unless stated otherwise:
+
+            InvalidOption: ``checkpoint_dir`` is not set. Nothing is written.
+            OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. Or
+                the index of the checkpoint cannot be written.
+            UserCodeError: a ``state_dict()`` or a ``forget()`` raised, or a pod cannot access the folder.
+            InfrastructureError: an actor is dead, or did not answer in time.
         """
         self._check_open()
         if self._options.checkpoint_dir is None:
             raise InvalidOption("checkpoint: checkpoint_dir is not set; pass it to LearnerShards")
         folder = Path(self._options.checkpoint_dir)
         folder.mkdir(parents=True, exist_ok=True)
-        left = {
+        left = self._earlier.left()
+        drops = {
             f"replay actor of shard {shard}, policy {policy_id}": partial(self._replays[shard].forget.remote, policy_id)
-            for policy_id, shard in self._earlier.take_left().items()
+            for policy_id, shard in left.items()
         }
-        answers(left, Deadline(timeout))
-        asks = {
-            f"replay actor of shard {shard}": partial(replay.__ray_call__.remote, keep, self._replay_file(shard))
+        writes = {
+            f"replay actor of shard {shard}": partial(
+                replay.__ray_call__.remote,
+                keep,
+                self._replay_file(shard),
+                [policy_id for policy_id, its_shard in left.items() if its_shard == shard],
+            )
             for shard, replay in enumerate(self._replays)
         }
         for policy_id, learner in self._policies.items():
-            asks[f"policy {policy_id}"] = partial(learner.actor.__ray_call__.remote, keep, learner.kept_in)
-        answers(asks, Deadline(timeout))
+            writes[f"policy {policy_id}"] = partial(learner.actor.__ray_call__.remote, keep, learner.kept_in)
+        failures = []
+        for asks in (drops, writes):
+            try:
+                answers(asks, Deadline(timeout))
+            except CollectorFleetError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
         kept = {
             policy_id: Kept(self._roster.place(policy_id), learner.kept_in.name)
             for policy_id, learner in self._policies.items()
             if learner.kept_in is not None
         }
         write_record(folder, self.packing.slots, kept)
+        self._earlier.drop_left()
 
     @property
     def resumes(self) -> frozenset[str]:

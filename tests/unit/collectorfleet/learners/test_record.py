@@ -28,14 +28,21 @@ def test_a_policy_finds_its_place_its_file_and_its_frames(folder: Path) -> None:
     assert earlier.policy_files("blue") == [folder / "policy-blue-2.pt"]
     assert earlier.replay_files(1) == [folder / "replay-1.pt"]
     earlier.settled("blue", Place(1, 0))
-    assert earlier.take_left() == {"red": 0}
-    assert earlier.take_left() == {}
+    assert earlier.left() == {"red": 0}
+
+
+def test_what_is_left_over_stays_so_until_it_is_dropped(folder: Path) -> None:
+    earlier = Earlier(folder, (2, 1))
+    assert earlier.left() == earlier.left() == {"red": 0, "blue": 1}
+    earlier.drop_left()
+    assert earlier.left() == {}
+    assert earlier.policies == frozenset()
 
 
 def test_frames_of_a_policy_that_had_to_go_elsewhere_are_left_over(folder: Path) -> None:
     earlier = Earlier(folder, (2, 1))
     earlier.settled("blue", Place(0, 1))
-    assert earlier.take_left() == {"red": 0, "blue": 1}
+    assert earlier.left() == {"red": 0, "blue": 1}
 
 
 def test_with_other_shards_policies_go_on_and_frames_do_not(folder: Path) -> None:
@@ -43,7 +50,7 @@ def test_with_other_shards_policies_go_on_and_frames_do_not(folder: Path) -> Non
     assert earlier.place("red") is None
     assert earlier.policy_files("red") == [folder / "policy-red-1.pt"]
     assert earlier.replay_files(0) == []
-    assert earlier.take_left() == {}
+    assert earlier.left() == {}
 
 
 def test_one_that_was_removed_begins_anew_under_its_id(folder: Path) -> None:
