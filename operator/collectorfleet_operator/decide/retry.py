@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from collectorfleet_api.conditions.outcome import Outcome
+from collectorfleet_api.conditions.outcome import Outcome, Over
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Condition, ConditionType, Reason
 from collectorfleet_operator.children.hashes import hashes_of
 from collectorfleet_operator.decide.job import Job
@@ -44,7 +44,7 @@ def why_tried_again(seen: Situation) -> str:
 
 def hash_of_run(seen: Situation, job: Job, found: Outcome) -> str:
     """Return the hash of the spec that the driver of this Job runs, for the status."""
-    return _hash(job.hashes.by_part, seen.fleet.spec, getattr(found, "reason", None))
+    return _hash(job.hashes.by_part, seen.fleet.spec, found.reason if isinstance(found, Over) else None)
 
 
 def runs_another_spec(seen: Situation) -> bool:
