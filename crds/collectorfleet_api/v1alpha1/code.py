@@ -32,6 +32,11 @@ class Archive(Model):
         )
     )
 
+    @property
+    def digest(self) -> str:
+        """Return the digest that a pod reports once it has unpacked this tree."""
+        return f"sha256:{self.sha256}"
+
 
 class Git(Model):
     """A package tree in a git repository, at one commit."""
@@ -54,6 +59,11 @@ class Git(Model):
         ),
     )
 
+    @property
+    def digest(self) -> str:
+        """Return the digest that a pod reports once it has unpacked this tree."""
+        return f"git:{self.commit}"
+
 
 class Artifact(Model):
     """A package tree in a registry: the layers of an OCI artifact or an image, unpacked in order."""
@@ -71,6 +81,11 @@ class Artifact(Model):
             "Secret of type `kubernetes.io/dockerconfigjson`. Only the container that fetches the tree gets it."
         ),
     )
+
+    @property
+    def digest(self) -> str:
+        """Return the digest that a pod reports once it has unpacked this tree."""
+        return self.reference.partition("@")[2]
 
 
 class CertificateAuthority(Model):

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true, stamped
-from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
+from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended, Underway
 from collectorfleet_api.packing.pods import Packing
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import (
@@ -58,7 +58,7 @@ def status(seen: Situation) -> OperatorStatus:
         ray_cluster=_ray_cluster(seen),
         collectors_job=_collectors_job(seen),
         driver=_driver(seen, found, before),
-        code=_code(seen, before),
+        code=_code(seen, found, before),
         orders=orders(seen),
     )
 
@@ -182,8 +182,11 @@ def _only(values: set[float]) -> float | None:
     return next(iter(values)) if len(values) == 1 else None
 
 
-def _code(seen: Situation, before: CollectorFleetStatus | None) -> CodeStatus | None:
-    """Return the digest of the code from a pod that unpacked the tree. The status keeps it after the pods are gone."""
+def _code(seen: Situation, found: Outcome, before: CollectorFleetStatus | None) -> CodeStatus | None:
+    """Return the digest of the code from a pod that unpacked the tree. The status keeps it after the pods are gone.
+
+    A run that is under way keeps no digest of another tree, such as the tree before an edit of the spec.
+    """
     code = seen.fleet.spec.code
     if code is None or code.tree is None:
         return None
@@ -192,7 +195,10 @@ def _code(seen: Situation, before: CollectorFleetStatus | None) -> CodeStatus | 
     digests = [one.message.strip() for one in ended if one is not None and one.code == 0]
     if digests:
         return CodeStatus(digest=digests[0])
-    return before.code if before else None
+    kept, runs = before.code if before else None, seen.present.spec.code
+    if kept is None or not isinstance(found, Underway):
+        return kept
+    return kept if runs is not None and runs.tree is not None and kept.digest == runs.tree.digest else None
 
 
 def _driver(seen: Situation, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import NOON, World, condition, later, running, started, told
+from tests.unit.collectorfleet_operator.world import DRIVER, NOON, World, condition, later, running, started, told
 
 from collectorfleet_api.v1alpha1 import CodeStatus, ConditionType, Phase
+from collectorfleet_operator.children.driver_job import JOB
 
 
 def test_every_condition_is_there_from_the_first_look() -> None:
@@ -59,15 +60,16 @@ def test_looking_again_changes_nothing() -> None:
     assert world.look(NOON) == world.look(later(300))
 
 
-@pytest.mark.parametrize(
-    ("tree", "digest"),
-    [
-        pytest.param({"archive": {"configMap": "tree", "sha256": "a" * 64}}, f"sha256:{'a' * 64}", id="archive"),
-        pytest.param(
-            {"git": {"repository": "https://example.com/lab.git", "commit": "a" * 40}}, f"git:{'a' * 40}", id="git"
-        ),
-    ],
-)
+TREES = [
+    pytest.param({"archive": {"configMap": "tree", "sha256": "a" * 64}}, f"sha256:{'a' * 64}", id="archive"),
+    pytest.param(
+        {"git": {"repository": "https://example.com/lab.git", "commit": "a" * 40}}, f"git:{'a' * 40}", id="git"
+    ),
+    pytest.param({"artifact": {"reference": f"ghcr.io/me/lab@sha256:{'a' * 64}"}}, f"sha256:{'a' * 64}", id="artifact"),
+]
+
+
+@pytest.mark.parametrize(("tree", "digest"), TREES)
 def test_the_tree_that_pods_run_is_told_by_its_digest_and_stays_told(tree: dict[str, Any], digest: str) -> None:
     world = started({"spec.code": tree})
     assert world.look().code is None
@@ -76,6 +78,45 @@ def test_the_tree_that_pods_run_is_told_by_its_digest_and_stays_told(tree: dict[
     assert world.look().code == CodeStatus(digest=digest)
     world.collect(head, driver)
     assert world.look().code == CodeStatus(digest=digest)
+
+
+@pytest.mark.parametrize(("tree", "digest"), TREES)
+def test_the_digest_of_an_earlier_tree_is_not_told_while_another_one_is_fetched(
+    tree: dict[str, Any], digest: str
+) -> None:
+    world = World({"spec.code": tree})
+    world.carry_out()
+    world.make_pods()
+    for pod in world.all_pods():
+        world.end_code(pod, 0, f"{digest}\n")
+    assert world.look().code == CodeStatus(digest=digest)
+    world.edit({"spec.code": {"archive": {"configMap": "tree", "sha256": "b" * 64}}})
+    assert world.look().code == CodeStatus(digest=digest)
+    world.collect(*world.all_pods(), world.get(JOB, DRIVER))
+    assert world.look().code is None
+
+
+def test_the_digest_is_of_the_driver_if_a_new_one_runs_another_tree_than_the_head() -> None:
+    world = World({"spec.code": {"archive": {"configMap": "tree", "sha256": "b" * 64}}})
+    world.carry_out()
+    world.make_pods()
+    (head,), (driver,) = world.pods("head"), world.pods("driver")
+    world.end_code(head, 0, f"sha256:{'a' * 64}\n")
+    world.end_code(driver, 0, f"sha256:{'b' * 64}\n")
+    assert world.look().code == CodeStatus(digest=f"sha256:{'b' * 64}")
+
+
+def test_a_failure_to_fetch_a_tree_is_told_of_the_pod_that_failed_whatever_another_one_fetched() -> None:
+    world = World({"spec.code": {"archive": {"configMap": "tree", "sha256": "a" * 64}}})
+    world.carry_out()
+    world.make_pods()
+    (head,), (driver,) = world.pods("head"), world.pods("driver")
+    world.end_code(head, 0, f"sha256:{'a' * 64}\n")
+    world.end_code(driver, 1, "https://example.com: connection refused")
+    seen = world.look()
+    assert "connection refused" in condition(seen, "DriverRunning").message
+    assert "connection refused" not in condition(seen, "RayClusterReady").message
+    assert "connection refused" in condition(seen, "Ready").message
 
 
 def test_without_a_tree_there_is_no_digest() -> None:
