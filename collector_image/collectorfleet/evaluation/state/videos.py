@@ -18,7 +18,10 @@ RENDERING_SHARE: Final = 0.25
 
 @dataclass(frozen=True)
 class VideoPlan:
-    """Record the first ``episodes`` episodes of the first of every ``every_evaluations`` evaluations."""
+    """Record the first ``episodes`` episodes of the first of every ``every_evaluations`` evaluations.
+
+    A resumed run continues to count the evaluations, failed ones too.
+    """
 
     episodes: int
     every_evaluations: int

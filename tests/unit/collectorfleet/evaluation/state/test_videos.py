@@ -78,6 +78,16 @@ def test_a_resumed_run_goes_on_counting_evaluations() -> None:
     assert [version for version in range(2, 6) if any(evaluate(made, version))] == [4]
 
 
+def test_a_failed_evaluation_counts() -> None:
+    made = state(every=2, timeout_seconds=100.0)
+    made.due(candidate(1))
+    made.sent(now=0.0)
+    assert made.out_of_time(1000.0) is not None
+    made.lost(made.named("e0"), "it was busy", 0.0)
+    made.start(100.0)
+    assert [version for version in range(2, 6) if any(evaluate(made, version))] == [3, 5]
+
+
 def test_an_evaluation_that_begins_at_the_end_of_the_run_is_recorded() -> None:
     made = state(every=5)
     for version in (1, 2):
