@@ -75,7 +75,13 @@ class Ray(Model):
 
 
 class CollectorFleetSpec(Model):
-    image: str = Field(min_length=1, description="Image of head, workers and driver, built from the collector image.")
+    image: str = Field(
+        min_length=1,
+        description=(
+            "Image of head, workers and driver, built from the collector image. An image in a template wins for its "
+            "container. Code is fetched with this image."
+        ),
+    )
     image_pull_policy: ImagePullPolicy = Field(
         default=ImagePullPolicy.IF_NOT_PRESENT, description="When kubelets pull the image."
     )

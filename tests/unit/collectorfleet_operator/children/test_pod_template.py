@@ -195,6 +195,24 @@ def test_containers_merge_by_name_and_the_users_fields_win() -> None:
     assert template["spec"]["nodeSelector"] == {"gpu": "a100"}
 
 
+def test_an_image_in_a_template_wins_and_code_is_still_fetched_by_the_image_of_the_fleet() -> None:
+    code = {"archive": {"configMap": "tree", "sha256": "a" * 64}}
+
+    def own_image(container: str) -> dict[str, Any]:
+        return {"spec": {"containers": [{"name": container, "image": "own:1"}]}}
+
+    changes = {
+        "spec.code": code,
+        "spec.driver.template": own_image("driver"),
+        "spec.workers.template": own_image("ray-worker"),
+    }
+    found = cluster(changes)
+    for template in (driver(changes), worker(found)):
+        (own,), (fetches,) = template["spec"]["containers"], template["spec"]["initContainers"]
+        assert (own["image"], fetches["image"]) == ("own:1", "ghcr.io/you/cheetah:1.0")
+    assert head(found)["spec"]["containers"][0]["image"] == "ghcr.io/you/cheetah:1.0"
+
+
 def test_a_users_template_cannot_hide_a_pod_from_its_fleet() -> None:
     mine = {"metadata": {"labels": {names.FLEET_LABEL: "other", "team": "rl"}}}
     labels = driver({"spec.driver.template": mine})["metadata"]["labels"]
