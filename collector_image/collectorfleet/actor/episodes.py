@@ -10,6 +10,7 @@ from collections import OrderedDict
 from typing import Final
 
 import numpy as np
+import torch
 from tensordict import TensorDictBase
 
 from collectorfleet.codec import frames as keys
@@ -31,14 +32,19 @@ class EpisodeCounter:
         """Return the episodes that end in ``batch``, unordered, or None if the frames lack the entries to count them.
 
         Required are ``("next", "reward")``, ``("next", "done")`` and ``("collector", "traj_ids")``, with one value for
-        each frame. Environments of several agents have several rewards, so they have no single return.
+        each frame, and a real reward. Environments of several agents have several rewards, so they have no single
+        return.
         """
         ids, reward, done = (batch.get(key, None) for key in (keys.TRAJECTORY_KEY, _REWARD, _DONE))
         frames = batch.numel()
         if ids is None or reward is None or done is None or not ids.numel() == reward.numel() == done.numel() == frames:
             return None
+        if reward.is_complex():
+            return None
         mask = batch.get(keys.MASK_KEY, None)
         valid = slice(None) if mask is None else mask.reshape(-1).cpu().numpy()
+        # numpy has no bfloat16, and returns are sums of float64.
+        reward = reward.detach().to("cpu", torch.float64)
         ids, reward, done = (one.detach().reshape(-1).cpu().numpy()[valid] for one in (ids, reward, done))
         return self._count(ids, reward, done)
 

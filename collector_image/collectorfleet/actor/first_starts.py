@@ -17,6 +17,7 @@ from tensordict import TensorDictBase
 from torch import Tensor
 
 from collectorfleet.codec import frames as keys
+from collectorfleet.codec.tensors import fits_an_array
 
 # If two environments draw 8 starts from S states, the starts are distinct in each environment and equal in both with a
 # probability below 1e-9. This holds for every S.
@@ -96,6 +97,8 @@ def _digest_of(batch: TensorDictBase, row: int, time: int) -> bytes:
     digest = blake2b(digest_size=8)
     for key in sorted((key for key in after if key in before), key=str):
         value = frame.get(key)
-        if isinstance(value, Tensor):
-            digest.update(value.detach().reshape(-1).cpu().view(torch.uint8).numpy().tobytes())
+        # Torch reads no bytes of an empty tensor whose strides are 0.
+        if isinstance(value, Tensor) and fits_an_array(value) and value.numel():
+            plain = value.detach().reshape(-1).cpu().resolve_conj().resolve_neg()
+            digest.update(plain.view(torch.uint8).numpy().tobytes())
     return digest.digest()
