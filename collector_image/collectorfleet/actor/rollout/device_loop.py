@@ -22,7 +22,7 @@ from collectorfleet.actor.rollout.ownership import owned, same_bytes
 from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Recorded, Values
 from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, version_of, zeroed_by_partial_reset
-from collectorfleet.actor.rollout.tensor_memory import Rows, ends_of, ids_of, require_begun
+from collectorfleet.actor.rollout.tensor_memory import Rows, SameKeys, ends_of, ids_of, require_begun
 from collectorfleet.torchrl_private.collectors import carrier_of
 
 CHANGES: Final = "the environment changes what its step is given"
@@ -49,6 +49,8 @@ class DeviceLoop:
         self._keys = list(keys)
         self._device = device
         self._tried = False
+        self._keys_before = SameKeys(self._keys)
+        self._keys_after = SameKeys(key[1] for key in self._keys if isinstance(key, tuple) and key[0] == "next")
         self._kept: dict[Any, Tensor] = {}  # memory on the device, for a batch on another device
         self.records_steps = records
         self._recorded = Recorded(self._whole_step)
@@ -102,8 +104,10 @@ class DeviceLoop:
                 now, outputs, written = self._ask(now)
                 if written and step:
                     self._share(rows, step, written, now, mask, WRITES)
+            self._keys_before.check(now)
             rows.write(step, now)
             reached = self._step(now, outputs)
+            self._keys_after.check(reached)
             changed = self.envs.changed_input(reached)
             if changed:
                 into = [key for key, tensor in changed.items() if tensor is now.get(key)]

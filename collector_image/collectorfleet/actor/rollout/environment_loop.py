@@ -14,7 +14,7 @@ from tensordict import TensorDictBase
 from torchrl.collectors import Collector
 
 from collectorfleet.actor.origin import Origin, calling, mark
-from collectorfleet.actor.rollout.memory import TRAJECTORY
+from collectorfleet.actor.rollout.memory import TRAJECTORY, missing_entry, name_of_entry
 from collectorfleet.actor.rollout.ownership import owned
 from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.torchrl_private.collectors import (
@@ -41,6 +41,7 @@ class EnvironmentLoop:
         self.name = f"Fast, by the environment's own step: {why}"
         self._keys = list(keys)
         self._reads = list(reads)
+        self._delivered: set[Any] = set()  # entries of the environment that an earlier rollout had
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> None:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
@@ -84,9 +85,9 @@ class EnvironmentLoop:
         batch.get(TRAJECTORY).fill_(-1)
         time = batch.ndim - 1
         for key, rows in outputs.items():
-            # Outputs of the policy are missing until its first call. A hook may have removed an entry from the batch.
+            # A hook may have removed an entry from the batch.
             entry = batch.get(key)
-            if rows[0] is not None and entry is not None:
+            if entry is not None and self._has(key, rows):
                 self._stack(key, rows, time, entry.narrow(time, 0, taken))
 
     def methods_of_environments(self) -> list[Any]:
@@ -105,6 +106,24 @@ class EnvironmentLoop:
         for key in self.policy.writes:
             carrier.set(key, owned(values.pop(key)))
 
+    def _has(self, key: Any, rows: list[Any]) -> bool:
+        """Return whether the steps have this entry.
+
+        Outputs of the policy are missing until its first call. TorchRL also accepts an entry that no step has.
+
+        Raises:
+            ValueError: some steps have the entry, or steps of an earlier rollout had it.
+        """
+        missing = sum(row is None for row in rows)
+        if not missing:
+            if key not in self.policy.writes:
+                self._delivered.add(key)
+            return True
+        if missing == len(rows) and key not in self._delivered:
+            return False
+        with calling(Origin.POLICY if key in self.policy.writes else Origin.ENVIRONMENT):
+            raise missing_entry(name_of_entry(key), f"in {missing} of {len(rows)} steps of a rollout")
+
     def _stack(self, key: Any, rows: list[torch.Tensor], time: int, entry: torch.Tensor) -> None:
         """Write the rows of one key into the batch.
 
@@ -115,13 +134,8 @@ class EnvironmentLoop:
             found = list(dict.fromkeys(tuple(row.shape) for row in rows))
             if found != [tuple(by_spec)]:
                 raise ValueError(
-                    f"{_name(key)} has the shapes {' and '.join(map(str, found))} in one rollout, and "
+                    f"{name_of_entry(key)} has the shapes {' and '.join(map(str, found))} in one rollout, and "
                     f"{tuple(by_spec)} by its spec; return the shape of the spec at each step, padded where "
                     "observations vary"
                 )
             torch.stack(rows, time, out=entry)
-
-
-def _name(key: Any) -> str:
-    """Return the name of the key for environment and policy, without ``next``."""
-    return key if isinstance(key, str) else ".".join(key[1:] if key[0] == "next" else key)

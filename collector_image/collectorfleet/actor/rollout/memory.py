@@ -87,3 +87,13 @@ class Memory:
         array = self.arrays.get(key)
         if array is not None:
             array[:, time] = rows.swapaxes(0, 1)
+
+
+def name_of_entry(key: Any) -> str:
+    """Return the name of the key for environment and policy, without ``next``."""
+    return key if isinstance(key, str) else ".".join(key[1:] if key[0] == "next" else key)
+
+
+def missing_entry(name: str, where: str) -> ValueError:
+    """Return the error for an entry that only some steps have. The batch would show another step's value."""
+    return ValueError(f"{name} is missing {where}; return each entry of the spec at each step and each reset")

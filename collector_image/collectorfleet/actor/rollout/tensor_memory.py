@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 from torchrl.collectors import Collector
 
 from collectorfleet.actor.origin import Origin, calling
-from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
+from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY, missing_entry, name_of_entry
 from collectorfleet.actor.rollout.recording import Values
 from collectorfleet.torchrl_private.collectors import new_trajectories
 
@@ -52,12 +52,29 @@ class Rows:
         shape, dtype = self._wanted[key]
         if tensor.shape == shape and torch.can_cast(tensor.dtype, dtype):
             return
-        name = key if isinstance(key, str) else ".".join(key[1:])
         with calling(Origin.POLICY if key in self._said else Origin.ENVIRONMENT):
             raise ValueError(
-                f"{name} is {tensor.dtype} {list(tensor.shape)} in a step, and {dtype} {list(shape)} by its spec; "
-                "return the shape and the dtype of the spec at each step"
+                f"{name_of_entry(key)} is {tensor.dtype} {list(tensor.shape)} in a step, and {dtype} {list(shape)} by "
+                "its spec; return the shape and the dtype of the spec at each step"
             )
+
+
+class SameKeys:
+    """Checks that the environment returns the same entries at each step."""
+
+    def __init__(self, memory: Iterable[Any]) -> None:
+        self._memory = set(memory)
+        self._keys: frozenset[Any] = frozenset()
+
+    def check(self, entries: Values) -> None:
+        """Raise ValueError if an entry of the batch is missing that other steps have."""
+        if entries.keys() == self._keys:
+            return
+        missing = ((self._keys or entries.keys()) ^ entries.keys()) & self._memory
+        if missing:
+            with calling(Origin.ENVIRONMENT):
+                raise missing_entry(", ".join(sorted(map(name_of_entry, missing))), "in some steps")
+        self._keys = frozenset(entries)
 
 
 def ends_of(memory: Mapping[Any, Tensor], taken: int) -> Tensor:
