@@ -23,10 +23,15 @@ from collectorfleet_api import names
 REQUEST_SECONDS: Final = 5
 
 
+class UnusableAnswer(Exception):
+    """An answer with a status of success that is not an object of Kubernetes, for example the page of a proxy."""
+
+
 class FleetApi:
     """The API of one fleet, its driver's Lease and its timeline.
 
-    Each request times out after ``REQUEST_SECONDS``. Methods raise the exceptions of ``kubernetes.aio``.
+    Each request times out after ``REQUEST_SECONDS``. Methods raise the exceptions of ``kubernetes.aio``, and
+    UnusableAnswer.
     """
 
     def __init__(self, dynamic: DynamicClient, settings: DriverSettings, access: Access) -> None:
@@ -105,11 +110,13 @@ class FleetApi:
 
     async def _answer(self, request: Awaitable[Any]) -> Object:
         try:
-            found: Object = (await request).to_dict()
+            found = _checked((await request).to_dict())
         except client.ApiException as error:
             if error.status:
                 self._access.answered(error.status, time.monotonic())
             raise
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise UnusableAnswer(f"the API server's answer is not an object: {error_text(error)}") from error
         self._access.answered(HTTPStatus.OK, time.monotonic())
         return found
 
@@ -125,6 +132,13 @@ async def connect(settings: DriverSettings, access: Access) -> AsyncIterator[Fle
     async with client.ApiClient(configuration) as api:
         # An awaited DynamicClient would discover all kinds, and cache them in a file with a predictable name.
         yield FleetApi(DynamicClient(api), settings, access)
+
+
+def _checked(answer: Object) -> Object:
+    """Return ``answer``. Raises TypeError or LookupError if it has no identity."""
+    for field in ("name", "uid", "resourceVersion"):
+        answer["metadata"][field]
+    return answer
 
 
 def error_text(error: BaseException) -> str:

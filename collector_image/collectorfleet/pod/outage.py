@@ -9,12 +9,13 @@ from typing import Final
 from aiohttp import ClientError
 from kubernetes.aio.client import ApiException
 
-from collectorfleet.pod.kubernetes_api import error_text
+from collectorfleet.pod.kubernetes_api import UnusableAnswer, error_text
 
 log = logging.getLogger(__name__)
 
-# A retry may help: the connection may be lost, the server may be overloaded, or the operator may still create the Role.
-TRANSIENT: Final = (ApiException, ClientError, OSError, asyncio.TimeoutError)
+# A retry may help: the connection may be lost, the server may be overloaded, a proxy may have answered in its place, or
+# the operator may still create the Role.
+TRANSIENT: Final = (ApiException, ClientError, OSError, asyncio.TimeoutError, UnusableAnswer)
 
 
 class Outage:
@@ -25,10 +26,14 @@ class Outage:
         self._cause = ""
 
     def note(self, error: BaseException) -> None:
-        """Note that a request failed with ``error``. Logs a warning if the cause is new."""
+        """Note that a request failed with ``error``. Logs a warning if the cause is new.
+
+        An error that is not :data:`TRANSIENT` may be a bug, so its traceback is logged too.
+        """
         text = error_text(error)
         if text != self._cause:
-            log.warning("%s, trying on: %s", self._what, text)
+            traceback_of = None if isinstance(error, TRANSIENT) else error
+            log.warning("%s, trying on: %s", self._what, text, exc_info=traceback_of)
         self._cause = text
 
     def over(self) -> None:
