@@ -73,6 +73,10 @@ class Candidate:
         promised = spec.get("leaseDurationSeconds") or LEASE_SECONDS
         return Acquire() if now - self._seen_since >= promised else Wait(holder)
 
+    def is_holder(self, lease: Object) -> bool:
+        """Return whether ``lease`` names this driver as its holder."""
+        return bool((lease.get("spec") or {}).get("holderIdentity") == self._me)
+
     def acquire_patch(self, lease: Object, now: datetime) -> Object:
         """Return the merge patch that makes this driver the holder."""
         transitions = (lease.get("spec") or {}).get("leaseTransitions") or 0

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from collectorfleet.pod.kubernetes_api import FleetApi
+from kubernetes.aio.client import ApiException
+
+from collectorfleet.pod.kubernetes_api import FleetApi, error_text
 from collectorfleet.pod.lease import RENEW_SECONDS, Acquire, Candidate, Renew, TakenOver, Wait
 from collectorfleet.pod.objects import Object
-from collectorfleet.pod.outage import TRANSIENT, Outage, is_status
+from collectorfleet.pod.outage import Outage, is_status
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +28,7 @@ class LeaseLoop:
     """The loop that keeps the Lease for the driver in the pod ``me``.
 
     It calls ``taken_over(holder)`` if another driver takes the Lease. :attr:`is_held` stays True while the API server
-    does not answer.
+    does not answer, or gives answers that cannot be used.
     """
 
     def __init__(self, api: FleetApi, me: str, taken_over: Callable[[str], None]) -> None:
@@ -44,7 +46,7 @@ class LeaseLoop:
         while True:
             try:
                 wait_seconds = await self._step()
-            except TRANSIENT as error:
+            except Exception as error:  # noqa: BLE001  (an odd answer is like a failed request)
                 self._lease = None
                 # A conflict means that the Lease changed after it was read. Read it again without a warning.
                 if not is_status(error, 409):
@@ -55,13 +57,31 @@ class LeaseLoop:
             await asyncio.sleep(wait_seconds)
 
     async def release(self) -> None:
-        """Release the Lease after the end, so that the next driver does not have to wait. Does not retry."""
-        if self.is_held and self._lease is not None:
-            self.is_held = False
+        """Release the Lease, so that the next driver does not have to wait. Call it after the end of :meth:`run`.
+
+        Does nothing if this driver does not hold the Lease. Raises nothing.
+        """
+        if not self.is_held:
+            return
+        self.is_held = False
+        try:
+            await self._release()
+        except Exception as error:  # noqa: BLE001  (the run has ended, and must not fail now)
+            log.info("the Lease was not released; it expires on its own: %s", error_text(error))
+
+    async def _release(self) -> None:
+        if self._lease is not None:
             try:
                 await self._api.patch_lease(self._candidate.release_patch(self._lease))
-            except TRANSIENT as error:
-                log.info("the Lease was not released; it expires on its own: %s", error)
+            except ApiException as error:
+                if not is_status(error, 409):
+                    raise
+            else:
+                return
+        # The API server may have stored the last renewal, although this driver did not get the answer.
+        lease = await self._api.lease()
+        if self._candidate.is_holder(lease):
+            await self._api.patch_lease(self._candidate.release_patch(lease))
 
     async def _step(self) -> float | None:
         """Do the next step. Return the seconds until the next step, or None if another driver has the Lease."""

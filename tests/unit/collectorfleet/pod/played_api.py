@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from kubernetes.aio.client import ApiException
@@ -40,3 +42,57 @@ class PlayedApi:
         await asyncio.sleep(self.seconds_per_request)
         if self.failures:
             raise self.failures.pop(0)
+
+
+class PlayedLeases:
+    """One Lease. ``odd_answers`` are the first answers: an exception is raised, and other values are returned.
+
+    A patch is stored before its answer, and the answer takes ``seconds_per_answer``.
+    """
+
+    def __init__(self, *odd_answers: Any) -> None:
+        self.spec: Object = {}
+        self.version = 1
+        self.odd_answers = list(odd_answers)
+        self.seconds_per_answer = 0.0
+        self.patches = 0
+
+    @property
+    def holder(self) -> str | None:
+        return self.spec.get("holderIdentity")
+
+    async def lease(self) -> Any:
+        return await self._answer()
+
+    async def patch_lease(self, patch: Object) -> Any:
+        if patch["metadata"]["resourceVersion"] != str(self.version):
+            raise ApiException(status=409, reason="Conflict")
+        self.spec = {key: value for key, value in {**self.spec, **patch["spec"]}.items() if value is not None}
+        self.version += 1
+        self.patches += 1
+        return await self._answer()
+
+    async def _answer(self) -> Any:
+        stored = {"metadata": {"resourceVersion": str(self.version)}, "spec": dict(self.spec)}
+        await asyncio.sleep(self.seconds_per_answer)
+        if not self.odd_answers:
+            return stored
+        odd = self.odd_answers.pop(0)
+        if isinstance(odd, BaseException):
+            raise odd
+        return odd
+
+
+class PlayedServer(PlayedApi, PlayedLeases):
+    """All that a reporter asks. It has no ConfigMap for a timeline."""
+
+    def __init__(self) -> None:
+        PlayedApi.__init__(self)
+        PlayedLeases.__init__(self)
+
+    @asynccontextmanager
+    async def connect(self, *_: object) -> AsyncIterator[PlayedServer]:
+        yield self
+
+    async def timeline(self) -> Object:
+        raise ApiException(status=404, reason="Not Found")
