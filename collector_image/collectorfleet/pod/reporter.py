@@ -2,12 +2,13 @@
 
 The thread reads the fleet, acquires and renews the Lease, and writes reports and the timeline. If the API server does
 not answer, the thread logs a warning and retries, and the run continues. The thread requests the end of the run in
-four cases:
+five cases:
 
 * The operator requests the end.
 * Another driver takes over.
 * The fleet is deleted or replaced.
 * The API server no longer accepts the driver's token.
+* An unexpected error ends the renewal of the Lease, or the thread.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Final
 
-from collectorfleet.errors import CollectorFleetError
+from collectorfleet.errors import describe
 from collectorfleet.pod.access import Access
 from collectorfleet.pod.fleet_reader import read_fleet
 from collectorfleet.pod.kubernetes_api import FleetApi, connect
@@ -99,11 +100,8 @@ class Reporter:
     def _run_thread(self) -> None:
         try:
             asyncio.run(self._main())
-        except CollectorFleetError as error:
-            self._tell_waiting(error)
-        except Exception as error:  # without the error, fleet() would block forever
-            log.exception("the reporter ended")
-            self._tell_waiting(error)
+        except BaseException as error:  # noqa: BLE001  (without the error, fleet() would block forever)
+            self._pass_on(error)
 
     async def _main(self) -> None:
         async with connect(self._settings, Access(self._refused)) as api:
@@ -111,12 +109,29 @@ class Reporter:
             if await read_fleet(api, self._settings, self._closing) is None:
                 return
             lease = LeaseLoop(api, self._settings.pod, self._taken_over)
-            renewing = asyncio.create_task(lease.run())
+            renewing = asyncio.create_task(self._renew(lease))
             try:
                 await self._drive(api, lease)
             finally:
                 renewing.cancel()
-                await lease.release()
+                # Otherwise a renewal could overtake the release.
+                await asyncio.wait([renewing])
+                # After an error here, the run may still work on its last batch. The Lease then expires on its own.
+                if self._closing.is_set() or not self._fleet.done():
+                    await lease.release()
+
+    async def _renew(self, lease: LeaseLoop) -> None:
+        """Run the loop of the Lease. If it ends by an error, end the run as if another driver had taken over."""
+        try:
+            await lease.run()
+        except BaseException as error:
+            # Without a request to cancel this task, a CancelledError is an error like others.
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
+            lease.is_held = False
+            log.exception("the renewal of the Lease ended")
+            text = f"the renewal of the Lease ended: {describe(error)}"
+            self._stop.request(StopReason(EndReason.TAKEN_OVER, text))
 
     async def _drive(self, api: FleetApi, lease: LeaseLoop) -> None:
         await self._acquire(lease)
@@ -143,6 +158,17 @@ class Reporter:
         text = "the API server no longer accepts this driver's token: its pod or its ServiceAccount was deleted"
         self._stop.request(StopReason(EndReason.ACCESS_REFUSED, text))
 
-    def _tell_waiting(self, error: Exception) -> None:
+    def _pass_on(self, error: BaseException) -> None:
+        """Pass an error that ended the thread to the run: from :meth:`fleet`, or as a request to stop."""
         if not self._fleet.done():
             self._fleet.set_exception(error)
+            return
+        log.error("the reporter ended", exc_info=error)
+        if not self._closing.is_set():
+            text = f"the driver's connection to the API server ended: {describe(error)}"
+            self._stop.request(StopReason(EndReason.TAKEN_OVER, text))
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
