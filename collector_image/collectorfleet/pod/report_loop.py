@@ -9,6 +9,7 @@ import time
 from typing import Final
 
 from collectorfleet.pod.lease_loop import LeaseLoop
+from collectorfleet.pod.outage import Outage
 from collectorfleet.pod.report_schedule import EVERY_SECONDS
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet.pod.status_writer import StatusWriter
@@ -67,10 +68,14 @@ class ReportLoop:
 
     async def _write_last(self) -> None:
         give_up = time.monotonic() + LAST_REPORT_SECONDS
-        report = final_report(self._run.report())
+        outage = Outage("cannot write the last report")
         while self._lease.is_held and not self._is_gone and time.monotonic() < give_up:
-            if self._writer.has_written(report) or await self._write(report):
-                return
+            try:
+                report = final_report(self._run.report())
+                if self._writer.has_written(report) or await self._write(report):
+                    return
+            except Exception as error:  # noqa: BLE001  (the reporter still has to write the timeline, and to end)
+                outage.note(error)
             await asyncio.sleep(RETRY_SECONDS / 2)
 
     async def _write(self, report: DriverReport) -> bool:

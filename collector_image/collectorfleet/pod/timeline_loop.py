@@ -14,6 +14,7 @@ from typing import Final
 
 from collectorfleet.pod.kubernetes_api import FleetApi
 from collectorfleet.pod.lease_loop import LeaseLoop
+from collectorfleet.pod.objects import Object
 from collectorfleet.pod.outage import TRANSIENT, Outage, is_status
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.timeline.packed import pack, unpack
@@ -32,33 +33,42 @@ _NOT_THERE: Final = (403, 404)
 async def read_timeline(api: FleetApi, settings: DriverSettings, closing: threading.Event) -> Timeline | None:
     """Return the timeline of the previous driver, or None if this fleet has no readable timeline.
 
-    Retries every 5 s while the API server does not answer. Return None also if ``closing`` is set first.
+    Retries every 5 s while the API server does not answer. Return None also if ``closing`` is set first. Raise nothing.
     """
     outage = Outage("cannot read the timeline")
     while not closing.is_set():
         try:
             stored = await api.timeline()
+            outage.over()
+            return _timeline_in(stored, settings)
         except TRANSIENT as error:
             if any(is_status(error, status) for status in _NOT_THERE):
                 return None
             outage.note(error)
             await asyncio.sleep(RETRY_SECONDS)
-            continue
-        outage.over()
-        owners = stored["metadata"].get("ownerReferences") or []
-        packed = (stored.get("binaryData") or {}).get(names.TIMELINE_KEY)
-        if packed is None or settings.uid not in {owner["uid"] for owner in owners}:
-            return None
-        try:
-            return unpack(base64.b64decode(packed))
         except ValueError as error:
             log.warning("a new timeline begins, because the previous one cannot be read: %s", error)
+            return None
+        except Exception:  # a run does not fail because of its timeline
+            log.warning("a new timeline begins, because the previous one cannot be read", exc_info=True)
             return None
     return None
 
 
+def _timeline_in(stored: Object, settings: DriverSettings) -> Timeline | None:
+    """Return the timeline in a ConfigMap, or None if it is empty or of another fleet. Raises ValueError."""
+    owners = stored["metadata"].get("ownerReferences") or []
+    packed = (stored.get("binaryData") or {}).get(names.TIMELINE_KEY)
+    if packed is None or settings.uid not in {owner["uid"] for owner in owners}:
+        return None
+    return unpack(base64.b64decode(packed))
+
+
 class TimelineLoop:
-    """The loop that writes timelines. If a write fails, the loop logs a warning and retries, and the run continues."""
+    """The loop that writes timelines. If a write fails, the loop logs a warning and retries, and the run continues.
+
+    After an unexpected error, the loop omits the timeline and continues with the next one.
+    """
 
     def __init__(self) -> None:
         self._offered: Timeline | None = None
@@ -85,7 +95,7 @@ class TimelineLoop:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _write_offered(self, api: FleetApi) -> bool:
-        """Write the offered timeline, if there is one. Return False if the API server did not accept it."""
+        """Write the offered timeline, if there is one. Return False if a retry may help."""
         timeline = self._offered
         if timeline is None:
             return True
@@ -94,7 +104,10 @@ class TimelineLoop:
         except TRANSIENT as error:
             self._outage.note(error)
             return False
-        self._outage.over()
+        except Exception as error:  # noqa: BLE001  (without the loop, the driver would release its Lease)
+            self._outage.note(error)
+        else:
+            self._outage.over()
         if self._offered is timeline:
             self._offered = None
         return True

@@ -16,6 +16,7 @@ from collectorfleet.pod.report_loop import ReportLoop
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet.pod.status_writer import StatusWriter
 from collectorfleet.run.endings import EndReason
+from collectorfleet.run.reports import final_report
 from collectorfleet.run.stop import StopReason, StopRequest
 from collectorfleet_api.v1alpha1 import DriverReport, Progress
 
@@ -103,6 +104,33 @@ def test_a_bug_of_ours_costs_a_report_and_no_run(
     with caplog.at_level(logging.ERROR):
         assert reported(PlayedApi(), stop, batches=[1, 1]) == [1, 1]
     assert [record.message for record in caplog.records] == ["reporting continues after an error"]
+
+
+def test_a_bug_in_the_last_report_is_said_and_the_report_is_tried_again(
+    stop: StopRequest, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = [ZeroDivisionError("a bug"), ZeroDivisionError("a bug")]
+
+    def ended(report: DriverReport) -> DriverReport:
+        if broken:
+            raise broken.pop()
+        return final_report(report)
+
+    monkeypatch.setattr(report_loop, "final_report", ended)
+    with caplog.at_level(logging.WARNING):
+        assert reported(PlayedApi(), stop, batches=[1, 4]) == [1, 4]
+    (said,) = caplog.records
+    assert said.message == "cannot write the last report, trying on: ZeroDivisionError: a bug"
+    assert said.exc_info
+
+
+def test_a_last_report_that_always_fails_is_given_up(stop: StopRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: DriverReport) -> DriverReport:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(report_loop, "final_report", fail)
+    monkeypatch.setattr(report_loop, "LAST_REPORT_SECONDS", 0.1)
+    assert reported(PlayedApi(), stop, batches=[1, 4]) == [1]
 
 
 @pytest.mark.parametrize("driver", ["pod-1", "pod-0"], ids=["this one", "another"])

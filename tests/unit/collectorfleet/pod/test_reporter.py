@@ -112,7 +112,7 @@ def test_a_cancelled_start_is_raised_and_not_waited_for(
 ) -> None:
     monkeypatch.setattr(reporter, "read_fleet", fails_with(asyncio.CancelledError()))
     with Reporter(SETTINGS, stop) as reporting:
-        eventually(lambda: reporting._fleet.done(), within=10, what="an answer to who waits for the fleet")
+        eventually(reporting._fleet.done, within=10, what="an answer to who waits for the fleet")
         with pytest.raises(asyncio.CancelledError):
             reporting.fleet()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 import threading
 from base64 import b64decode, b64encode
@@ -76,8 +77,15 @@ def test_what_the_driver_before_wrote_is_read_also_after_an_outage() -> None:
         ConfigMapApi(ApiException(status=403, reason="Forbidden")),
         ConfigMapApi(packed=pack(RUN), uid="of-an-earlier-fleet"),
         ConfigMapApi(packed=b"garbled"),
+        ConfigMapApi(packed=gzip.compress(b'{"fleet": "cheetah", "began": 1' + b"0" * 5000 + b"}")),
+        ConfigMapApi(packed=gzip.compress(b"[" * 100_000)),
+        ConfigMapApi(packed=gzip.compress(b"7")),
+        ConfigMapApi(ZeroDivisionError("a bug")),
     ],
-    ids=["empty", "not made yet", "no right to it", "another fleet's", "unreadable"],
+    ids=[
+        *("empty", "not made yet", "no right to it", "another fleet's", "unreadable"),
+        *("a long number", "nested", "a number", "a bug"),
+    ],
 )
 def test_without_one_that_can_be_gone_on_in_another_begins(api: ConfigMapApi) -> None:
     assert read(api) is None
@@ -113,6 +121,49 @@ def test_an_outage_is_said_once_and_costs_no_timeline(caplog: pytest.LogCaptureF
     assert [r.message for r in caplog.records] == [
         "cannot write the timeline, trying on: HTTP 503: Service Unavailable"
     ]
+
+
+def test_a_bug_costs_one_timeline_and_nothing_else(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, packed = ConfigMapApi(), [ZeroDivisionError("a bug"), ZeroDivisionError("a bug")]
+
+    def pack_or_fail(timeline: Timeline) -> bytes:
+        if timeline is RUN and packed:
+            raise packed.pop()
+        return pack(timeline)
+
+    monkeypatch.setattr(timeline_loop, "pack", pack_or_fail)
+
+    async def main() -> None:
+        closing, loop = threading.Event(), TimelineLoop()
+        running = asyncio.create_task(loop.run(api, Held(), closing))  # type: ignore[arg-type]
+        for _ in range(2):
+            left = len(packed)
+            loop.offer(RUN)
+            await asyncio.to_thread(eventually, lambda left=left: len(packed) < left, within=10, what="tried")
+        loop.offer(LATER)
+        await asyncio.to_thread(eventually, lambda: LATER in api.written, within=10, what="written")
+        closing.set()
+        await running
+
+    with caplog.at_level(logging.INFO, "collectorfleet"):
+        asyncio.run(asyncio.wait_for(main(), 20))
+    assert api.written == [LATER]
+    assert [r.message for r in caplog.records] == [
+        "cannot write the timeline, trying on: ZeroDivisionError: a bug",
+        "no longer: cannot write the timeline",
+    ]
+    assert caplog.records[0].exc_info
+
+
+def test_a_bug_in_the_last_timeline_does_not_delay_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Timeline) -> bytes:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(timeline_loop, "pack", fail)
+    monkeypatch.setattr(timeline_loop, "LAST_SECONDS", 60)
+    end_after(TimelineLoop(), ConfigMapApi(), Held(), [LATER])
 
 
 def test_a_driver_that_is_no_longer_the_fleets_writes_nothing() -> None:
