@@ -39,6 +39,27 @@ def test_code_that_is_in_the_image_has_an_empty_one(tmp_path: Path, temporary: P
     assert list(Path.cwd().iterdir()) == []
 
 
+def test_code_that_cannot_be_listed_is_said_and_leaves_an_empty_folder(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING):
+        patched.setattr(Path, "iterdir", refuse)
+        enter_working_folder(code)
+    assert Path.cwd().parent == temporary
+    assert list(Path.cwd().iterdir()) == []
+    (said,) = caplog.messages
+    assert said == (
+        "the files of the code are not in the working folder, because the code cannot be listed: "
+        f"[Errno 13] Permission denied: '{code}'"
+    )
+
+
 def test_a_pod_without_room_for_one_says_so_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
