@@ -21,12 +21,12 @@ def _drive(options: argparse.Namespace) -> int:
     from collectorfleet.errors import InvalidOption
     from collectorfleet.pod.drive import drive
     from collectorfleet.pod.pod_logs import log_as_asked
-    from collectorfleet.pod.settings import DriverSettings, MissingSetting
+    from collectorfleet.pod.settings import DriverSettings, InvalidSettings
 
     try:
         log_as_asked(sys.stderr, os.environ)
         settings = DriverSettings.from_env(os.environ)
-    except MissingSetting as error:
+    except InvalidSettings as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_INFRASTRUCTURE
     except InvalidOption as error:

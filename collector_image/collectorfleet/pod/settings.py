@@ -15,8 +15,8 @@ TERMINATION_LOG: Final = Path("/dev/termination-log")
 DEFAULT_GRACE_SECONDS: Final = 30.0
 
 
-class MissingSetting(Exception):
-    """The environment lacks a variable that the operator sets."""
+class InvalidSettings(Exception):
+    """The environment lacks a variable that the operator sets, or a value cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class DriverSettings:
     def from_env(cls, env: Mapping[str, str]) -> DriverSettings:
         """Return the settings in ``env``. Reads the spec from its file.
 
-        Raises MissingSetting with the names of all missing variables.
+        Raises InvalidSettings with the names of all missing variables, or with the value that cannot be used.
         """
         variables = {
             "namespace": names.ENV_NAMESPACE,
@@ -61,14 +61,34 @@ class DriverSettings:
         }
         missing = [variable for variable in variables.values() if not env.get(variable)]
         if missing:
-            raise MissingSetting(
+            raise InvalidSettings(
                 f"{', '.join(missing)} not set; the operator runs `collectorfleet drive` in a pod; use "
                 "`collectorfleet run FILE` to run a fleet on this machine"
             )
         mounted = env.get(names.ENV_CHECKPOINTS)
-        found = {field: env[variable] for field, variable in variables.items()}
+        found: dict[str, Any] = {field: env[variable] for field, variable in variables.items()}
         return cls(
-            **found | {"spec": json.loads(Path(found["spec"]).read_text())},
+            **found | {"spec": _spec_in(Path(found["spec"]))},
             checkpoints=Path(mounted) if mounted else None,
-            grace_seconds=float(env.get(names.ENV_GRACE_SECONDS) or DEFAULT_GRACE_SECONDS),
+            grace_seconds=_grace_seconds(env.get(names.ENV_GRACE_SECONDS)),
         )
+
+
+def _spec_in(path: Path) -> dict[str, Any]:
+    where = f"{names.ENV_SPEC}: {path}"
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise InvalidSettings(f"{where} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InvalidSettings(f"{where} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise InvalidSettings(f"{where} is not a JSON object")
+    return found
+
+
+def _grace_seconds(text: str | None) -> float:
+    try:
+        return float(text or DEFAULT_GRACE_SECONDS)
+    except ValueError:
+        raise InvalidSettings(f"{names.ENV_GRACE_SECONDS}: {text!r} is not a number of seconds") from None

@@ -34,6 +34,17 @@ def drive(**env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def env_of(spec: Path) -> dict[str, str]:
+    return {
+        names.ENV_NAMESPACE: "lab",
+        names.ENV_NAME: "cheetah",
+        names.ENV_UID: "1",
+        names.ENV_POD: "driver",
+        names.ENV_SPEC: str(spec),
+        names.ENV_POD_IP: "127.0.0.1",
+    }
+
+
 def test_a_driver_outside_of_its_pod_says_what_to_use_instead() -> None:
     done = drive()
     assert done.returncode == 1
@@ -45,6 +56,33 @@ def test_a_format_of_log_lines_that_there_is_not_is_the_users_to_change() -> Non
     done = drive(COLLECTORFLEET_LOG_FORMAT="jsn")
     assert done.returncode == 64
     assert done.stderr == "error: COLLECTORFLEET_LOG_FORMAT: 'jsn' is not a log format; write text or json\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        pytest.param(None, "cannot be read: No such file or directory", id="absent"),
+        pytest.param(b"", "is not JSON: Expecting value: line 1 column 1 (char 0)", id="empty"),
+        pytest.param(b"\xff", "is not JSON: 'utf-8' codec can't decode byte 0xff", id="no text"),
+        pytest.param(b"[1]", "is not a JSON object", id="a list"),
+    ],
+)
+def test_a_spec_that_cannot_be_read_is_one_sentence(tmp_path: Path, spec: bytes | None, why: str) -> None:
+    path = tmp_path / "spec"
+    if spec is not None:
+        path.write_bytes(spec)
+    done = drive(**env_of(path))
+    assert done.returncode == EXIT_INFRASTRUCTURE
+    assert done.stderr.startswith(f"error: COLLECTORFLEET_SPEC: {path} {why}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_grace_period_that_is_no_number_is_one_sentence(tmp_path: Path) -> None:
+    spec = tmp_path / "spec"
+    spec.write_text("{}")
+    done = drive(**env_of(spec), COLLECTORFLEET_GRACE_SECONDS="soon")
+    assert done.returncode == EXIT_INFRASTRUCTURE
+    assert done.stderr == "error: COLLECTORFLEET_GRACE_SECONDS: 'soon' is not a number of seconds\n"
 
 
 def test_a_driver_that_is_ended_while_it_still_imports_ends_at_once_and_in_order(tmp_path: Path) -> None:
@@ -81,12 +119,7 @@ def test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is
     env = {
         "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image",
         "KUBECONFIG": str(kubeconfig),
-        names.ENV_NAMESPACE: "lab",
-        names.ENV_NAME: "cheetah",
-        names.ENV_UID: "1",
-        names.ENV_POD: "driver",
-        names.ENV_SPEC: str(spec),
-        names.ENV_POD_IP: "127.0.0.1",
+        **env_of(spec),
     }
     words = [sys.executable, "-m", "collectorfleet.cli", "drive"]
     with log.open("wb") as said, subprocess.Popen(words, env=env, stderr=said) as process:
