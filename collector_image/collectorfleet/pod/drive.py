@@ -85,7 +85,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         enter_working_folder(Path(CODE_MOUNT))
         code = load_driver_code(fleet.spec)
         gpus = _gpu_per_collector(fleet.spec)
-        launcher = None if node else hosts_of(fleet, settings, gpus[WORKER_GROUP], stop)
+        launcher = None if node else hosts_of(fleet, settings, gpus[WORKER_GROUP])
         if node:
             _join(node, settings.ray_address)
         with (

@@ -5,12 +5,11 @@ The collector pods connect to the driver pod through the headless Service of the
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from collectorfleet.errors import InfrastructureError
 from collectorfleet.pod.settings import DriverSettings
-from collectorfleet.run.stop import StopRequest
 from collectorfleet_api import names
 from collectorfleet_api.packing.pods import pack_groups
 from collectorfleet_api.packing.refusal import Refusal
@@ -20,30 +19,30 @@ if TYPE_CHECKING:
     from collectorfleet.transport.distributed.remote_hosts import CollectorHosts
 
 _TOKEN: Final = Path(names.HOSTS_TOKEN_MOUNT) / names.HOSTS_TOKEN_KEY
-_LOOK_SECONDS: Final = 0.2
 
 
 def hosts_of(
-    fleet: CollectorFleet, settings: DriverSettings, gpus_per_collector: float, stop: StopRequest, token: Path = _TOKEN
+    fleet: CollectorFleet, settings: DriverSettings, gpus_per_collector: float, token: Path = _TOKEN
 ) -> CollectorHosts:
-    """Return the hosts of collectors, which listen at this pod's address. Blocks until the file ``token`` exists.
+    """Return the hosts of collectors, which listen at this pod's address.
 
-    ``gpus_per_collector`` is a number of GPUs, or a share of one GPU. Raises ValueError if a collector of this spec
-    fits into no pod, and InvalidOption if the address or the token cannot be used. Raises StopNow after a request to
-    stop.
+    ``gpus_per_collector`` is a number of GPUs, or a share of one GPU. ``token`` is the file of the shared secret.
+    Kubernetes creates the file before it starts the pod. Raises ValueError if a collector of this spec fits into no
+    pod, InvalidOption if the address or the token cannot be used, and InfrastructureError if the file cannot be read.
     """
     from collectorfleet.transport.distributed.remote_hosts import CollectorHosts
 
     groups = pack_groups(fleet.spec.worker_groups)
     if isinstance(groups, Refusal):
         raise ValueError(f"{groups.field}: {groups.message}")
-    while not token.exists():
-        stop.raise_if_requested()
-        time.sleep(_LOOK_SECONDS)
+    try:
+        secret = token.read_bytes().strip()
+    except OSError as error:
+        raise InfrastructureError.of("the token of the collectors' hosts", error) from error
     return CollectorHosts(
         settings.pod_ip,
         names.HOSTS_PORT,
-        token.read_bytes().strip(),
+        secret,
         collectors_per_host=groups[names.WORKER_GROUP].per_pod,
         gpus_per_collector=gpus_per_collector,
     )
