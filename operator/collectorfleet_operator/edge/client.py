@@ -42,6 +42,8 @@ _PIECE_BYTES: Final = 2**16
 _MERGED: Final = "application/merge-patch+json"
 # The version of an empty store. An apply with this version creates a missing object and conflicts with an existing one.
 _OF_NO_OBJECT: Final = "1"
+# Every stored object has these fields of its metadata.
+_IDENTITY: Final = frozenset({"name", "uid", "resourceVersion"})
 _NEWEST: Final[Mapping[str, str]] = {}
 _METADATA_ALONE: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
@@ -114,9 +116,11 @@ class Kube:
         what = f"get the versions of {group}"
         try:
             found = await self._ask(what, self._dynamic.request("get", f"/apis/{group}", **_OPTIONS))
+            return frozenset(one["version"] for one in found["versions"])
         except NotServedError:
             return frozenset()
-        return frozenset(one["version"] for one in found["versions"])
+        except (LookupError, TypeError) as error:
+            raise UnavailableError(what, "the answer has no versions") from error
 
     async def list(
         self,
@@ -159,7 +163,7 @@ class Kube:
         path = f"{namespace}/{name}" if namespace else name
         request = self._resource(kind).get(name=name, namespace=namespace or None, **_OPTIONS)
         try:
-            return await self._ask(f"get {kind} {path}", request)
+            return await self._ask_object(f"get {kind} {path}", request)
         except NotFoundError:
             return None
 
@@ -219,11 +223,12 @@ class Kube:
             body |= {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
         elif grace_seconds is not None:
             body["gracePeriodSeconds"] = grace_seconds
+        what = f"delete {kind} {key}"
+        self._check_lease(what)
+        request = self._resource(kind).delete(name=key.name, namespace=key.namespace, body=body, **_OPTIONS)
         with contextlib.suppress(NotFoundError):
-            await self._write(
-                f"delete {kind} {key}",
-                lambda: self._resource(kind).delete(name=key.name, namespace=key.namespace, body=body, **_OPTIONS),
-            )
+            # The answer is the object, or a Status.
+            await self._ask(what, request)
 
     async def create(self, kind: Kind, manifest: Object) -> Object:
         """Create an object. Raises ConflictError if an object of this name exists."""
@@ -233,14 +238,26 @@ class Kube:
         )
 
     async def _write(self, what: str, request: Callable[[], Any]) -> Object:
+        self._check_lease(what)
+        return await self._ask_object(what, request())
+
+    def _check_lease(self, what: str) -> None:
         if not self._may_write():
             raise NotLeadingError(what, "not sent: another operator may lead by now")
-        return await self._ask(what, request())
+
+    async def _ask_object(self, what: str, request: Any) -> Object:
+        found = await self._ask(what, request)
+        identity = found.get("metadata")
+        if not isinstance(identity, dict) or not identity.keys() >= _IDENTITY:
+            raise UnavailableError(what, "the answer is not an object of Kubernetes")
+        return found
 
     async def _ask(self, what: str, request: Any) -> Object:
         with _errors_of(what):
-            found: Object = await (await request).json(loads=object_of)
-            return found
+            found = await (await request).json(loads=object_of)
+        if not isinstance(found, dict):
+            raise UnavailableError(what, "the answer is not an object")
+        return found
 
     def _resource(self, kind: Kind) -> Resource:
         if kind not in self._resources:
@@ -267,6 +284,9 @@ def _errors_of(what: str, seconds: int = TIMEOUT_SECONDS) -> Iterator[None]:
         raise UnavailableError(what, str(error) or f"no answer within {seconds} s") from error
     except (aiohttp.ClientError, OSError, Incomplete) as error:
         raise UnavailableError(what, f"{type(error).__name__}: {error}") from error
+    except ValueError as error:
+        # For example, a proxy answers in place of the API server.
+        raise UnavailableError(what, f"the answer is not JSON: {error}") from error
 
 
 async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

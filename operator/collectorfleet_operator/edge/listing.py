@@ -35,7 +35,7 @@ class _Text(NamedTuple):
 
 
 class Incomplete(ValueError):
-    """The text ended before the end of the list."""
+    """The text ended before the end of the list, or is not a list."""
 
 
 @dataclass
@@ -93,7 +93,10 @@ class _Items:
     def resource_version(self) -> str:
         if not self._is_complete:
             raise Incomplete("the list ended before its end")
-        return str(self._fields["metadata"]["resourceVersion"])
+        try:
+            return str(self._fields["metadata"]["resourceVersion"])
+        except (LookupError, TypeError):
+            raise Incomplete("the list has no resource version") from None
 
     def _read_field(self) -> bool:
         """Read a field of the list itself. Return False if the field is not complete yet."""

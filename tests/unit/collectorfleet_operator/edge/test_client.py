@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from kubernetes.aio import client
 
+from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.edge.client import Kube, _proxy
 from collectorfleet_operator.edge.errors import NotServedError, RefusedError, UnavailableError
@@ -18,6 +20,7 @@ from collectorfleet_operator.edge.listing import Listing, Unchanged
 from collectorfleet_operator.objects import Key
 
 LIST = b'{"kind":"PodList","metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"p","namespace":"lab"}}]}\n'
+JSON = {"Content-Type": "application/json"}
 FORBIDDEN = b'{"kind":"Status","message":"pods is forbidden"}'
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -78,6 +81,9 @@ async def breaks_off(request: web.Request) -> web.StreamResponse:
     [
         pytest.param(says(LIST[:-30]), UnavailableError, id="half a list"),
         pytest.param(breaks_off, UnavailableError, id="a connection that breaks"),
+        pytest.param(says(b"{}"), UnavailableError, id="nothing in it"),
+        pytest.param(says(b'{"kind":"Status","metadata":{}}'), UnavailableError, id="no version"),
+        pytest.param(says(b"\xff\xfe"), UnavailableError, id="no text"),
         pytest.param(says(b"later", 503), UnavailableError, id="later"),
         pytest.param(says(FORBIDDEN, 403), RefusedError, id="forbidden"),
         pytest.param(says(b"404 page not found", 404), NotServedError, id="not served"),
@@ -86,6 +92,60 @@ async def breaks_off(request: web.Request) -> web.StreamResponse:
 def test_a_list_that_is_none_is_an_error_of_its_own_kind(answer: Answer, error: type[Exception]) -> None:
     with pytest.raises(error, match="list pods"):
         listed(answer)
+
+
+LEASE_OF_OURS = b'{"kind":"Lease","metadata":{"name":"it","namespace":"lab","uid":"u-1","resourceVersion":"7"}}'
+MANIFEST = {"metadata": {"name": "it", "namespace": "lab"}}
+REQUESTS: list[Callable[[Kube], Awaitable[Any]]] = [
+    lambda kube: kube.find(LEASE, "lab", "it"),
+    lambda kube: kube.apply(LEASE, MANIFEST),
+    lambda kube: kube.create(LEASE, MANIFEST),
+]
+
+
+def asked(ask: Callable[[Kube], Awaitable[Any]], answer: Answer) -> Any:
+    async def run() -> Any:
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", answer)
+        async with TestServer(app) as server:
+            configuration = client.Configuration(host=str(server.make_url("")))
+            async with client.ApiClient(configuration) as api:
+                return await ask(Kube(api))
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("ask", REQUESTS, ids=["find", "apply", "create"])
+def test_an_object_is_the_answer(ask: Callable[[Kube], Awaitable[Any]]) -> None:
+    assert asked(ask, says(LEASE_OF_OURS, headers=JSON)) == json.loads(LEASE_OF_OURS)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>", b"\xff", b"null", b"[]", b"{}", b'{"metadata":{"name":"it"}}'],
+    ids=["empty", "a page", "no text", "null", "a list", "nothing in it", "no version"],
+)
+def test_an_answer_that_is_no_object_is_like_none(body: bytes) -> None:
+    """As of a proxy that answers in the place of an API server: one answer must not end the operator's process."""
+    with pytest.raises(UnavailableError, match=r"get Lease lab/it: the answer is not (JSON|an object)"):
+        asked(REQUESTS[0], says(body, headers=JSON))
+
+
+@pytest.mark.parametrize("ask", REQUESTS, ids=["find", "apply", "create"])
+def test_every_request_for_an_object_checks_its_answer(ask: Callable[[Kube], Awaitable[Any]]) -> None:
+    with pytest.raises(UnavailableError, match="the answer is not an object"):
+        asked(ask, says(b"{}", headers=JSON))
+
+
+def test_a_deletion_is_answered_with_its_status() -> None:
+    status = b'{"kind":"Status","metadata":{},"status":"Success"}'
+    asked(lambda kube: kube.delete(LEASE, Key("lab", "it"), "u-1"), says(status, headers=JSON))
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"versions":[7]}'])
+def test_versions_that_are_none_are_like_no_answer(body: bytes) -> None:
+    with pytest.raises(UnavailableError, match="get the versions of kueue"):
+        asked(lambda kube: kube.versions("kueue.x-k8s.io"), says(body, headers=JSON))
 
 
 def test_a_proxy_is_the_environments_but_for_hosts_that_need_none(monkeypatch: pytest.MonkeyPatch) -> None:
