@@ -44,14 +44,17 @@ class Leadership:
 
     async def take(self, stop: asyncio.Event) -> bool:
         """Block until this process holds the Lease, and return True. Return False if ``stop`` is set before."""
-        last_logged = ""
+        last_logged, conflicts = "", 0
         while not stop.is_set():
             pause = LOOK_SECONDS
             try:
                 free_after, last_logged = await self._look(last_logged)
-                pause = min(pause, free_after)
-            except ConflictError:
-                continue  # another operator was faster: read the newer Lease for its holder
+                pause, conflicts = min(pause, free_after), 0
+            except ConflictError as error:
+                conflicts += 1
+                if conflicts == 1:
+                    continue  # another operator was faster: read the newer Lease for its holder
+                last_logged = _log_once(f"waiting for Lease {self._election.key}: {error}", last_logged)
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
                     # The API server answers, so a restart of this process would not help.
@@ -89,13 +92,23 @@ class Leadership:
             return
         self._renewed_at = float("-inf")
         try:
-            await self._kube.apply(LEASE, self._election.given_back(self._lease))
+            await self._give_back(self._lease)
         except KubeError as error:
             log.warning(
                 "cannot release Lease %s; the next operator waits until it expires: %s", self._election.key, error
             )
         else:
             log.info("released Lease %s", self._election.key)
+
+    async def _give_back(self, lease: Object) -> None:
+        try:
+            await self._kube.apply(LEASE, self._election.given_back(lease))
+        except ConflictError:
+            # The API server may have stored the last renewal, although this process did not get the answer.
+            newest = await self._find()
+            if newest is None or holder_of(newest) != self._election.identity:
+                raise
+            await self._kube.apply(LEASE, self._election.given_back(newest))
 
     async def _look(self, last_logged: str) -> tuple[float, str]:
         """Take the Lease if it is free. Return the seconds until it is free, and the last log line about waiting."""
