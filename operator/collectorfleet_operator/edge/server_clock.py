@@ -35,6 +35,9 @@ class ServerClock:
             answered = parsedate_to_datetime(date or "")
         except ValueError:
             return
+        if answered.tzinfo is None:
+            # A date with the zone -0000, or without a zone, is in UTC.
+            answered = answered.replace(tzinfo=UTC)
         ahead = answered - self._here()
         self._ahead = ahead if abs(ahead) > _IN_STEP else timedelta(0)
 

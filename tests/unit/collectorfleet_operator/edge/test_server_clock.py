@@ -26,6 +26,13 @@ def test_clocks_that_are_in_step_and_answers_that_say_nothing_change_nothing(dat
     assert clock.now() == HERE
 
 
+@pytest.mark.parametrize("zone", ["-0000", "+0000", "GMT", ""])
+def test_a_date_without_a_zone_is_in_utc(zone: str) -> None:
+    clock = ServerClock(lambda: HERE)
+    clock.observe(f"Wed, 01 Jul 2026 12:05:00 {zone}".strip())
+    assert clock.now() == HERE + timedelta(minutes=5)
+
+
 def test_a_clock_that_is_put_right_is_believed_again() -> None:
     here = HERE
     clock = ServerClock(lambda: here)
