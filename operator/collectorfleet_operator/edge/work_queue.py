@@ -97,7 +97,7 @@ class WorkQueue(Generic[K]):
             del self._waiting[key]
             self._working[key] = _now()
             try:
-                again = await work(key)
+                again = await _result_of(work(key))
             except Exception as error:  # noqa: BLE001  (one fleet's failure must not end the others)
                 outdated = isinstance(error, self._outdated)
                 chance = random.random()  # noqa: S311
@@ -112,6 +112,20 @@ class WorkQueue(Generic[K]):
             self._news.set()
             # Most work after a restart never waits. Without this pause, watches and lists would wait for all of it.
             await asyncio.sleep(0)
+
+
+async def _result_of(work: Awaitable[timedelta | None]) -> timedelta | None:
+    """Return the result of ``work``. Raises RuntimeError if it was cancelled and the worker was not.
+
+    The TaskGroup would take this CancelledError for the end of the worker, and would report nothing.
+    """
+    try:
+        return await work
+    except asyncio.CancelledError as error:
+        worker = asyncio.current_task()
+        if worker is None or worker.cancelling():
+            raise
+        raise RuntimeError("the work was cancelled, although nothing asked it to end") from error
 
 
 def _since_first(began: Mapping[K, float]) -> float:

@@ -48,6 +48,31 @@ def test_one_fleet_that_fails_stops_no_other() -> None:
     assert asyncio.run(scenario()) == ["good"] * 3 + ["bad: broken"] * 2
 
 
+def test_work_that_raises_a_cancellation_costs_no_worker() -> None:
+    """A TaskGroup takes it for the end of a task that was asked to end, and says nothing."""
+
+    async def scenario() -> list[str]:
+        failed: list[str] = []
+        enough = asyncio.Event()
+
+        async def work(key: str) -> timedelta | None:
+            if key == "bad":
+                raise asyncio.CancelledError
+            enough.set()
+            return None
+
+        def say(key: str, error: Exception, _: float) -> None:
+            failed.append(f"{key}: {error}")
+            queue.add("good")
+
+        queue = WorkQueue(say, tenant_of, limit=1)
+        queue.add("bad")
+        await _run(queue, work, enough)
+        return failed
+
+    assert asyncio.run(scenario()) == ["bad: the work was cancelled, although nothing asked it to end"]
+
+
 def test_a_fleet_is_never_worked_on_twice_at_once() -> None:
     async def scenario() -> tuple[int, int]:
         at_once, most, runs, enough = 0, 0, 0, asyncio.Event()
