@@ -122,7 +122,7 @@ class Fleet:
         if self.publishes:
             self.timed("publish", lambda: self.consumer.stage(None))
         with self.shared.changed:
-            self.consumer.ask()
+            self.consumer.request_batch()
         shares = self.shared.gather.plan.shares
         self.timed("requests", self.loop.turn, shares)
         while not self.shared.due:
@@ -131,21 +131,21 @@ class Fleet:
             else:
                 self.timed("requests", self.loop.turn)
         with self.shared.changed:
-            self.consumer.take()
+            self.consumer.take_batch()
         self.acknowledge(shares)
 
     def async_batch(self) -> None:
         if self.publishes:
             self.timed("publish", lambda: self.consumer.stage(None))
         with self.shared.changed:
-            self.consumer.ask()
+            self.consumer.request_batch()
         while not self.shared.due:
             if self.played.requests:
                 self.answer()
             else:
                 self.timed("answer", self.loop.turn, 0)
         with self.shared.changed:
-            self.consumer.take()
+            self.consumer.take_batch()
         self.acknowledge(1)
 
 

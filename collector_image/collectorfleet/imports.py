@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def without_collections() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Turn garbage collection off inside the ``with`` block, and freeze the objects that exist at its end.
 
     Later collections do not scan frozen objects. If the program had turned collection off before, collection stays off.

@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningStatistics:
     """The statistics of one key: sums (float64), which each of ``updates`` multiplies by ``decay`` first.
 
     Constants have a decay of 1 and no updates. Statistics without any observation have no sums.
@@ -29,19 +29,19 @@ class Running:
     updates: int
     sums: Mapping[str, Array] = field(repr=False)
 
-    def merged(self, contribution: Running) -> Running:
+    def merged(self, contribution: RunningStatistics) -> RunningStatistics:
         """Return these statistics after the updates of ``contribution``."""
         faded = self.decay**contribution.updates
         sums = {name: faded * value for name, value in self.sums.items()}
         for name, value in contribution.sums.items():
             sums[name] = sums[name] + value if name in sums else value
-        return Running(self.decay, self.updates + contribution.updates, sums)
+        return RunningStatistics(self.decay, self.updates + contribution.updates, sums)
 
-    def since(self, before: Running) -> Running:
+    def since(self, before: RunningStatistics) -> RunningStatistics:
         """Return the contribution of the updates after ``before``: ``before.merged(contribution)`` equals ``self``."""
         updates = self.updates - before.updates
         faded = self.decay**updates
-        return Running(
+        return RunningStatistics(
             self.decay, updates, {name: value - faded * before.sums[name] for name, value in self.sums.items()}
         )
 
@@ -51,10 +51,10 @@ class Running:
 
 
 # A name has the transform's position in the environment, its class and the key: `1.VecNormV2.observation`.
-Normalization = Mapping[str, Running]
+Normalization = Mapping[str, RunningStatistics]
 
 
-def merged(contributions: Normalization, further: Normalization) -> dict[str, Running]:
+def merged(contributions: Normalization, further: Normalization) -> dict[str, RunningStatistics]:
     """Return ``contributions`` followed by ``further``. A name in only one of them is copied unchanged."""
     found = dict(contributions)
     for name, one in further.items():

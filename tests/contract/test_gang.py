@@ -21,7 +21,7 @@ from torch import Tensor
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.messages import Answer, Applied, CollectorId, Lost
 from collectorfleet.transport.distributed import courier as couriers
-from collectorfleet.transport.distributed import grouping
+from collectorfleet.transport.distributed import group_messages
 from collectorfleet.transport.distributed.courier import Courier
 from collectorfleet.transport.distributed.group import Group
 from collectorfleet.transport.distributed.link import dial
@@ -174,7 +174,7 @@ def test_who_joined_late_is_told_of_a_parcel_when_its_turn_comes(
     tell, send = courier._tell, Group.send
 
     def noted(collector: CollectorId, said: object) -> None:
-        if isinstance(said, grouping.Take):
+        if isinstance(said, group_messages.ReceiveParcel):
             seen.append(f"{collector} is told")
         tell(collector, said)
 

@@ -27,7 +27,7 @@ from torchrl.envs import TransformedEnv, VecNormV2
 
 from collectorfleet.codec import normalization as codec
 from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Raised, Weights
-from collectorfleet.normalization import Running
+from collectorfleet.normalization import RunningStatistics
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def test_weights_of_another_policy_are_refused_by_name(harness: Harness) -> None
     assert "no tensor" in raised.cause
 
 
-def normalized_harness(harness: Harness, **config: Any) -> Mapping[str, Running]:
+def normalized_harness(harness: Harness, **config: Any) -> Mapping[str, RunningStatistics]:
     """Collectors whose environments learn what they see, one of which is there; what it begins with."""
     harness.config = replace(PLAIN, create_env=make_normalized, **config)
     begun = harness.start().normalization
@@ -157,7 +157,7 @@ def make_normalized() -> TransformedEnv:
     return TransformedEnv(envs.Counting(), VecNormV2(in_keys=["observation"], out_keys=["normal"]))
 
 
-def with_normalization(harness: Harness, weights: Weights, normalization: Mapping[str, Running]) -> Weights:
+def with_normalization(harness: Harness, weights: Weights, normalization: Mapping[str, RunningStatistics]) -> Weights:
     return replace(weights, normalization=harness.transport.put(codec.encode(normalization)))
 
 
@@ -179,7 +179,9 @@ def test_answers_of_environments_that_learn_nothing_say_nothing_of_it(harness: H
 def test_a_normalization_comes_with_its_version_and_is_proven_with_it(harness: Harness) -> None:
     begun = normalized_harness(harness)
     (name,) = begun
-    seen = {name: begun[name].merged(Running(begun[name].decay, 50, {"loc": np.full(3, 0.25), "var": np.ones(3)}))}
+    seen = {
+        name: begun[name].merged(RunningStatistics(begun[name].decay, 50, {"loc": np.full(3, 0.25), "var": np.ones(3)}))
+    }
     offered = with_normalization(harness, harness.store(1, 1.0), seen)
     assert harness.offer(C0, offered).digest == offered.digest != offered.stored.digest
     along = with_normalization(harness, harness.store(2, 2.0), seen)

@@ -23,7 +23,7 @@ from tests.images import registry
 
 from collectorfleet.errors import InfrastructureError, InvalidOption
 from collectorfleet.run.code import bounds, web
-from collectorfleet.run.code.artifact import put
+from collectorfleet.run.code.artifact import write_tree
 from collectorfleet_api.v1alpha1 import Artifact, LocalObjectReference
 
 OCI = "application/vnd.oci.image.manifest.v1+json"
@@ -102,7 +102,7 @@ def push_manifest(host: str, manifest: dict[str, Any]) -> str:
 
 
 def put_anonymously(reference: str, folder: Path) -> str:
-    return put(Artifact(reference=reference), None, folder)
+    return write_tree(Artifact(reference=reference), None, folder)
 
 
 def files_of(folder: Path) -> dict[str, str]:
@@ -242,17 +242,17 @@ def test_a_private_registry_gives_a_token_to_the_user_of_the_secret(host: str, t
         with pytest.raises(
             InvalidOption, match=r"401 Unauthorized; the artifact is private or does not exist; .*a Secret in"
         ):
-            put(anonymous, None, into)
+            write_tree(anonymous, None, into)
         private = anonymous.model_copy(update={"credentials_secret": LocalObjectReference(name="ghcr")})
         login = base64.b64encode(f"me:{PASSWORD}".encode()).decode()
-        assert put(private, secret(tmp_path, {f"https://{door}": {"auth": login}}), into) == digest
+        assert write_tree(private, secret(tmp_path, {f"https://{door}": {"auth": login}}), into) == digest
         assert files_of(into) == {"a.py": "a = 1\n"}
         with pytest.raises(
             InvalidOption, match="401 Unauthorized; the registry rejects the credentials of Secret ghcr"
         ):
-            put(private, secret(tmp_path, {door: {"username": "me", "password": "wrong"}}), into)
+            write_tree(private, secret(tmp_path, {door: {"username": "me", "password": "wrong"}}), into)
         with pytest.raises(InvalidOption, match=rf"Secret ghcr has no credentials for {door}, only for ghcr\.io"):
-            put(private, secret(tmp_path, {"ghcr.io": {"auth": login}}), into)
+            write_tree(private, secret(tmp_path, {"ghcr.io": {"auth": login}}), into)
 
 
 def test_what_was_changed_on_its_way_is_not_unpacked(host: str, tmp_path: Path, into: Path) -> None:
@@ -260,5 +260,5 @@ def test_what_was_changed_on_its_way_is_not_unpacked(host: str, tmp_path: Path, 
     with guarded(host, spoiled=True) as door:
         artifact = Artifact(reference=f"{door}/lab@{digest}", credentials_secret=LocalObjectReference(name="ghcr"))
         with pytest.raises(InvalidOption, match=f"the registry sent sha256:[0-9a-f]{{64}} instead of {digest}"):
-            put(artifact, secret(tmp_path, {door: {"username": "me", "password": PASSWORD}}), into)
+            write_tree(artifact, secret(tmp_path, {door: {"username": "me", "password": PASSWORD}}), into)
     assert list(into.iterdir()) == []

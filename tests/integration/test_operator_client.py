@@ -90,5 +90,5 @@ def test_a_pod_that_is_not_worth_waiting_for_has_little_time_to_end(
     uid, key = uid_of(control_plane.get("pod/worker", namespace)), Key(namespace, "worker")
     ask(lambda kube: kube.delete(POD, key, uid, grace_seconds=1))
     assert control_plane.get("pod/worker", namespace)["metadata"]["deletionGracePeriodSeconds"] == 1
-    ask(lambda kube: kube.delete(POD, key, uid, at_once=True))
+    ask(lambda kube: kube.delete(POD, key, uid, force=True))
     assert control_plane.find("pod/worker", namespace) is None

@@ -212,7 +212,7 @@ def test_who_was_greeted_when_hosts_are_closed_is_let_go(hosts: Hosts) -> None:
     link = dial((HERE, listening.port), TOKEN.encode())
     try:
         listening.close()
-        link.send_message(host_messages.Came(0, 1, "late"))
+        link.send_message(host_messages.HostHello(0, 1, "late"))
         link._connection.settimeout(20)
         with pytest.raises(EOFError):
             link.receive_message()  # and not a welcome

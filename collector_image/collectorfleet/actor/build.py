@@ -20,7 +20,7 @@ from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.collector import FastCollector
 from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollouts import RolloutRunner
-from collectorfleet.actor.script_classes import give_modules
+from collectorfleet.actor.script_classes import make_importable
 from collectorfleet.actor.seeds import ALONE, Seeds
 from collectorfleet.actor.stamp import SharedVersion, stamped
 from collectorfleet.actor.workers import prepare_workers, seeding
@@ -51,7 +51,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
     if isinstance(policy, nn.Module) and device is not None and not config.has_processes:
         move_settings(policy, device)  # TorchRL's collector moves only parameters and buffers
     if isinstance(policy, nn.Module) and options.get("compile_policy"):
-        give_modules(policy)
+        make_importable(policy)
     cutter = EarlyEnd() if config.cut_short else None
     if cutter is not None and not config.has_processes:
         options["interruptor"] = cutter

@@ -31,7 +31,8 @@ class CollectorConfig:
         workers: the number of environments in separate processes, for ``Multi*Collector``.
         options: further arguments of ``collector_class``.
         models: modules whose weights are published besides ``policy``, as attribute paths in the collector.
-        served: an inference service runs the policy for all collectors, and reports the weights version of each action.
+        uses_policy_service: an inference service runs the policy for all collectors, and reports the weights version of
+            each action.
         replay_buffer: the client of a replay buffer. The collector writes its frames to this buffer.
         cut_short: whether the driver may end rollouts early.
         rollout: the loop that steps the environments. Collectors of several processes always use TorchRL's loop.
@@ -54,7 +55,7 @@ class CollectorConfig:
     workers: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
     models: Sequence[str] = ()
-    served: bool = False
+    uses_policy_service: bool = False
     replay_buffer: Any = None
     update_between_steps: bool = False
     cut_short: bool = False

@@ -26,7 +26,7 @@ class EnvironmentCalls:
     def __init__(self) -> None:
         self.changed_state = False
 
-    def saw(self, frame: FrameType, event: str, _: Any) -> None:
+    def handle_profile_event(self, frame: FrameType, event: str, _: Any) -> None:
         if event != "call" or self.changed_state:
             return
         code = frame.f_code
@@ -50,7 +50,7 @@ def watch_environments() -> Iterator[EnvironmentCalls]:
     wrappers, and a new wrapper would miss calls through existing references.
     """
     calls, before = EnvironmentCalls(), sys.getprofile()
-    sys.setprofile(calls.saw)
+    sys.setprofile(calls.handle_profile_event)
     try:
         yield calls
     finally:

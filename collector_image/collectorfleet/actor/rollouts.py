@@ -196,7 +196,7 @@ class RolloutRunner:
         # The loaded frame stacks and statistics belong to another episode than the last observation.
         self._begins_anew = True
         if self.normalization is not None:
-            self.normalization.restart()
+            self.normalization.reset_base()
 
     def _set_parameters(self, request: Request) -> None:
         if request.parameters is None or self._parameters is None:
@@ -229,7 +229,7 @@ class RolloutRunner:
         if self._shared is not None:
             batch, oldest = take_stamped_versions(batch)
             rollout = Rollout(batch, frames, oldest, None, episodes=episodes)
-        elif self._config.served and SERVICE_VERSION in batch:
+        elif self._config.uses_policy_service and SERVICE_VERSION in batch:
             rollout = Rollout(with_service_version(batch), frames, 0, None, episodes=episodes)
         else:
             oldest = min(segment.version for segment in segments)

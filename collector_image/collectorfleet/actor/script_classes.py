@@ -17,7 +17,7 @@ _MAIN: Final = "__main__"
 _PREFIX: Final = "collectorfleet_script_"
 
 
-def give_modules(policy: nn.Module) -> None:
+def make_importable(policy: nn.Module) -> None:
     """Create an importable module for each separate set of globals of the functions in ``policy``."""
     for names in _globals_by_value(policy):
         name = f"{_PREFIX}{sum(one.startswith(_PREFIX) for one in sys.modules)}"

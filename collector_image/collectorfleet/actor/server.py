@@ -84,7 +84,7 @@ class CollectorServer:
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
             if self._config.plays_episodes:
-                _give_way()  # before the simulator starts, which inherits the priority
+                _lower_priority()  # before the simulator starts, which inherits the priority
             config = self._with_simulator()
             if config.plays_episodes:
                 self._made = build_player(config, seeds)
@@ -255,7 +255,7 @@ class CollectorServer:
         )
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     """Lower the priority, so that collectors and driver on a shared machine run first. No effect between pods."""
     # On Linux, the priority applies to the calling thread and to threads and processes that it starts later.
     os.setpriority(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY)

@@ -55,10 +55,10 @@ def _collect(options: argparse.Namespace) -> int:
         raise InvalidOption(f"--token-file {options.token_file}: the file is empty; write the driver's token into it")
     # Imported here, after the checks, because these modules import torch, which takes seconds.
     from collectorfleet.actor.simulator.orphans import reap_supervisors_as_init
-    from collectorfleet.pod.pod_logs import log_as_asked
+    from collectorfleet.pod.pod_logs import set_up_pod_log
     from collectorfleet.transport.distributed.host_process import CollectorHost, Driver, HostRefused
 
-    log_as_asked(sys.stderr, os.environ)
+    set_up_pod_log(sys.stderr, os.environ)
     reap_supervisors_as_init()
     driver = Driver(lambda: options.driver or _address_in(options.driver_file), lambda: _token_in(options.token_file))
     pod = options.pod or os.environ.get(ENV_POD) or socket.gethostname()

@@ -20,11 +20,11 @@ def _drive(options: argparse.Namespace) -> int:
     from collectorfleet.actor.simulator.orphans import reap_supervisors_as_init
     from collectorfleet.errors import InvalidOption
     from collectorfleet.pod.drive import drive
-    from collectorfleet.pod.pod_logs import log_as_asked
+    from collectorfleet.pod.pod_logs import set_up_pod_log
     from collectorfleet.pod.settings import DriverSettings, InvalidSettings
 
     try:
-        log_as_asked(sys.stderr, os.environ)
+        set_up_pod_log(sys.stderr, os.environ)
         settings = DriverSettings.from_env(os.environ)
     except InvalidSettings as error:
         print(f"error: {error}", file=sys.stderr)

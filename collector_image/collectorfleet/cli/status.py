@@ -53,14 +53,14 @@ def _status(fleets: Fleets, options: argparse.Namespace) -> int:
 
 
 def _one(fleets: Fleets, options: argparse.Namespace) -> None:
-    from collectorfleet.client.events import happened
+    from collectorfleet.client.events import event_rows
     from collectorfleet.display import summary
 
     fleet = fleets.get(options.name)
     if options.output == output.NAME:
         print(output.name_of(fleet))
         return
-    events = happened(fleets.events(options.name))
+    events = event_rows(fleets.events(options.name))
     if options.output in output.DATA:
         print(output.document(summary.data(fleet, events), options.output))
     else:

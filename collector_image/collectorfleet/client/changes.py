@@ -76,7 +76,7 @@ def changes(
 
 
 def _events(requests: FleetRequests, selection: Selection, version: str) -> Iterator[dict[str, Any]]:
-    with requests.explained():
+    with requests.as_cluster_errors():
         try:
             yield from requests.watch(selection, version, WATCH_SECONDS)
         except ApiException as error:

@@ -31,7 +31,7 @@ def stalled(fleet: CollectorFleet) -> str | None:
     return f"{found.reason}: {found.message}" if found else None
 
 
-def last_word(fleet: CollectorFleet) -> str:
+def describe_readiness(fleet: CollectorFleet) -> str:
     """Return the fleet's Ready condition as a sentence."""
     found = fleet.status.condition(ConditionType.READY) if fleet.status else None
     return f"Ready is {found.status}, {found.reason}: {found.message}" if found else "the operator has not seen it yet"

@@ -31,7 +31,7 @@ __all__ = [
     "FleetRejected",
     "FleetStalled",
     "InvalidKubeconfig",
-    "explained",
+    "as_cluster_errors",
 ]
 
 _NO_RESPONSE: Final = 0  # The Kubernetes client sets this status if TLS failed.
@@ -44,7 +44,7 @@ _SERVER_ERRORS: Final = range(500, 600)
 
 
 @contextmanager
-def explained(connection: Connection, namespace: str) -> Iterator[None]:
+def as_cluster_errors(connection: Connection, namespace: str) -> Iterator[None]:
     """Convert errors of the requests inside the block to a ClusterError."""
     try:
         yield

@@ -10,7 +10,7 @@ from kubernetes.client import CoreV1Event
 from collectorfleet.display.summary import EventRow
 
 
-def happened(events: Iterable[CoreV1Event]) -> list[EventRow]:
+def event_rows(events: Iterable[CoreV1Event]) -> list[EventRow]:
     """Return the time, kind, reason and message of each Event."""
     return [
         EventRow(

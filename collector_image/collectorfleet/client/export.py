@@ -15,7 +15,7 @@ from kubernetes.stream import stream
 from kubernetes.stream.ws_client import ERROR_CHANNEL
 
 from collectorfleet.client.connection import Connection
-from collectorfleet.client.errors import ClusterError, ClusterUnavailable, explained
+from collectorfleet.client.errors import ClusterError, ClusterUnavailable, as_cluster_errors
 from collectorfleet.client.export_pod import CONTAINER, digest_command, export_command, export_pod, piece_command
 from collectorfleet.client.fleets import REQUEST_SECONDS
 from collectorfleet.errors import InvalidOption, one_sentence
@@ -182,7 +182,7 @@ class Exporter:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        with explained(self._connection, self._namespace):
+        with as_cluster_errors(self._connection, self._namespace):
             yield
 
 

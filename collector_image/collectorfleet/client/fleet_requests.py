@@ -10,7 +10,7 @@ from typing import Any, Final
 from kubernetes import client, watch
 
 from collectorfleet.client.connection import Connection
-from collectorfleet.client.errors import ClusterUnavailable, explained
+from collectorfleet.client.errors import ClusterUnavailable, as_cluster_errors
 from collectorfleet_api import names
 
 Object = dict[str, Any]
@@ -53,14 +53,14 @@ class FleetRequests:
     def get(self, name: str, *, within: float | None = None) -> Object:
         """Return the stored fleet. ``within`` replaces the default timeout, in seconds."""
         timeout = self._timeout if within is None else {"_request_timeout": within}
-        with self.explained():
+        with self.as_cluster_errors():
             found = self._custom.get_namespaced_custom_object(**self._here, name=name, **timeout)
         return self._of_kind(names.KIND, found)
 
     def list(self, selection: Selection) -> tuple[list[Object], str]:
         """Return the fleets, and the resource version at which a watch continues."""
         request, where = self._request(selection)
-        with self.explained():
+        with self.as_cluster_errors():
             found = self._of_kind(f"{names.KIND}List", request(**where, **selection.query, **self._timeout))
             return found["items"], (found.get("metadata") or {}).get("resourceVersion", "")
 
@@ -84,25 +84,25 @@ class FleetRequests:
     def patch(self, name: str, spec: Object) -> Object:
         """Change fields of the spec. Return the stored fleet."""
         change = {"name": name, "body": {"spec": spec}, "_content_type": _MERGE}
-        with self.explained():
+        with self.as_cluster_errors():
             found = self._custom.patch_namespaced_custom_object(**self._here, **change, **self._timeout)
         return self._of_kind(names.KIND, found)
 
     def scale(self, name: str, replicas: int) -> None:
         """Set the number of collectors."""
         change = {"name": name, "body": {"spec": {"replicas": replicas}}}
-        with self.explained():
+        with self.as_cluster_errors():
             found = self._custom.patch_namespaced_custom_object_scale(**self._here, **change, **self._timeout)
         self._of_kind("Scale", found)
 
     def delete(self, name: str) -> None:
         """Delete the fleet."""
-        with self.explained():
+        with self.as_cluster_errors():
             self._custom.delete_namespaced_custom_object(**self._here, name=name, **self._timeout)
 
-    def explained(self) -> AbstractContextManager[None]:
+    def as_cluster_errors(self) -> AbstractContextManager[None]:
         """Convert errors of the requests inside the block to a ClusterError."""
-        return explained(self._connection, self._namespace)
+        return as_cluster_errors(self._connection, self._namespace)
 
     def _request(self, selection: Selection) -> tuple[Any, dict[str, str]]:
         if selection.all_namespaces:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kubernetes import client
 
 from collectorfleet.client.changes import Change, await_change, changes
-from collectorfleet.client.conditions import condition_is_true, last_word, stalled
+from collectorfleet.client.conditions import condition_is_true, describe_readiness, stalled
 from collectorfleet.client.connection import Connection, connect
 from collectorfleet.client.errors import ClusterError, ClusterUnavailable, FleetStalled
 from collectorfleet.client.events import time_of
@@ -62,7 +62,7 @@ class Fleets:
         # Any: the return types depend on the arguments, and the client's annotations omit that.
         self._core: Any = client.CoreV1Api(self._connection.api)
         self._requests = FleetRequests(self._connection, self.namespace, request_seconds)
-        self._explained = self._requests.explained
+        self._explained = self._requests.as_cluster_errors
         self._submission = Submission(
             self._connection.api, self.namespace, self._explained, request_seconds=request_seconds
         )
@@ -240,7 +240,7 @@ class Fleets:
         status = self.get(name).status
         pod = status.driver.pod if status and status.driver else None
         if pod is None:
-            raise ClusterError(f"fleet {name} has no driver pod yet: {last_word(self.get(name))}")
+            raise ClusterError(f"fleet {name} has no driver pod yet: {describe_readiness(self.get(name))}")
         with self._explained():
             answer = self._core.read_namespaced_pod_log(
                 pod,
@@ -264,7 +264,7 @@ class Fleets:
 
 
 def _late(what: str, seen: CollectorFleet | ClusterUnavailable) -> TimeoutError:
-    made = TimeoutError(f"{what}; {last_word(seen) if isinstance(seen, CollectorFleet) else seen}")
+    made = TimeoutError(f"{what}; {describe_readiness(seen) if isinstance(seen, CollectorFleet) else seen}")
     made.__cause__ = seen if isinstance(seen, ClusterUnavailable) else None
     return made
 

@@ -23,14 +23,14 @@ _OPTIONS: Final = {
 class Submission:
     """Applies fleets and ConfigMaps.
 
-    ``explained`` converts an error of a request to a ClusterError with the original error as its cause.
+    ``as_cluster_errors`` converts an error of a request to a ClusterError with the original error as its cause.
     """
 
     def __init__(
         self,
         api: client.ApiClient,
         namespace: str,
-        explained: Callable[[], AbstractContextManager[None]],
+        as_cluster_errors: Callable[[], AbstractContextManager[None]],
         *,
         request_seconds: float,
     ) -> None:
@@ -38,7 +38,7 @@ class Submission:
         self._custom: Any = client.CustomObjectsApi(api)
         self._core: Any = client.CoreV1Api(api)
         self._namespace = namespace
-        self._explained = explained
+        self._explained = as_cluster_errors
         self._timeout = {"_request_timeout": request_seconds}
 
     def check(self, fleet: Mapping[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from collectorfleet.codec.snapshot import Entry, Snapshot, bytes_of, tensor_of
-from collectorfleet.normalization import Array, Normalization, Running
+from collectorfleet.normalization import Array, Normalization, RunningStatistics
 
 _UPDATES: Final = "updates"
 
@@ -25,13 +25,13 @@ def encode(normalization: Normalization) -> Snapshot:
     return Snapshot(tuple(entries), arrays)
 
 
-def decode(snapshot: Snapshot) -> dict[str, Running]:
+def decode(snapshot: Snapshot) -> dict[str, RunningStatistics]:
     """Return the statistics of a snapshot with decay 1. Do not write to their arrays."""
     parts: dict[str, dict[str, Array]] = {}
     for entry, array in zip(snapshot.entries, snapshot.arrays, strict=True):
         name, _, part = entry.name.rpartition(":")
         parts.setdefault(name, {})[part] = tensor_of(entry, array).numpy()
-    return {name: Running(1.0, int(sums.pop(_UPDATES)), sums) for name, sums in parts.items()}
+    return {name: RunningStatistics(1.0, int(sums.pop(_UPDATES)), sums) for name, sums in parts.items()}
 
 
 def to_state(normalization: Normalization) -> dict[str, Any]:
@@ -46,10 +46,10 @@ def to_state(normalization: Normalization) -> dict[str, Any]:
     }
 
 
-def from_state(state: Mapping[str, Any]) -> dict[str, Running]:
+def from_state(state: Mapping[str, Any]) -> dict[str, RunningStatistics]:
     """Return the statistics of a state from :func:`to_state`. Raises KeyError if an entry is missing."""
     return {
-        name: Running(
+        name: RunningStatistics(
             float(one["decay"]), int(one[_UPDATES]), {part: value.numpy() for part, value in one["sums"].items()}
         )
         for name, one in state.items()

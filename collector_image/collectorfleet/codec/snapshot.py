@@ -78,7 +78,7 @@ def _restored(
 
 
 # The snapshot of a fleet that publishes no weights but other data, such as normalization.
-NOTHING: Final = Snapshot((), [], whole=False)
+EMPTY_SNAPSHOT: Final = Snapshot((), [], whole=False)
 
 
 def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[str, Tensor]:

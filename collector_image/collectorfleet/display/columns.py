@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from collectorfleet.display import text
 from collectorfleet.display.plain import plain
-from collectorfleet_api.v1alpha1 import course
+from collectorfleet_api.v1alpha1 import run_progress
 
 
 def columns(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[str]:
@@ -27,7 +27,7 @@ def widths(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[int
 
 def ago(then: datetime | None, now: datetime) -> str:
     """Return the time from ``then`` until ``now``, such as ``2m37s``; ``-`` if ``then`` is None."""
-    return course.duration(max(now - then, timedelta()).total_seconds()) if then else text.UNKNOWN
+    return run_progress.duration(max(now - then, timedelta()).total_seconds()) if then else text.UNKNOWN
 
 
 def _plain(rows: Sequence[Sequence[str]]) -> list[list[str]]:

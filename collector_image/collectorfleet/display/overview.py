@@ -14,7 +14,7 @@ from collectorfleet_api.v1alpha1 import (
     ConditionType,
     Progress,
     WeightsStatus,
-    course,
+    run_progress,
 )
 
 _DELETED: Final = "Deleted"
@@ -64,7 +64,7 @@ def _done(fleet: CollectorFleet) -> str:
 
 def _left(fleet: CollectorFleet) -> str:
     left = text.seconds_left(_progress(fleet))
-    return text.UNKNOWN if left is None else course.duration(left)
+    return text.UNKNOWN if left is None else run_progress.duration(left)
 
 
 def _evaluation(fleet: CollectorFleet) -> str:

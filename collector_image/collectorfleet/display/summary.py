@@ -123,7 +123,7 @@ def _title(fleet: CollectorFleet, status: CollectorFleetStatus, now: datetime) -
 
 def _facts(status: CollectorFleetStatus, now: datetime) -> list[tuple[str, str]]:
     ready = status.condition(ConditionType.READY)
-    facts = [("ready", _said(ready))] if ready else []
+    facts = [("ready", _describe_condition(ready))] if ready else []
     if status.progress:
         facts.append(("frames", text.how_far(status.progress)))
     counts = status.progress.collectors if status.progress else None
@@ -166,11 +166,11 @@ def _unusual(status: CollectorFleetStatus) -> list[tuple[str, str]]:
             continue
         if _USUAL.get(condition.type, condition.status) is not condition.status and cause not in said:
             said.add(cause)
-            found.append((condition.type, _said(condition)))
+            found.append((condition.type, _describe_condition(condition)))
     return found
 
 
-def _said(condition: Condition) -> str:
+def _describe_condition(condition: Condition) -> str:
     return f"{condition.status.value}  {condition.reason}: {condition.message}"
 
 

@@ -12,7 +12,7 @@ from collectorfleet_api.v1alpha1 import (
     Progress,
     Staleness,
     WeightsStatus,
-    course,
+    run_progress,
 )
 
 UNKNOWN = "-"
@@ -51,19 +51,19 @@ def how_far(progress: Progress) -> str:
         frames(progress),
         *([f"{share:.0f} %"] if share is not None else []),
         f"{rate(progress)} frames/s",
-        *([f"{course.duration(left)} left"] if left is not None else []),
+        *([f"{run_progress.duration(left)} left"] if left is not None else []),
     ]
     return "  ".join(parts)
 
 
 def percent(progress: Progress) -> float | None:
     """Return the delivered percentage of the requested frames; None without a total."""
-    return course.percent(progress.frames_delivered, progress.total_frames)
+    return run_progress.percent(progress.frames_delivered, progress.total_frames)
 
 
 def seconds_left(progress: Progress) -> float | None:
     """Return the seconds until the end at the rate of the last 30 s; None without a rate or a total."""
-    return course.seconds_left(progress.frames_delivered, progress.total_frames, progress.frames_per_second)
+    return run_progress.seconds_left(progress.frames_delivered, progress.total_frames, progress.frames_per_second)
 
 
 def rate(progress: Progress) -> str:

@@ -115,7 +115,7 @@ class EvaluationLoop:
                 self.state.run_ended(latest)
             self._transport.wake()
             self.changed.wait_for(lambda: self._has_finished() or stop_requested(), timeout)
-            failure = self.state.nobody_comes(self._awake())
+            failure = self.state.why_evaluators_unavailable(self._awake())
             if failure is not None and not self._is_over:
                 log.warning("evaluation: %s", failure)
                 self.state.last_failure = failure
@@ -129,7 +129,7 @@ class EvaluationLoop:
             return latest is None or (newest is not None and newest.version >= latest.version)
 
     def _has_finished(self) -> bool:
-        return self.state.idle or self._is_over or self.state.nobody_comes(self._awake()) is not None
+        return self.state.idle or self._is_over or self.state.why_evaluators_unavailable(self._awake()) is not None
 
     def state_dict(self) -> dict[str, Any]:
         """Return the counts, the newest and the best result, and the best weights if they are kept."""
@@ -219,7 +219,7 @@ class EvaluationLoop:
                 return False
             if waits is not None:
                 # Versions that were published before the report get the normalization now.
-                weights = self._shared.versions.completed(waits.weights)
+                weights = self._shared.versions.with_first_normalization(waits.weights)
                 self.state.pending = replace(waits, weights=weights)
         return True
 
@@ -293,13 +293,13 @@ class EvaluationLoop:
         for one in self.state.evaluators.too_long_building(now, seconds):
             self._lost(one, f"{Fault.HUNG}: not built within {seconds:.0f} s (first_request_timeout)", now)
         playing = [one for one in self.state.evaluators.places if one.playing is not None]
-        failure = self.state.out_of_time(now)
+        failure = self.state.drop_if_timed_out(now)
         if failure is not None:
             log.warning("evaluation failed: %s", failure)
             for one in playing:
                 self._lost(one, f"{Fault.HUNG}: {failure}", now)
             self.state.last_failure = failure
-        elif (failure := self.state.not_finite()) is not None:
+        elif (failure := self.state.drop_if_not_finite()) is not None:
             log.warning("evaluation failed: %s", failure)
 
     def _warn_of_videos(self) -> None:

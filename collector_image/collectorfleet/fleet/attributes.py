@@ -60,7 +60,7 @@ class SentAttributes:
         path = prefix + name
         if path not in self._told:
             self._told.add(path)
-            said = f"policy: {path} is {_said(now)} here and {_said(sent)} in the collectors"
+            said = f"policy: {path} is {_describe_value(now)} here and {_describe_value(sent)} in the collectors"
             # train() and eval() change the mode of all modules, so all modules share one sentence.
             changed.setdefault(name if name == "training" else path, []).append(said)
 
@@ -69,7 +69,7 @@ def _plain(attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     return ((name, value) for name, value in attributes.items() if type(value) in _PLAIN and not name.startswith("_"))
 
 
-def _said(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if value is _ABSENT:
         return "absent"
     return repr(value) if type(value) in _PLAIN else f"a {type(value).__name__}"

@@ -11,7 +11,7 @@ from tensordict import TensorDictBase
 from torch import nn
 from torchrl.weight_update import RayWeightSyncScheme
 
-from collectorfleet.codec.snapshot import NOTHING
+from collectorfleet.codec.snapshot import EMPTY_SNAPSHOT
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.assemble import Assembler
 from collectorfleet.fleet.control import FleetControl
@@ -216,5 +216,5 @@ class FleetCollector(FleetControl):
                 raise InvalidOption("update_policy_weights_: the argument has no tensor")
             if not self._consumer.normalization:
                 return None
-            snapshot = NOTHING
+            snapshot = EMPTY_SNAPSHOT
         return self._consumer.stage(replace(snapshot, policy_version=policy_version))

@@ -101,7 +101,7 @@ class FleetControl(ParameterControl):
             state["policy_state_dict"] = self.policy.state_dict()
         state["normalization"] = self.normalization()
         state["environment_parameters"] = self.environment_parameters_state()
-        state["collectors"] = self._inquiry("state_dict", timeout).of_all("environment_state")
+        state["collectors"] = self._inquiry("state_dict", timeout).call_all("environment_state")
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], timeout: float = 60.0) -> None:
@@ -115,7 +115,7 @@ class FleetControl(ParameterControl):
         if isinstance(self.policy, nn.Module) and "policy_state_dict" in state_dict:
             self.policy.load_state_dict(state_dict["policy_state_dict"])
         saved = {name: (state,) for name, state in state_dict.get("collectors", {}).items()}
-        self._inquiry("load_state_dict", timeout).of_all("load_environment_state", saved)
+        self._inquiry("load_state_dict", timeout).call_all("load_environment_state", saved)
         self._stage()
 
     def normalization(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class FleetControl(ParameterControl):
         """
         inquiry = self._inquiry("set_seed", timeout)
         for name in inquiry.names():
-            for following in inquiry.of_one(name, "set_seed", seed, static_seed):
+            for following in inquiry.call_one(name, "set_seed", seed, static_seed):
                 seed = following
         self._transport.seed_later_incarnations(seed)
         return seed
@@ -182,14 +182,14 @@ class FleetControl(ParameterControl):
             )
         inquiry = self._inquiry(f"map_fn({method_name!r})", timeout)
         calls = calls_of_each(method_name, inquiry.names(), list_of_args, list_of_kwargs)
-        returned = inquiry.of_all("execute", calls)
+        returned = inquiry.call_all("execute", calls)
         self._consumer.note_mapped(method_name)
         return list(returned.values())
 
     def get_distant_attr(self, attr: str, timeout: float = 60.0) -> list[Any]:
         """Return the value at the path ``attr`` in each collector, like :meth:`map_fn`."""
         inquiry = self._inquiry(f"get_distant_attr({attr!r})", timeout)
-        return list(inquiry.of_all("attribute", dict.fromkeys(inquiry.names(), (attr,))).values())
+        return list(inquiry.call_all("attribute", dict.fromkeys(inquiry.names(), (attr,))).values())
 
     def getattr_env(self, attr: str) -> Any:
         """Return an attribute of the first collector's environment. TorchRL's trainers call this method."""

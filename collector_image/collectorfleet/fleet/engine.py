@@ -140,7 +140,7 @@ def _with_transport(transport: FleetTransport, options: FleetOptions, source: We
         _WITH_PROCESSES.add(made)
         _THEIR_LOOPS.update(one for one in (loop, evaluation) if one is not None)
         return made
-    nodes = NodeWatch(consumer.note, consumer.node_died, lambda: shared.over)
+    nodes = NodeWatch(consumer.notify_status_change, consumer.node_died, lambda: shared.over)
     return Engine(transport, consumer, loop, nodes, evaluation)
 
 
@@ -186,7 +186,9 @@ def _scaling(options: FleetOptions) -> ScalingPolicy:
 
 def _served(config: CollectorConfig, service: Any) -> CollectorConfig:
     # The client of the service is no module, so TorchRL has to call it unchanged.
-    return replace(config, policy=PolicyClient(service), served=True, options={"trust_policy": True, **config.options})
+    return replace(
+        config, policy=PolicyClient(service), uses_policy_service=True, options={"trust_policy": True, **config.options}
+    )
 
 
 def _ensure_ray(init: Mapping[str, Any]) -> None:

@@ -35,7 +35,7 @@ def _status(state: EvaluationState) -> EvaluationStatus:
         restarts=state.evaluators.restarts,
         stopped=True if state.reached else None,
         last_failure=_shortened(failure),
-        video=_of_videos(state.videos) if state.videos.are_asked_for else None,
+        video=_of_videos(state.videos) if state.videos.is_enabled else None,
     )
 
 

@@ -33,7 +33,7 @@ class Inquiry:
         """Return the names of the built collectors, in order. Block until all expected collectors are built."""
         return sorted(self._there(), key=lambda name: int(name[1:]))
 
-    def of_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
+    def call_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
         """Call ``method`` in the collectors at the same time; return the answers by name.
 
         ``arguments`` has the arguments by name, for the collectors to call. None calls all collectors without
@@ -48,7 +48,7 @@ class Inquiry:
                 found[name] = answer
         return found
 
-    def of_one(self, name: str, method: str, *arguments: Any) -> list[Any]:
+    def call_one(self, name: str, method: str, *arguments: Any) -> list[Any]:
         """Return a list with the answer of one collector. The list is empty if nothing replaces a lost collector."""
         id_ = self._there().get(name)
         return [] if id_ is None else self._answers(id_, self._ask(id_, method, arguments), method, arguments)

@@ -10,7 +10,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.slots import Slot
 from collectorfleet.gather.state.statistics import Statistics
-from collectorfleet_api.v1alpha1 import course
+from collectorfleet_api.v1alpha1 import run_progress
 from collectorfleet_api.v1alpha1.report import (
     CollectorCounts,
     CollectorState,
@@ -100,7 +100,7 @@ def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress
         frames_delivered=statistics.frames_handed_out,
         frames_discarded=shared.frames_discarded,
         total_frames=shared.gather.plan.total_frames,
-        summary=course.summary(statistics.frames_handed_out, shared.gather.plan.total_frames, fps),
+        summary=run_progress.summary(statistics.frames_handed_out, shared.gather.plan.total_frames, fps),
         batches=statistics.batches,
         entries_pickled=statistics.pickled,
         spilled_bytes=spilled_bytes,

@@ -18,7 +18,7 @@ def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
 
     def all_built() -> bool:
         # The count is a cheap first check. It includes collectors that leave, so described() has to confirm.
-        return living.have_built >= slots.awaited and not described(slots, living)
+        return living.built_count >= slots.expected_count and not described(slots, living)
 
     with shared.changed:
         shared.wait_for(all_built, timeout)

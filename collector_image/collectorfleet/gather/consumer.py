@@ -50,14 +50,14 @@ class Consumer:
         """
         started = self._clock()
         with self.shared.changed:
-            if not self.ask():
+            if not self.request_batch():
                 return None
             self.shared.wait_for(lambda: self.shared.due or self.shared.gather.finished)
-            batch = self.take()
+            batch = self.take_batch()
             self.shared.statistics.waited(self._clock() - started)
             return batch
 
-    def ask(self) -> bool:
+    def request_batch(self) -> bool:
         """Request a batch. Return False if the last batch was already taken. The caller holds the lock.
 
         If a request is already open, the call makes no second request.
@@ -65,12 +65,12 @@ class Consumer:
         self.shared.raise_if_over()
         if self.shared.gather.finished:
             return False
-        self.shared.asked = not self.shared.gather.asked
+        self.shared.is_batch_wanted = not self.shared.gather.is_batch_wanted
         self.shared.gather.begun = True
         self._transport.wake()
         return True
 
-    def take(self) -> Batch | None:
+    def take_batch(self) -> Batch | None:
         """Return the requested batch once it is ready, even if the run has ended since. The caller holds the lock."""
         shared, gather = self.shared, self.shared.gather
         if gather.chosen is None:
@@ -122,7 +122,7 @@ class Consumer:
 
         def applied() -> bool:
             version = staged.final.version
-            everybody = gather.collectors.available >= slots.awaited
+            everybody = gather.collectors.available >= slots.expected_count
             return everybody and version is not None and (gather.collectors.acknowledged or 0) >= version
 
         with self.shared.changed:
@@ -182,7 +182,7 @@ class Consumer:
         shared = self.shared
         with shared.changed:
             shared.draining_pods = frozenset(pods)
-            shared.slots.pods_drain(shared.draining_pods)
+            shared.slots.set_draining_pods(shared.draining_pods)
             self._drain()
             shared.note_change(urgent=True)
         self._transport.wake()
@@ -238,7 +238,7 @@ class Consumer:
         with self.shared.changed:
             self.shared.notices.mapped(method)
 
-    def note(self) -> None:
+    def notify_status_change(self) -> None:
         """Notify waiting threads that a value in the status has changed."""
         with self.shared.changed:
             self.shared.note_change()

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from collectorfleet.codec.snapshot import NOTHING
+from collectorfleet.codec.snapshot import EMPTY_SNAPSHOT
 from collectorfleet.errors import CollectorFleetError, InfrastructureError
 from collectorfleet.gather.awake import AwakeClock
 from collectorfleet.gather.draining import Draining
@@ -82,7 +82,7 @@ class GatherLoop:
         except Exception as error:
             log.exception("the gather thread failed")
             with self._shared.changed:
-                self._shared.abort(_no_fault_of_the_user(error))
+                self._shared.abort(_as_internal_error(error))
         finally:
             self._transport.close()
 
@@ -93,8 +93,8 @@ class GatherLoop:
             now = self._awake()
             self._publishing.publish_staged()
             # Weights that were staged before the request are published first, as the staleness bound assumes.
-            if shared.asked and not (shared.staged and shared.gather.may_advance()):
-                shared.gather.asked, shared.asked = True, False
+            if shared.is_batch_wanted and not (shared.staged and shared.gather.may_advance()):
+                shared.gather.is_batch_wanted, shared.is_batch_wanted = True, False
             self._start_and_drain(now)
             self._submit(now)
             if shared.gather.choose():
@@ -126,7 +126,7 @@ class GatherLoop:
         gather = self._shared.gather
         for one, request in gather.submissions(now):
             self._outbox.submit(
-                one.id, self._with_parameters(one, request), self._publishing.weights_along(one, request)
+                one.id, self._with_parameters(one, request), self._publishing.weights_for_request(one, request)
             )
         for one, request_id in gather.stragglers():
             self._outbox.cut_short(one.id, request_id)
@@ -191,7 +191,7 @@ class GatherLoop:
         if carries and not shared.has_weights:
             # Versions carry the normalization, so the fleet publishes versions without weights from now on.
             shared.has_weights = True
-            self._publishing.publish_as_next(self._transport.put(NOTHING), 0.0)
+            self._publishing.publish_as_next(self._transport.put(EMPTY_SNAPSHOT), 0.0)
         if not shared.has_weights:
             self._applied(one, 0, now)
             return
@@ -202,7 +202,7 @@ class GatherLoop:
 
     def _answered(self, one: Collector, answer: Answer, now: float) -> None:
         shared = self._shared
-        self._losses.took(one, answer.seconds)
+        self._losses.note_duration(one, answer.seconds)
         self._publishing.answered()
         shared.gather.answered(one, answer, now)
         if answer.normalization:
@@ -248,6 +248,6 @@ class GatherLoop:
         shared.note_change(urgent=joined)
 
 
-def _no_fault_of_the_user(error: Exception) -> CollectorFleetError:
+def _as_internal_error(error: Exception) -> CollectorFleetError:
     """Wrap an internal error so that the user's code does not raise it as the user's own error."""
     return error if isinstance(error, CollectorFleetError) else InfrastructureError.of("gathering", error)

@@ -60,14 +60,14 @@ class Losses:
         )
         others = self._shared.gather.collectors.available - (one.state is CollectorState.READY)
         versions = self._shared.versions
-        versions.failed(failure, by_all=not others)
+        versions.failed(failure, has_no_other_available=not others)
         self.lost(one, cause, Fault.WEIGHTS, now)
         # Each collector may try once, because most have not tried yet while a large fleet starts.
-        if versions.unproven >= max(_TRIES_TO_PROVE, self._shared.slots.awaited):
+        if versions.failures_in_a_row >= max(_TRIES_TO_PROVE, self._shared.slots.expected_count):
             self._shared.abort(
                 InfrastructureError(
                     f"weights: no collector loaded version {version} with the published digest in "
-                    f"{versions.unproven} tries; the last try, by {one.id.name}: {cause}; look for code that "
+                    f"{versions.failures_in_a_row} tries; the last try, by {one.id.name}: {cause}; look for code that "
                     "changes the policy's tensors when they are loaded"
                 )
             )
@@ -87,7 +87,7 @@ class Losses:
         self.retire(one)
         try:
             loss = shared.slots.lost(one.id.name, cause, fault, now, node=one.node)
-            decision = _asked(self._policy, loss)
+            decision = _decide(self._policy, loss)
         except Exception as raised:  # noqa: BLE001  (the user's policy may raise anything)
             shared.abort(UserCodeError.of("failure_policy", raised))
             return
@@ -103,9 +103,9 @@ class Losses:
         )
 
     # ---------------------------------------------------------------- time
-    def took(self, one: Collector, seconds: float) -> None:
+    def note_duration(self, one: Collector, seconds: float) -> None:
         """Record how many seconds the collector worked on a request."""
-        self._deadlines[one.group].took(seconds)
+        self._deadlines[one.group].note_duration(seconds)
 
     def check(self, now: float) -> None:
         """Forgive losses of dead nodes, handle missed deadlines, and end the run if too few collectors are left."""
@@ -146,7 +146,7 @@ class Losses:
                     self.lost(one, f"no batch within {allowed:.0f} s", Fault.HUNG, now)
 
 
-def _asked(policy: FailurePolicy, loss: Loss) -> Decision:
+def _decide(policy: FailurePolicy, loss: Loss) -> Decision:
     decision = policy.decide(loss)
     if isinstance(decision, Replace | GiveUp | Fail):
         return decision

@@ -66,7 +66,7 @@ class Publishing:
         self._shared.gather.collectors.offered(one, weights.version)
         self._outbox.offer(one.id, weights)
 
-    def weights_along(self, one: Collector, request: Request) -> Weights | None:
+    def weights_for_request(self, one: Collector, request: Request) -> Weights | None:
         """Return the weights to send with the request; None if the collector needs none.
 
         They are the version that the request names, or the newest version unless the collector was offered it.

@@ -80,7 +80,7 @@ class Shared:
         self.draining_pods: frozenset[str] = frozenset()
         self.drained_pods: dict[str, None] = {}
         self.died_nodes: list[str] = []  # not yet processed by the gather thread
-        self.asked = False
+        self.is_batch_wanted = False
         self.staged: Staged | None = None
         self.error: Exception | None = None
         self.closed = False

@@ -8,7 +8,7 @@ from typing import Final
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.code.tls import trusting
-from collectorfleet.run.code.tree import put
+from collectorfleet.run.code.tree import write_tree
 from collectorfleet_api.manifests.files import Manifests, load_file
 from collectorfleet_api.rules.config_map_keys import key_problem
 from collectorfleet_api.v1alpha1 import CertificateAuthority, Code
@@ -31,7 +31,7 @@ def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: 
     if code.config_map is not None:
         write_files(find_config_map(code.config_map, manifests, source), mounted)
     else:
-        put(code, None, mounted, _trusted(code.certificate_authority, manifests, source))
+        write_tree(code, None, mounted, _trusted(code.certificate_authority, manifests, source))
     return [mounted / code.path if code.path else mounted, *beside]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from uuid import uuid4
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.imports import without_collections
+from collectorfleet.imports import without_garbage_collection
 from collectorfleet.local.code_files import import_path
 from collectorfleet.local.gpus import gpu_shares, learner_gpus, why_evaluators_have_no_gpu
 from collectorfleet.local.kept_timeline import ended_as, kept_timeline
@@ -118,7 +118,7 @@ class LocalRun:
     def _work(self, gpus: float | None, checkpoints: CheckpointFolder | None) -> Completed:
         """Execute the session. ``gpus`` is Ray's number of GPUs, or None for a fleet without Ray."""
         # Import this here: torch takes seconds to import, and Ray's workers import it in parallel once Ray runs.
-        with without_collections():
+        with without_garbage_collection():
             from collectorfleet.run.driver_code import load_driver_code
             from collectorfleet.run.session import open_session
 

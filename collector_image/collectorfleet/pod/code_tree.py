@@ -13,29 +13,29 @@ from pathlib import Path
 
 from collectorfleet.errors import CollectorFleetError
 from collectorfleet.pod.settings import TERMINATION_LOG
-from collectorfleet.run.code.tree import Mounts, put
+from collectorfleet.run.code.tree import Mounts, write_tree
 from collectorfleet.run.code.unpack import clear
 from collectorfleet.run.exit import Completed, Exit, exit_code, exit_of
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Code
 
 
-def main(settings: str, mount: Path, mounts: Mounts, last_word: Path) -> int:
+def main(settings: str, mount: Path, mounts: Mounts, termination_log: Path) -> int:
     """Write the tree of ``spec.code`` into the folder ``mount``, and return the exit code.
 
-    ``settings`` is ``spec.code`` as JSON. ``last_word`` is the file of the termination message.
+    ``settings`` is ``spec.code`` as JSON. ``termination_log`` is the file of the termination message.
     """
     code = Code.from_wire(json.loads(settings))
     ended: Exit
     try:
         clear(mount)
-        digest = put(code, mounts, mount)
+        digest = write_tree(code, mounts, mount)
     except (CollectorFleetError, OSError) as error:
         ended = exit_of(error)
     else:
         ended = Completed(digest)
     print(ended.message, file=sys.stderr)
-    last_word.write_text(ended.message)
+    termination_log.write_text(ended.message)
     return exit_code(ended)
 
 

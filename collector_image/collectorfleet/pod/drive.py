@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.display.lines import ProgressLines
-from collectorfleet.imports import without_collections
+from collectorfleet.imports import without_garbage_collection
 from collectorfleet.pod.early_stop import driver_has_begun
 from collectorfleet.pod.hosts import hosts_of
-from collectorfleet.pod.process_exit import counted_exits
+from collectorfleet.pod.process_exit import os_exit_as_failure
 from collectorfleet.pod.ray_node import RayNode
 from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
@@ -49,7 +49,7 @@ def drive(settings: DriverSettings) -> int:
     """Run the fleet to its end, and return the exit code. Call it on the main thread."""
     log_milestone(Milestone.PYTHON)
     stop = StopRequest(settings.grace_seconds)
-    with stop_on_signals(stop), counted_exits():
+    with stop_on_signals(stop), os_exit_as_failure():
         driver_has_begun()
         ended = supervise(lambda: _until_ray_is_told_to_end(settings, stop), stop)
     _announce(ended)
@@ -73,7 +73,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
     with Reporter(settings, stop) as reporter, BackgroundMetrics(settings.name, reporter.report, METRICS_PORT):
         node = RayNode(settings.ray_address, stop) if settings.ray_address else None
         # These imports take seconds. Meanwhile, the other threads connect to the API server and to Ray.
-        with without_collections():
+        with without_garbage_collection():
             from collectorfleet.run.driver_code import load_driver_code
             from collectorfleet.run.session import open_session
 

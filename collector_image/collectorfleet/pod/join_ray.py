@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Final
 
-from collectorfleet.pod.pod_logs import log_as_asked
+from collectorfleet.pod.pod_logs import set_up_pod_log
 from collectorfleet.run.milestones import Milestone, log_milestone
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ def main(address: str) -> None:
 
     Return without `ray start` if the driver has ended.
     """
-    log_as_asked(sys.stderr, os.environ)
+    set_up_pod_log(sys.stderr, os.environ)
     from ray.scripts.scripts import cli
 
     if wait_for(address):

@@ -11,7 +11,7 @@ from collectorfleet_api import names
 from collectorfleet_api.log_lines import LogFormat, OfFleet
 
 
-def log_as_asked(stream: TextIO, env: Mapping[str, str]) -> None:
+def set_up_pod_log(stream: TextIO, env: Mapping[str, str]) -> None:
     """Write log lines to ``stream``, in the format that ``env`` requests: text by default.
 
     Raises InvalidOption for an unknown format.

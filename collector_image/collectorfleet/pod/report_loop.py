@@ -89,6 +89,6 @@ class ReportLoop:
             return False
         # The answer to a write contains the current spec, so the driver needs no watch to follow the fleet's size.
         self._run.follow(stored)
-        if self._run.is_told_to_stop(stored):
+        if self._run.is_stop_ordered(stored):
             self._stop.request(_ORDERED)
         return True

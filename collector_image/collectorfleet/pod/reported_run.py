@@ -12,7 +12,7 @@ from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.pod.stored_fleet import (
     checked_fleet,
-    is_told_to_stop,
+    is_stop_ordered,
     last_report,
     pods_to_drain,
 )
@@ -80,9 +80,9 @@ class ReportedRun:
             return 0
         return session.wait_for_change(seen, timeout_seconds)
 
-    def is_told_to_stop(self, stored: Object) -> bool:
+    def is_stop_ordered(self, stored: Object) -> bool:
         """Return whether the operator requests in the stored fleet that this driver end after its current batch."""
-        return is_told_to_stop(stored, self._settings.pod)
+        return is_stop_ordered(stored, self._settings.pod)
 
     def follow(self, stored: Object) -> None:
         """Pass the size in the stored fleet and the pods to drain to the session, if they changed.

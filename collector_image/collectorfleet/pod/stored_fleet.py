@@ -32,7 +32,7 @@ def check_uid(stored: Object, settings: DriverSettings) -> None:
         )
 
 
-def is_told_to_stop(stored: Object, pod: str) -> bool:
+def is_stop_ordered(stored: Object, pod: str) -> bool:
     """Return whether the operator requests that the driver in ``pod`` end after its current batch."""
     orders = (stored.get("status") or {}).get("orders") or {}
     return orders.get("driver") == pod and bool(orders.get("stopAtBatch"))

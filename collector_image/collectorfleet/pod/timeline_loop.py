@@ -27,7 +27,7 @@ LOOK_SECONDS: Final = 0.5
 RETRY_SECONDS: Final = 5.0
 LAST_SECONDS: Final = 5.0
 # The operator has not created the ConfigMap, or an older operator does not grant access to it. A retry does not help.
-_NOT_THERE: Final = (403, 404)
+_NO_TIMELINE_STATUSES: Final = (403, 404)
 
 
 async def read_timeline(api: FleetApi, settings: DriverSettings, closing: threading.Event) -> Timeline | None:
@@ -42,7 +42,7 @@ async def read_timeline(api: FleetApi, settings: DriverSettings, closing: thread
             outage.over()
             return _timeline_in(stored, settings)
         except TRANSIENT as error:
-            if any(is_status(error, status) for status in _NOT_THERE):
+            if any(is_status(error, status) for status in _NO_TIMELINE_STATUSES):
                 return None
             outage.note(error)
             await asyncio.sleep(RETRY_SECONDS)

@@ -23,7 +23,7 @@ class LearnedDeadline:
     first_floor: float
     _longest: LargestOfRecent = field(default_factory=lambda: LargestOfRecent(_REMEMBERED))
 
-    def took(self, seconds: float) -> None:
+    def note_duration(self, seconds: float) -> None:
         self._longest.note(seconds)
 
     def allowed(self, *, first: bool) -> float:

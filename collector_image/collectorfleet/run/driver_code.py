@@ -90,11 +90,11 @@ def built_options(spec: CollectorFleetSpec, *, on_ray: bool) -> dict[str, Any]:
 
 def _built(what: str, given: Any) -> Any:
     if isinstance(given, list):
-        return {one.path: _something(f"{what} {one.path}", one) for one in given}
-    return _something(what, given)
+        return {one.path: _build_required(f"{what} {one.path}", one) for one in given}
+    return _build_required(what, given)
 
 
-def _something(what: str, factory: Factory) -> Any:
+def _build_required(what: str, factory: Factory) -> Any:
     """Return the factory's object. Raises UserCodeError for None, which would look like an unset field."""
     made = build(what, factory)
     if made is None:

@@ -58,44 +58,45 @@ def evaluation_of(spec: CollectorFleetSpec, *, on_gpus: bool = True) -> Evaluati
     )
 
 
-def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | None) -> Evaluation | None:
+def evaluation_of_script(script_options: Evaluation | None, manifest_options: Evaluation | None) -> Evaluation | None:
     """Return the evaluation for a script's collector: the script's options, on the evaluators of the manifest.
 
-    Without ``scripts``, return the manifest's evaluation. Raises InvalidOption if the manifest has no evaluators.
+    Without ``script_options``, return the manifest's evaluation. Raises InvalidOption if the manifest has no
+    evaluators.
     """
-    if scripts is None or manifests is None:
-        if scripts is not None:
+    if script_options is None or manifest_options is None:
+        if script_options is not None:
             raise InvalidOption(
                 "evaluation: the manifest has no spec.evaluation, so the fleet has no evaluators; add "
                 "`evaluation: {}` to the manifest"
             )
-        return manifests
-    of_pods = {name: getattr(manifests, name) for name in _OF_PODS}
+        return manifest_options
+    of_pods = {name: getattr(manifest_options, name) for name in _OF_PODS}
     ignored = [
         one.name
-        for one in fields(manifests)
-        if one.name not in (*_OF_PODS, "device") and getattr(manifests, one.name) != one.default
+        for one in fields(manifest_options)
+        if one.name not in (*_OF_PODS, "device") and getattr(manifest_options, one.name) != one.default
     ]
     if ignored:
         log.warning(
             "evaluation: the script passes its own Evaluation, so these fields of spec.evaluation are ignored: %s",
             ", ".join(ignored),
         )
-    return replace(scripts, device=_device(scripts, manifests), **of_pods)
+    return replace(script_options, device=_device(script_options, manifest_options), **of_pods)
 
 
-def _device(scripts: Evaluation, manifests: Evaluation) -> Any:
+def _device(script_options: Evaluation, manifest_options: Evaluation) -> Any:
     """Return the evaluators' device.
 
     If the manifest's evaluators have a GPU, the script's device overrides the manifest's. Otherwise return None.
     """
-    if manifests.device is not None:
-        return manifests.device if scripts.device is None else scripts.device
-    if scripts.device is not None:
+    if manifest_options.device is not None:
+        return manifest_options.device if script_options.device is None else script_options.device
+    if script_options.device is not None:
         log.warning(
             "evaluation: the script's device %s is ignored, because evaluators have no GPU here; "
             "spec.evaluation.resources.gpu requests one",
-            scripts.device,
+            script_options.device,
         )
     return None
 

@@ -68,7 +68,7 @@ class FencedFolder:
             if not is_full(error):
                 raise
             self._turn = self._take_from_last()
-        with self.watched():
+        with self.reporting_takeover():
             if self._turn is not None:
                 self._take_away_earlier(self._turn)
             # The previous release wrote unfinished files directly into the folder.
@@ -78,11 +78,11 @@ class FencedFolder:
 
     def check(self) -> None:
         """Raise FolderTakenOver if a newer driver took the folder, OSError if the check fails."""
-        with self.watched():
+        with self.reporting_takeover():
             self._own_staging()
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def reporting_takeover(self) -> Iterator[None]:
         """Raise FolderTakenOver in place of an error inside the ``with`` block if a newer driver took the folder."""
         try:
             yield
@@ -93,7 +93,7 @@ class FencedFolder:
 
     def stage(self, name: str) -> Path:
         """Return a free path in the staging folder. Raises FolderTakenOver or OSError."""
-        with self.watched():
+        with self.reporting_takeover():
             place = self._own_staging() / name
             remove(place)  # left from a failed try
             return place
@@ -106,7 +106,7 @@ class FencedFolder:
         """
         place = self.stage(name)
         try:
-            with self.watched():
+            with self.reporting_takeover():
                 yield place
                 sync_tree(place)
                 # Check again: a library may have recreated the staging folder after a newer driver took it away.
@@ -128,7 +128,7 @@ class FencedFolder:
 
     def remove(self, name: str) -> None:
         """Remove a file or folder if it exists, also on a full volume. Raises FolderTakenOver or OSError."""
-        with self.watched():
+        with self.reporting_takeover():
             try:
                 place = self.stage(f"removed-{name}")
                 os.rename(self.path / name, place)

@@ -13,7 +13,7 @@ from collectorfleet_api.v1alpha1 import (
     GroupCounts,
     Progress,
     WeightsStatus,
-    course,
+    run_progress,
 )
 from collectorfleet_api.v1alpha1.report import groups_summary
 
@@ -57,5 +57,5 @@ def _none_of(groups: Sequence[GroupCounts]) -> dict[str, Any]:
 
 def _at_rest(progress: Progress, collectors: CollectorCounts | None) -> Progress:
     """Return ``progress`` without the values of a running driver, with ``collectors``."""
-    summary = course.summary(progress.frames_delivered, progress.total_frames, None)
+    summary = run_progress.summary(progress.frames_delivered, progress.total_frames, None)
     return progress.model_copy(update={**_GONE, "summary": summary, "collectors": collectors})

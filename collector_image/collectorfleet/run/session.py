@@ -71,7 +71,7 @@ class Session:
         self._learners = learners
         self._run.set_learners(learners)
 
-    def logs_videos_with(self, run_log: RunLog, folder: VideoFolder | None) -> None:
+    def set_video_log(self, run_log: RunLog, folder: VideoFolder | None) -> None:
         """Write the videos of each evaluation to the loggers of ``run_log``, and to ``folder`` if it is not None."""
         self._run_log, self._videos = run_log, folder
 
@@ -167,7 +167,7 @@ class Session:
             if way is EndReason.RETURNED:
                 self._collector.settle()
             if self._learners is not None:
-                self._learners.look(self._collector, now=True)
+                self._learners.update_status(self._collector, force=True)
         match checkpoint_of(way, returned=error is None):
             case LastCheckpoint.OF_THE_END:
                 self._making.checkpoints.write(self.position(), completed=way is EndReason.RETURNED)
@@ -229,7 +229,7 @@ def open_session(
     # The writer opens the output before loggers create files, because these may be in the output's folder.
     writer = _writer(fleet, history.run_id)
     run_log = open_run_log(fleet, session.report, video_files)
-    session.logs_videos_with(run_log, video_files)
+    session.set_video_log(run_log, video_files)
     with run_log, _open(session, stop):
         if code.script is None:
             learners = None
@@ -280,7 +280,7 @@ def _begin_with_collector(
         making.checkpoints.keep_buffer(built["replay_buffer"])
     learners = None
     if open_learners is not None:
-        with stop.at_once():  # learners may wait long for resources that other pods use
+        with stop.interruptible():  # learners may wait long for resources that other pods use
             learners = open_learners(code.built["policy"])
         session.set_learners(learners)
         built["replay_buffer"] = learners.feed.replay_buffer
@@ -295,7 +295,7 @@ def _begin_with_collector(
     )
     making.made(collector, spec.collectors.replicas)
     if learners is not None:
-        making.boundary.call_between_batches(partial(learners.look, collector))
+        making.boundary.call_between_batches(partial(learners.update_status, collector))
     session.begin(collector, resume)
     if code.train is not None:
         session.set_work(partial(train, code.train, collector, run))

@@ -77,7 +77,7 @@ class StopRequest:
             raise StopNow
 
     @contextmanager
-    def at_once(self) -> Iterator[None]:
+    def interruptible(self) -> Iterator[None]:
         """Let a request raise StopNow in the main thread at once, inside the ``with`` block.
 
         Use it for a long step of the start.

@@ -21,7 +21,7 @@ _TOLERANCE_UNITS: Final = 1e-6
 class CustomResources:
     """The custom resources of one collector and of one pod, by name."""
 
-    asked: Mapping[str, float] = field(default_factory=dict)
+    requested: Mapping[str, float] = field(default_factory=dict)
     per_pod: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -31,8 +31,8 @@ def custom_fitting(custom: CustomResources) -> int | Refusal | None:
     Return a Refusal if an amount is finer than Ray counts, or if a pod has too little for a single collector.
     """
     fitting = None
-    for name in sorted(custom.asked):
-        found = _fitting(name, custom.asked[name], custom.per_pod.get(name, 0))
+    for name in sorted(custom.requested):
+        found = _fitting(name, custom.requested[name], custom.per_pod.get(name, 0))
         if isinstance(found, Refusal):
             return found
         fitting = found if fitting is None else min(fitting, found)
@@ -41,7 +41,7 @@ def custom_fitting(custom: CustomResources) -> int | Refusal | None:
 
 def scarcest(custom: CustomResources) -> str:
     """Return the resource that limits the collectors of a pod; the first in the alphabet if several do."""
-    return min(sorted(custom.asked), key=lambda name: _collectors(custom, name))
+    return min(sorted(custom.requested), key=lambda name: _collectors(custom, name))
 
 
 def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Refusal | None:
@@ -49,8 +49,8 @@ def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Ref
 
     A single collector has to fit into the pod.
     """
-    for name in sorted(custom.asked):
-        units, per_pod, fitting = round(custom.asked[name] * UNITS), custom.per_pod[name], _collectors(custom, name)
+    for name in sorted(custom.requested):
+        units, per_pod, fitting = round(custom.requested[name] * UNITS), custom.per_pod[name], _collectors(custom, name)
         if collectors_per_pod > fitting:
             return Refusal(
                 "spec.workers.collectorsPerPod",
@@ -63,15 +63,15 @@ def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Ref
 
 def _collectors(custom: CustomResources, name: str) -> int:
     """Return how many collectors fit into a pod by the resource ``name``, which the pod has."""
-    return custom.per_pod[name] * UNITS // round(custom.asked[name] * UNITS)
+    return custom.per_pod[name] * UNITS // round(custom.requested[name] * UNITS)
 
 
-def _fitting(name: str, asked: float, per_pod: int) -> int | Refusal:
-    place, scaled = f"spec.collectors.resources.custom.{name}", asked * UNITS
+def _fitting(name: str, requested: float, per_pod: int) -> int | Refusal:
+    place, scaled = f"spec.collectors.resources.custom.{name}", requested * UNITS
     units = round(scaled)
     if units < 1 or abs(scaled - units) > _TOLERANCE_UNITS:
         near = f"{max(int(scaled), 1) / UNITS:.4f}"
-        return Refusal(place, f"{asked!r} is finer than 0.0001, the smallest step that Ray counts; use {near}")
+        return Refusal(place, f"{requested!r} is finer than 0.0001, the smallest step that Ray counts; use {near}")
     if units > per_pod * UNITS:
         return Refusal(
             place,

@@ -148,18 +148,27 @@ _PER_POD = [
 ]
 
 _CUSTOM_PER_POD = [
-    Rule(cel_custom.ENOUGH, cel_custom.ENOUGH_SENTENCE, cel_custom.ENOUGH_TOLD, field=".collectors.resources.custom"),
-    Rule(cel_custom.FIT, cel_custom.FIT_SENTENCE, cel_custom.FIT_TOLD, field=".workers.collectorsPerPod"),
+    Rule(
+        cel_custom.ENOUGH,
+        cel_custom.ENOUGH_SENTENCE,
+        cel_custom.ENOUGH_MESSAGE_EXPRESSION,
+        field=".collectors.resources.custom",
+    ),
+    Rule(cel_custom.FIT, cel_custom.FIT_SENTENCE, cel_custom.FIT_MESSAGE_EXPRESSION, field=".workers.collectorsPerPod"),
     Rule(cel_custom.ENOUGH_IN_GROUPS, cel_custom.ENOUGH_SENTENCE, field=".collectors.groups"),
     Rule(cel_custom.FIT_IN_GROUPS, cel_custom.FIT_SENTENCE, field=".collectors.groups"),
 ]
 _CUSTOM = [
     Rule(cel_custom.ABOVE_ZERO, cel_custom.ABOVE_ZERO_SENTENCE),
-    Rule(cel_custom.COARSE, cel_custom.COARSE_SENTENCE, cel_custom.COARSE_TOLD),
+    Rule(cel_custom.COARSE, cel_custom.COARSE_SENTENCE, cel_custom.COARSE_MESSAGE_EXPRESSION),
 ]
 
 _TOTAL_OF_GROUPS = Rule(
-    cel_groups.TOTAL, cel_groups.TOTAL_SENTENCE, cel_groups.TOTAL_TOLD, field=".replicas", on_create_too=True
+    cel_groups.TOTAL,
+    cel_groups.TOTAL_SENTENCE,
+    cel_groups.TOTAL_MESSAGE_EXPRESSION,
+    field=".replicas",
+    on_create_too=True,
 )
 _OF_GROUPS = [
     Rule(cel_groups.NOT_HEAD, cel_groups.NOT_HEAD_SENTENCE, field=".collectors.groups"),

@@ -43,7 +43,7 @@ ENOUGH: Final = f"{_ASKED}.all(k, {_is_enough(_ASKED, _PER_POD)})"
 ENOUGH_SENTENCE: Final = (
     "a collector asks for more of a custom resource than a worker pod has; raise workers.customPerPod, or ask for less"
 )
-ENOUGH_TOLD: Final = _first(
+ENOUGH_MESSAGE_EXPRESSION: Final = _first(
     _is_enough(_ASKED, _PER_POD),
     "'a collector asks for %s %s and a worker pod has %d (workers.customPerPod); set it to at least %d there, or ask "
     f"for less'.format([{_ASKED}[k], k, k in {_PER_POD} ? {_PER_POD}[k] : 0, int({_ASKED}[k] + 0.9999)])",
@@ -55,7 +55,7 @@ FIT_SENTENCE: Final = (
     "a worker pod has too little of a custom resource for so many collectors; lower collectorsPerPod or raise "
     "workers.customPerPod"
 )
-FIT_TOLD: Final = _first(
+FIT_MESSAGE_EXPRESSION: Final = _first(
     _fit(_ASKED, _PER_POD, _COLLECTORS_PER_POD),
     "'%d collectors of %s %s do not fit into the %d of a worker pod, which are enough for %d; use at most %d, or raise "
     f"workers.customPerPod'.format([{_COLLECTORS_PER_POD}, {_ASKED}[k], k, {_PER_POD}[k], {_FITTING}, {_FITTING}])",
@@ -81,4 +81,6 @@ _COARSE: Final = (
 )
 COARSE: Final = f"self.all(k, {_COARSE})"
 COARSE_SENTENCE: Final = "finer than 0.0001, the smallest step that Ray counts; use at most four decimals"
-COARSE_TOLD: Final = f"self.filter(k, !({_COARSE})).map(k, '%s of %s is {COARSE_SENTENCE}'.format([self[k], k]))[0]"
+COARSE_MESSAGE_EXPRESSION: Final = (
+    f"self.filter(k, !({_COARSE})).map(k, '%s of %s is {COARSE_SENTENCE}'.format([self[k], k]))[0]"
+)

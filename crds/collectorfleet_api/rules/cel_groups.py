@@ -73,7 +73,7 @@ TOTAL: Final = (
 TOTAL_SENTENCE: Final = (
     "groups have another number of collectors together than collectors.replicas; set it to their sum"
 )
-TOTAL_TOLD: Final = (
+TOTAL_MESSAGE_EXPRESSION: Final = (
     f"'%d, and groups have %d together; set it to their sum, or change them'.format([self.replicas, {_TOTAL}])"
 )
 NOT_HEAD: Final = f"!has({_GROUPS}) || !{_GROUPS}.exists(g, g.name in {list(HEADS)})"

@@ -36,7 +36,7 @@ _GROUP_AND_EVALUATORS: Final = _GROUP | _EVALUATORS
 _DRIVER_AND_EVALUATORS: Final = _DRIVER | _EVALUATORS
 
 # The affected parts by path below `spec`. A path includes all inner fields that have no line of their own.
-CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
+AFFECTED_PARTS: Final[Mapping[str, frozenset[Part]]] = {
     "image": _ALL,
     "imagePullPolicy": _ALL,
     "imagePullSecrets": _ALL,
@@ -116,10 +116,10 @@ def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
     sees no changed spec.
     """
     said = without_defaults(spec.model_dump(mode="json", by_alias=True))
-    found = {path: _own(said, path) for path in CONCERNS}
+    found = {path: _own(said, path) for path in AFFECTED_PARTS}
     found["collectors.groups"] = _without_templates(found["collectors.groups"])
     return {
-        part: {path: value for path, value in found.items() if value is not None and part in CONCERNS[path]}
+        part: {path: value for path, value in found.items() if value is not None and part in AFFECTED_PARTS[path]}
         for part in Part
     }
 
@@ -139,7 +139,7 @@ def _without_templates(groups: list[Any] | None) -> list[Any] | None:
 def _own(said: Any, path: str) -> Any:
     """Return the value at ``path`` without inner fields that have their own line; None if nothing is left."""
     value = _at(said, path)
-    inner = {row.removeprefix(f"{path}.") for row in CONCERNS if row.startswith(f"{path}.")}
+    inner = {row.removeprefix(f"{path}.") for row in AFFECTED_PARTS if row.startswith(f"{path}.")}
     if not inner or value is None:
         return value
     rest = {key: one for key, one in value.items() if key not in inner}

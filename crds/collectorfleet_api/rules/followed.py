@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from collectorfleet_api.rules.concerns import CONCERNS
+from collectorfleet_api.rules.concerns import AFFECTED_PARTS
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.validation import read_stored
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 
 # Fields that affect no part of a running fleet, so that changes apply at once.
-FOLLOWED: Final = tuple(path for path, parts in CONCERNS.items() if not parts)
+LIVE_FIELDS: Final = tuple(path for path, parts in AFFECTED_PARTS.items() if not parts)
 
 
 def as_run(stored: dict[str, Any], started: dict[str, Any]) -> CollectorFleet | list[Problem]:
@@ -19,14 +19,14 @@ def as_run(stored: dict[str, Any], started: dict[str, Any]) -> CollectorFleet | 
     ``stored`` is an object of the API server, and its spec may be invalid. If the combined spec is invalid, such as
     one without collectors, return the fleet with the spec ``started`` only.
     """
-    found = read_stored({**stored, "spec": with_followed(started, stored.get("spec"))})
+    found = read_stored({**stored, "spec": with_live_fields(started, stored.get("spec"))})
     return read_stored({**stored, "spec": started}) if isinstance(found, list) else found
 
 
-def with_followed(started: dict[str, Any], stored: Any) -> dict[str, Any]:
+def with_live_fields(started: dict[str, Any], stored: Any) -> dict[str, Any]:
     """Return the spec ``started`` with the fields of the spec ``stored`` that apply to a running fleet."""
     followed = dict(started)
-    for path in FOLLOWED:
+    for path in LIVE_FIELDS:
         _follow(followed, stored, path)
     return followed
 

@@ -56,7 +56,7 @@ def _own(spec: CollectorFleetSpec, path: str) -> Iterator[Problem]:
     """Yield the problems of a group, whose fields are in ``spec``."""
     for combination in OF_A_GROUP:
         if not combination.holds(spec):
-            yield Problem(place(combination.path, path), combination.told(spec))
+            yield Problem(place(combination.path, path), combination.message_for(spec))
     found = pack(spec.worker_group)
     if isinstance(found, Refusal):
         yield Problem(place(found.field, path), found.message)

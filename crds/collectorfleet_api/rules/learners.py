@@ -15,7 +15,7 @@ from collectorfleet_api.v1alpha1.learners import Learners
 _PATH: Final = "spec.learners"
 _FIELDS: Final = {"gpus": "gpus", "max_policies": "maxPolicies", "shards": "shards"}
 # A combination reports problems of this field, with the same numbers.
-_SAID: Final = "shards"
+_REPORTED_BY_COMBINATION: Final = "shards"
 # Warn above this unused fraction of the pods' GPUs. Less comes from rounding and from shards with fewer places.
 _NOTABLE_REST: Final = 0.2
 
@@ -29,7 +29,7 @@ def learner_problems(fleet: CollectorFleet) -> Iterator[Problem]:
         if not parse_quantity(resources.cpu):
             yield Problem(f"{_PATH}.{part}.cpu", "0: a place is reserved by its CPU; use a part of one, such as 100m")
     found = learners.pods
-    if isinstance(found, Refusal) and found.field != _SAID:
+    if isinstance(found, Refusal) and found.field != _REPORTED_BY_COMBINATION:
         yield Problem(f"{_PATH}.{_FIELDS.get(found.field, found.field)}", found.message)
     yield from template_problems(learners.template, f"{_PATH}.template")
 

@@ -98,7 +98,7 @@ def _name(fleet: CollectorFleet) -> Iterator[Problem]:
 def _combinations(fleet: CollectorFleet) -> Iterator[Problem]:
     for combination in COMBINATIONS:
         if not combination.holds(fleet.spec):
-            yield Problem(combination.path, combination.told(fleet.spec))
+            yield Problem(combination.path, combination.message_for(fleet.spec))
 
 
 def _collector_kwargs(fleet: CollectorFleet) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from collectorfleet_api.names import API_VERSION, KIND
 from collectorfleet_api.rules.cel import RULES
-from collectorfleet_api.rules.concerns import CONCERNS, Part
+from collectorfleet_api.rules.concerns import AFFECTED_PARTS, Part
 from collectorfleet_api.schema.crd import COLUMNS, schema
 from collectorfleet_api.v1alpha1.base import Model
 from collectorfleet_api.v1alpha1.report import DriverReport
@@ -81,7 +81,7 @@ def page() -> str:
 def _changes() -> str:
     """Return the section about changed fields, from the table by which the operator decides."""
     said: dict[str, list[str]] = {}
-    for path, concerned in CONCERNS.items():
+    for path, concerned in AFFECTED_PARTS.items():
         said.setdefault(_what_happens(concerned), []).append(f"`{path}`")
     rows = "".join(f"| {', '.join(paths)} | {what} |\n" for what, paths in sorted(said.items()))
     return f"{_CHANGES}{rows}"

@@ -7,9 +7,9 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field
 
 from collectorfleet_api.v1alpha1.base import Model, Time
+from collectorfleet_api.v1alpha1.parse_known import parse_known
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import CollectorFleetStatus
-from collectorfleet_api.v1alpha1.understood import understood
 
 
 class Metadata(Model):
@@ -58,4 +58,4 @@ class CollectorFleet(Model):
         fleet = cls.from_wire({key: value for key, value in obj.items() if key != "status"}, ignore_unknown=True)
         if not obj.get("status"):
             return fleet
-        return fleet.model_copy(update={"status": understood(CollectorFleetStatus, obj["status"])})
+        return fleet.model_copy(update={"status": parse_known(CollectorFleetStatus, obj["status"])})

@@ -18,11 +18,11 @@ _WORKER_GRACE_SECONDS: Final = 30
 # At SIGTERM, `ray start` asks the head to drain the node, and waits up to 30 s for Ray Serve to leave it. Fleets have
 # no Ray Serve, collectors end before the signal, and a head that is gone does not answer.
 _NO_DRAINING: Final = {"name": "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S", "value": "0"}
-_TOLD_THEIR_NAME: Final = (PodRole.WORKER, PodRole.EVALUATOR)
+_ROLES_WITH_POD_NAME: Final = (PodRole.WORKER, PodRole.EVALUATOR)
 # Ends Ray once no actor in the pod has a connection to another host. A driver takes its collectors off the pod, and an
 # actor without a connection has neither a driver nor a head that could end it. Process titles distinguish actors from
 # Ray's idle workers and agents. The kill runs in the background, because a hook that ends with its container fails.
-_UNTIL_EMPTY: Final = """
+_PRE_STOP_SCRIPT: Final = """
 sockets() {
   for process in /proc/[0-9]*; do
     title=; IFS= read -r -d '' title <"$process/cmdline"
@@ -56,12 +56,15 @@ def ray_pod_template(
         container = {**container, "command": [before_ray_start]}
     container = {**container, "env": [*container.get("env", []), _NO_DRAINING]}
     is_worker = role is PodRole.WORKER
-    if role in _TOLD_THEIR_NAME:
+    if role in _ROLES_WITH_POD_NAME:
         # The hostname may differ from the pod's name: with the node's network, or if the template sets a hostname.
         own_name = {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
         container = {**container, "env": [*container.get("env", []), own_name]}
     if is_worker:
-        container = {**container, "lifecycle": {"preStop": {"exec": {"command": ["/bin/bash", "-c", _UNTIL_EMPTY]}}}}
+        container = {
+            **container,
+            "lifecycle": {"preStop": {"exec": {"command": ["/bin/bash", "-c", _PRE_STOP_SCRIPT]}}},
+        }
     return pod_template(
         fleet,
         role,

@@ -30,7 +30,7 @@ from collectorfleet_operator.children.workload import NEWEST_KUEUE, WORKLOAD, qu
 from collectorfleet_operator.objects import Key, Kind, Object
 
 
-class News(Enum):
+class ChangeSource(Enum):
     """How the operator learns about changes of the objects of a kind."""
 
     WATCHED = "at once, and by the complete lists what a watch missed"
@@ -55,7 +55,7 @@ class Child:
     build: Callable[[CollectorFleet], Object | None]
     difference: Callable[[Object, Object], str] = difference
     summary: Callable[[Object], str] = lambda _: ""
-    news: News = News.LISTED
+    change_source: ChangeSource = ChangeSource.LISTED
     announced: bool = False
     metadata_alone: bool = False
     provider: str = ""
@@ -77,7 +77,7 @@ WORKLOAD_CHILD: Final = Child(
     names.workload_name,
     lambda fleet: workload(fleet, NEWEST_KUEUE) if queue_of(fleet) else None,
     summary=lambda made: f"waits in LocalQueue {made['spec']['queueName']}",
-    news=News.WATCHED,
+    change_source=ChangeSource.WATCHED,
     announced=True,
     provider="Kueue",
 )
@@ -87,7 +87,7 @@ DRIVER_CHILD: Final = Child(
     driver_job,
     difference=_immutable,
     summary=lambda _: "the driver",
-    news=News.WATCHED,
+    change_source=ChangeSource.WATCHED,
     announced=True,
 )
 RAYCLUSTER_CHILD: Final = Child(
@@ -96,7 +96,7 @@ RAYCLUSTER_CHILD: Final = Child(
     lambda fleet: raycluster(fleet) if fleet.spec.has_ray else None,
     difference=cluster_difference,
     summary=pods_text,
-    news=News.WATCHED,
+    change_source=ChangeSource.WATCHED,
     announced=True,
     provider="KubeRay",
 )
@@ -106,10 +106,10 @@ COLLECTORS_CHILD: Final = Child(
     lambda fleet: None if fleet.spec.has_ray else collectors_job(fleet),
     difference=job_difference,
     summary=pods_text,
-    news=News.WATCHED,
+    change_source=ChangeSource.WATCHED,
     announced=True,
 )
-LEASE_CHILD: Final = Child(LEASE, names.driver_name, lease, news=News.LISTED_OFTEN)
+LEASE_CHILD: Final = Child(LEASE, names.driver_name, lease, change_source=ChangeSource.LISTED_OFTEN)
 
 # In the order of creation. The NetworkPolicy exists before any pod. The driver's Job is before the collectors: if the
 # API server refuses it, no collector pod occupies GPUs without a driver.
@@ -122,8 +122,8 @@ CHILDREN: Final = (
     Child(SERVICE, names.driver_name, lambda fleet: None if fleet.spec.has_ray else driver_service(fleet)),
     COLLECTORS_CHILD,
     # Watched, because without its rights a driver cannot report or renew its Lease.
-    Child(ROLE, names.driver_name, role, news=News.WATCHED),
-    Child(ROLE_BINDING, names.driver_name, role_binding, news=News.WATCHED),
+    Child(ROLE, names.driver_name, role, change_source=ChangeSource.WATCHED),
+    Child(ROLE_BINDING, names.driver_name, role_binding, change_source=ChangeSource.WATCHED),
     LEASE_CHILD,
     Child(CONFIG_MAP, names.timeline_name, timeline, metadata_alone=True),
 )
@@ -145,9 +145,9 @@ def _kinds(rows: Iterable[Child]) -> tuple[Kind, ...]:
 
 
 # Also the fleets themselves, and their pods, which KubeRay and the Job controller make.
-WATCHED: Final = (FLEET, POD, *_kinds(row for row in CHILDREN if row.news is News.WATCHED))
+WATCHED: Final = (FLEET, POD, *_kinds(row for row in CHILDREN if row.change_source is ChangeSource.WATCHED))
 LISTED: Final = (FLEET, POD, *_kinds(CHILDREN))
-LISTED_OFTEN: Final = _kinds(row for row in CHILDREN if row.news is News.LISTED_OFTEN)
+LISTED_OFTEN: Final = _kinds(row for row in CHILDREN if row.change_source is ChangeSource.LISTED_OFTEN)
 METADATA_ALONE: Final = _kinds(row for row in CHILDREN if row.metadata_alone)
 # The add-on that installs each kind that is not Kubernetes' own.
 PROVIDERS: Final[Mapping[Kind, str]] = {row.kind: row.provider for row in CHILDREN if row.provider}

@@ -40,7 +40,7 @@ class Update:
 class Delete:
     """Delete the child with this uid, and the objects that the child owns.
 
-    ``at_once``: delete the child without a grace period. The API server then waits neither for owned objects nor for
+    ``force``: delete the child without a grace period. The API server then waits neither for owned objects nor for
     the kubelet of a lost node. ``grace_seconds``: the grace period of a pod; None for the pod's own grace period.
     ``announced``: whether the operator writes an Event about a deleted pod.
     """
@@ -49,7 +49,7 @@ class Delete:
     name: str
     uid: str
     why: str
-    at_once: bool = False
+    force: bool = False
     grace_seconds: int | None = None
     announced: bool = True
 

@@ -13,7 +13,7 @@ from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.heads import has_collectors, is_in_use
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.resuming import resumes
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
 # The shortest grace period with which the kubelet still ends the containers of a pod.
 GRACE_SECONDS: Final = 1
@@ -21,7 +21,7 @@ GRACE_SECONDS: Final = 1
 _PODS_AT_A_TIME: Final = 100
 
 
-@once
+@cached_per_situation
 def driver_lost_its_raycluster(seen: Situation) -> bool:
     """Return whether the present driver used a RayCluster that is deleted or terminating, and so fails in a moment.
 

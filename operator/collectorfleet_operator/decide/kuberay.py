@@ -8,13 +8,13 @@ from typing import Final
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import ConditionType
 from collectorfleet_operator.decide.pods import not_terminating
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
 # KubeRay normally takes a second or two.
 MAKES_PODS_WITHIN: Final = timedelta(seconds=15)
 
 
-@once
+@cached_per_situation
 def until_late(seen: Situation) -> timedelta | None:
     """Return the time that KubeRay has left to create missing pods; None if no pod is missing."""
     cluster = seen.cluster

@@ -11,7 +11,7 @@ from typing import Final
 
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.pod import Pod
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
 # Some of these containers notice the driver's end, send their remaining data and end. Their pod and its log are kept.
 ENDS_WITHIN: Final = timedelta(seconds=60)
@@ -26,7 +26,7 @@ def describe_leftovers(pod: Pod) -> str:
     return f"{keep} its pod (an init container with restartPolicy Always would end with the driver)"
 
 
-@once
+@cached_per_situation
 def until_leftovers_are_deleted(seen: Situation) -> timedelta | None:
     """Return the time until the pod of an ended driver is deleted; None if no other container runs in the pod."""
     pod = seen.driver_pod

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import CollectorFleetStatus, Condition, ConditionType, DriverReport, Reason
 from collectorfleet_operator.decide.job import Job
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def recorded_condition(seen: Situation, type_: ConditionType, reason: Reason) ->
     return found
 
 
-@once
+@cached_per_situation
 def until_stalled(seen: Situation) -> timedelta | None:
     """Return the time that ``spec.progressDeadlineSeconds`` leaves for the driver's first batch.
 

@@ -13,13 +13,13 @@ from typing import Final
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.heads import is_in_use
 from collectorfleet_operator.decide.pod import Pod
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
 # For a kubelet that still works but is slow.
 _MARGIN: Final = timedelta(seconds=5)
 
 
-@once
+@cached_per_situation
 def pods_to_force_delete(seen: Situation) -> list[Pod]:
     """Return the pods on lost nodes to delete by force now: their grace period is over or has no use."""
     return [pod for pod in _lost(seen) if seen.now >= _given_up_at(seen, pod)]
@@ -31,7 +31,7 @@ def until_next_force_delete(seen: Situation) -> timedelta | None:
     return min((one for one in left if one > timedelta(0)), default=None)
 
 
-@once
+@cached_per_situation
 def _lost(seen: Situation) -> list[Pod]:
     found = (*seen.cluster_pods, *seen.driver_pods)
     return [pod for pod in found if pod.is_lost_with_node and not _waits_for_a_finalizer_alone(seen, pod)]

@@ -18,13 +18,13 @@ from collectorfleet_operator.decide.pod import Exit, Pod
 from collectorfleet_operator.decide.pod_problem import OOM_KILLED
 from collectorfleet_operator.decide.pods import newest
 from collectorfleet_operator.decide.retry import recorded_failure, why_tried_again
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 
 # The exit code of a process that a signal ended is 128 plus the number of the signal.
 _KILLED: Final = 128
 # A process that these signals end cannot write a reason: its last output describes its work, not its end.
-_SILENT: Final = {_KILLED + one: one.name for one in (signal.SIGKILL, signal.SIGTERM)}
+_KILL_SIGNALS: Final = {_KILLED + one: one.name for one in (signal.SIGKILL, signal.SIGTERM)}
 _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|File \")")
 # Ray's C++ code prints such a line before it ends the process with exit code 1, as Python does, or by a signal.
 _NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
@@ -36,7 +36,7 @@ _LATER: Final = f"{ENDS_WITHIN.seconds} s after the driver's end"
 _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
 
-@once
+@cached_per_situation
 def outcome(seen: Situation) -> Outcome:
     """Return the state of the run from the driver's pod and its Job, or from the status if both are gone.
 
@@ -144,15 +144,15 @@ def first_line(pod: Pod) -> str | None:
     ended = _ended(pod)
     if ended is not None and ended.message.strip() and ended.reason != OOM_KILLED:
         # A kubelet that ends a pod writes the reason into the pod's status, for example a node without free memory.
-        return (ended.code in _SILENT and pod.kubelet_message) or _last_words(ended)
+        return (ended.code in _KILL_SIGNALS and pod.kubelet_message) or _last_words(ended)
     return pod.problem.message if pod.problem else None
 
 
 def _last_words(ended: Exit) -> str:
     """Return the final message of a driver. A killed driver leaves the end of its log instead of a message."""
     lines = ended.message.strip().splitlines()
-    if ended.code in _SILENT:
-        return f"its process was ended by {_SILENT[ended.code]}; the last line of its log: {lines[-1]}"
+    if ended.code in _KILL_SIGNALS:
+        return f"its process was ended by {_KILL_SIGNALS[ended.code]}; the last line of its log: {lines[-1]}"
     aborted = any(_NATIVE.search(line) for line in lines)
     if ended.code < _KILLED and not aborted:
         is_message = ended.code in _OF_DRIVERS and _is_message(ended.message, lines)

@@ -86,7 +86,7 @@ def _actions(seen: Situation) -> Iterable[Action]:
     if seen.fleet.metadata.deletion_timestamp is not None:
         return ()
     found = outcome(seen)
-    lost = tuple(_give_up(seen))
+    lost = tuple(_force_delete_lost_pods(seen))
     if lost:
         # In the same plan: once another head exists, it is unknown that the driver ended for a lost head.
         return (*lost, *_replace_driver_of_lost_head(seen)) if isinstance(found, Running) else lost
@@ -97,12 +97,12 @@ def _actions(seen: Situation) -> Iterable[Action]:
             why = "the fleet is suspended"
             return (*_free_the_cluster(seen, why), *leave_queue(seen, why))
         case Pending() | Running():
-            return _go_on(seen)
+            return _advance_run(seen)
         case _:
             assert_never(found)
 
 
-def _give_up(seen: Situation) -> Iterator[Action]:
+def _force_delete_lost_pods(seen: Situation) -> Iterator[Action]:
     """Delete pods that hang on lost nodes. Delete the Job of such a driver, too, which would wait for its pod.
 
     If the run continues, create the driver's next Job at once.
@@ -111,8 +111,8 @@ def _give_up(seen: Situation) -> Iterator[Action]:
         job = seen.job if seen.is_usable(seen.job) and pod.controller == seen.job.uid else None
         node = f"node {pod.node} is lost"
         if job is not None:
-            yield delete(JOB, job.name, job.uid, node, at_once=True)
-        yield delete_pod(pod, node, at_once=True)
+            yield delete(JOB, job.name, job.uid, node, force=True)
+        yield delete_pod(pod, node, force=True)
         if job is not None and isinstance(outcome(seen), Running) and stop_wanted(seen) is None:
             yield _driver_again(seen, job, restarts(seen, job) + 1, "the driver, on another node")
 
@@ -169,7 +169,7 @@ def _free_the_cluster(seen: Situation, why: str) -> Iterator[Action]:
             yield delete(cluster.kind, cluster.name, cluster.uid, why)
 
 
-def _go_on(seen: Situation) -> Iterator[Action]:
+def _advance_run(seen: Situation) -> Iterator[Action]:
     job = seen.job
     if not seen.is_usable(job):
         if seen.problems:
@@ -187,7 +187,7 @@ def _go_on(seen: Situation) -> Iterator[Action]:
         yield delete(JOB, job.name, job.uid, why)
     elif pod := deleted_driver(seen, job):
         why = f"its driver pod {pod.name} was deleted, and the Job would wait before it creates the next pod"
-        yield delete(JOB, job.name, job.uid, why, at_once=True)
+        yield delete(JOB, job.name, job.uid, why, force=True)
         yield _driver_again(seen, job, restarts(seen, job), "the driver, after its pod was deleted")
     elif has_spec_to_roll_out(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
@@ -195,16 +195,16 @@ def _go_on(seen: Situation) -> Iterator[Action]:
         changed = with_workers_of(seen.children[DRIVER_CHILD], seen.fleet)
         yield Update(JOB, changed, job.uid, why)
         # In the same plan, because the operator's own write triggers no reconcile.
-        yield from _keep_up(_with_driver(seen, changed))
+        yield from _maintain_run(_with_driver(seen, changed))
     else:
-        yield from _keep_up(seen)
+        yield from _maintain_run(seen)
 
 
 def _replace_driver_of_lost_head(seen: Situation) -> Iterator[Action]:
     """Replace the Job of a driver that ended only because its head was lost."""
     job, why = seen.job, _why_stop(seen)
     if seen.is_usable(job) and why and ends_for_lost_head(seen):
-        yield delete(JOB, job.name, job.uid, why, at_once=True)
+        yield delete(JOB, job.name, job.uid, why, force=True)
         yield _driver_again(seen, job, restarts(seen, job), "the driver, beside the next head")
 
 
@@ -214,12 +214,12 @@ def _driver_again(seen: Situation, job: Job, count: int, why: str) -> Create:
     return Create(JOB, with_propagated(seen, as_admitted(seen, DRIVER_CHILD, made)), describe(JOB, name_of(made), why))
 
 
-def _keep_up(seen: Situation) -> Iterator[Action]:
+def _maintain_run(seen: Situation) -> Iterator[Action]:
     """Maintain the objects of a run whose driver continues."""
     yield from _end_what_outlives_its_driver(seen)
     yield from _end_what_hangs(seen)
     if seen.running is not None and queue.is_placed(seen):
-        yield from _leave_the_last_head(seen)
+        yield from _delete_pods_of_lost_head(seen)
         yield from _end_unused_pods(seen)
         # Before the children: a refused write ends the plan, and Kueue would evict a fleet that collects.
         yield from report_pods_ready(seen)
@@ -240,7 +240,7 @@ def _end_what_hangs(seen: Situation) -> Iterator[Action]:
         yield delete_pod(pod, f"its driver hangs: its Lease was not renewed for {deadline} s")
 
 
-def _leave_the_last_head(seen: Situation) -> Iterator[Action]:
+def _delete_pods_of_lost_head(seen: Situation) -> Iterator[Action]:
     for pod in pods_of_lost_head(seen):
         yield delete_pod(pod, "it belongs to a Ray head that no longer exists", grace_seconds=GRACE_SECONDS)
 

@@ -22,7 +22,7 @@ from collectorfleet_operator.children.workload import (
     workload,
 )
 from collectorfleet_operator.decide.pods import count_ready, not_terminating
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 from collectorfleet_operator.decide.workload import (
     ADMITTED,
     EVICTED,
@@ -71,7 +71,7 @@ class Withdrawn:
 State = Unqueued | Waiting | Admitted | Withdrawn
 
 
-@once
+@cached_per_situation
 def state(seen: Situation) -> State:
     """Return the queue state of the fleet. While a run has a driver, it stays in its first queue, or without one."""
     queue = queue_of_run(seen)
@@ -98,7 +98,7 @@ def state(seen: Situation) -> State:
     return _admitted(seen, usable)
 
 
-@once
+@cached_per_situation
 def queue_of_run(seen: Situation) -> str:
     """Return the LocalQueue of the present run; without a run, the fleet's LocalQueue; empty if there is none."""
     return seen.job.queue if seen.is_usable(seen.job) else queue_of(seen.fleet)

@@ -26,7 +26,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Orders
 from collectorfleet_operator.children.group_sizes import worker_groups
 from collectorfleet_operator.children.worker_group import template_label_of
 from collectorfleet_operator.decide.pod import Pod
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 from collectorfleet_operator.objects import Object
 
 _ALL: Final = 100  # percent
@@ -48,7 +48,7 @@ def outdated_pods(seen: Situation, desired: Object | None = None) -> list[Pod]:
     )
 
 
-@once
+@cached_per_situation
 def _of_other_templates(seen: Situation, templates: tuple[tuple[str, str | None], ...]) -> list[Pod]:
     wanted = dict(templates)
     found = [
@@ -59,7 +59,7 @@ def _of_other_templates(seen: Situation, templates: tuple[tuple[str, str | None]
     return sorted(found, key=attrgetter("name"))
 
 
-@once
+@cached_per_situation
 def pods_to_drain(seen: Situation) -> list[str]:
     """Return the names of the pods that the driver must drain now. A pod stays listed until it is gone.
 

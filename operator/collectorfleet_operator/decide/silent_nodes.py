@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
 
-@once
+@cached_per_situation
 def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
     """Return the driver's report without collectors on silent nodes, unless a batch was delivered since the silence.
 

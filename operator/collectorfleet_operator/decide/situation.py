@@ -1,7 +1,7 @@
 """The observation of one fleet at one moment, from which plan and status are computed. Pure.
 
-Plan, status and conditions need the same facts, such as whether the driver must end. :func:`once` computes each fact
-once per reconcile, because some computations visit ten thousand pods.
+Plan, status and conditions need the same facts, such as whether the driver must end. :func:`cached_per_situation`
+computes each fact once per reconcile, because some computations visit ten thousand pods.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Situation:
     code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, in Kubernetes' format.
     reported_at: str | None = None
-    # The cache of :func:`once`. Each situation has its own.
+    # The cache of :func:`cached_per_situation`. Each situation has its own.
     _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
@@ -286,7 +286,7 @@ class Situation:
         return found
 
 
-def once(
+def cached_per_situation(
     answer: Callable[Concatenate[Situation, _Arguments], _Answer],
 ) -> Callable[Concatenate[Situation, _Arguments], _Answer]:
     """Cache a pure function of a situation for each situation. Its other arguments must be hashable."""

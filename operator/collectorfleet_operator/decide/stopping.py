@@ -22,7 +22,7 @@ from collectorfleet_operator.decide.pods import not_terminating
 from collectorfleet_operator.decide.queue import why_withdrawn
 from collectorfleet_operator.decide.resuming import kept_at, resumes
 from collectorfleet_operator.decide.rolling import pods_to_drain
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Stop:
     is_waited_for: bool = True  # the driver may end its batch
 
 
-@once
+@cached_per_situation
 def stop_wanted(seen: Situation) -> Stop | None:
     """Return why the present driver must end; None while it may continue."""
     if not seen.is_usable(seen.job):
@@ -110,7 +110,7 @@ def has_spec_to_roll_out(seen: Situation) -> bool:
     return is_rolling and seen.spec_is_held and not seen.problems
 
 
-@once
+@cached_per_situation
 def only_workers_changed(seen: Situation) -> bool:
     """Return whether the spec change affects only worker groups, and neither the driver nor the head."""
     return seen.is_usable(seen.job) and all(map(is_group, changed_parts(seen.job.hashes, seen.fleet.spec)))
@@ -122,7 +122,7 @@ def changed_pods(seen: Situation) -> str:
     return "evaluator pods" if changed == {group_part(names.EVALUATOR_GROUP)} else "worker pods"
 
 
-@once
+@cached_per_situation
 def why_rollout_waits(seen: Situation) -> str:
     """Return why a changed spec waits although ``spec.updateStrategy`` rolls it out; empty if it does not wait.
 
@@ -140,7 +140,7 @@ def why_rollout_waits(seen: Situation) -> str:
     return f"the newest checkpoint could not be written ({failure})" if failure else ""
 
 
-@once
+@cached_per_situation
 def has_stopped(seen: Situation) -> bool:
     """Return whether the present driver ended on request, from its pod, or from its Job if the pod is gone."""
     pod = seen.driver_pod
@@ -156,7 +156,7 @@ def restarts(seen: Situation, job: Job) -> int:
     return job.restarts_before + max(0, (job.failed_pods or 0) - (has_stopped(seen) or job.is_failed))
 
 
-@once
+@cached_per_situation
 def orders(seen: Situation) -> Orders | None:
     """Return the orders for the present driver, and since when they hold; None if there are none."""
     pod = seen.driver_pod
@@ -203,7 +203,7 @@ def until_overdue(seen: Situation) -> timedelta | None:
     )
 
 
-@once
+@cached_per_situation
 def why_ended_without_request(seen: Situation) -> str:
     """Return why the present driver may be deleted without an order to stop; empty if it needs an order."""
     if seen.driver_phase != "Running":

@@ -144,15 +144,15 @@ def update_if_different(child: Child, stored: Object, desired: Object) -> Iterat
         yield Update(child.kind, desired, uid_of(stored), describe(child.kind, name_of(stored), why))
 
 
-def delete(kind: Kind, name: str, uid: str, why: str, *, at_once: bool = False) -> Delete:
-    return Delete(kind, name, uid, describe(kind, name, why), at_once=at_once)
+def delete(kind: Kind, name: str, uid: str, why: str, *, force: bool = False) -> Delete:
+    return Delete(kind, name, uid, describe(kind, name, why), force=force)
 
 
 def delete_pod(
-    pod: Pod, why: str, *, at_once: bool = False, grace_seconds: int | None = None, announced: bool = True
+    pod: Pod, why: str, *, force: bool = False, grace_seconds: int | None = None, announced: bool = True
 ) -> Delete:
     text = describe(POD, pod.name, why)
-    return Delete(POD, pod.name, pod.uid, text, at_once=at_once, grace_seconds=grace_seconds, announced=announced)
+    return Delete(POD, pod.name, pod.uid, text, force=force, grace_seconds=grace_seconds, announced=announced)
 
 
 def describe(kind: Kind, name: str, what: str) -> str:

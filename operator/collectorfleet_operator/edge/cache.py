@@ -46,7 +46,7 @@ _F = TypeVar("_F", Workload, Lease, Job, RayCluster)
 class _Stored:
     """An object as text. The text takes a fraction of the memory, and the garbage collector does not traverse it.
 
-    ``matters`` changes if a part of a fleet changes that decisions depend on. ``facts`` are parsed once from each
+    ``relevant_hash`` changes if a part of a fleet changes that decisions depend on. ``facts`` are parsed once from each
     version. For a pod only its facts are kept, and ``text`` is a digest that distinguishes its versions. A fleet may
     have 10,000 pods, and decoding all of them takes 250 ms.
     """
@@ -54,7 +54,7 @@ class _Stored:
     uid: str
     version: int
     text: bytes
-    matters: int
+    relevant_hash: int
     facts: _Facts | None = None
 
 
@@ -159,12 +159,12 @@ class Cache:
             self._objects[kind][key] = replace(stored, version=version)
             return set()
         # Everything that can fail for a malformed object comes before the first change of the cache.
-        matters = hash(_text(without_routine_numbers(kept))) if kind == FLEET else hash(text)
-        new = _Stored(uid_of(obj), version, text, matters, _READ[kind](kept) if kind in _READ else None)
+        relevant_hash = hash(_text(without_routine_numbers(kept))) if kind == FLEET else hash(text)
+        new = _Stored(uid_of(obj), version, text, relevant_hash, _READ[kind](kept) if kind in _READ else None)
         new_summary = summary(obj) if kind == FLEET else None
         fleet = _fleet_by_label(kind, key, obj)
         self._objects.setdefault(kind, {})[key] = new
-        if stored is not None and stored.matters == new.matters:
+        if stored is not None and stored.relevant_hash == new.relevant_hash:
             return set()
         if new_summary is not None:
             self._summaries[key] = new_summary

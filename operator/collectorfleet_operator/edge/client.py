@@ -210,16 +210,16 @@ class Kube:
         )
 
     async def delete(
-        self, kind: Kind, key: Key, uid: str, *, at_once: bool = False, grace_seconds: int | None = None
+        self, kind: Kind, key: Key, uid: str, *, force: bool = False, grace_seconds: int | None = None
     ) -> None:
         """Delete the object with this uid. It is no error if the object is gone already.
 
         The object stays visible until the objects that it owns are gone. A pod stays visible until its kubelet has
-        ended it, for at most ``grace_seconds``. With ``at_once`` the object is gone when this method returns, unless it
+        ended it, for at most ``grace_seconds``. With ``force`` the object is gone when this method returns, unless it
         has finalizers.
         """
         body: Object = {"preconditions": {"uid": uid}, "propagationPolicy": "Foreground"}
-        if at_once:
+        if force:
             body |= {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
         elif grace_seconds is not None:
             body["gracePeriodSeconds"] = grace_seconds

@@ -33,7 +33,7 @@ PATIENCE_SECONDS: Final = 5.0
 # namespace. A limit or a webhook may affect only one namespace.
 PAUSE_SECONDS: Final = 30.0
 # For one fleet. The oldest Events beyond this number are dropped.
-MOST_UNTOLD: Final = 50
+MAX_UNWRITTEN_EVENTS: Final = 50
 
 
 class EventWriter:
@@ -56,7 +56,7 @@ class EventWriter:
             made = event(key, uid, change, self._now())
             untold = self._untold.setdefault(key, {})
             untold.setdefault(name_of(made), made)
-            if len(untold) > MOST_UNTOLD:
+            if len(untold) > MAX_UNWRITTEN_EVENTS:
                 del untold[next(iter(untold))]
 
     def is_behind(self, key: Key) -> bool:
@@ -70,7 +70,7 @@ class EventWriter:
         """Drop the Events of fleets that are not in ``fleets``, because they were deleted between two sessions."""
         self._untold = {key: untold for key, untold in self._untold.items() if key in fleets}
 
-    async def tell(self, key: Key) -> None:
+    async def write(self, key: Key) -> None:
         """Write the queued Events of a fleet, or leave them for a later reconcile. Block for five seconds at most.
 
         Raises NotLeadingError if this operator no longer holds its Lease.

@@ -13,7 +13,7 @@ from typing import Final
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import COLLECTORS_CHILD, RAYCLUSTER_CHILD, News, child_named
+from collectorfleet_operator.children.table import COLLECTORS_CHILD, RAYCLUSTER_CHILD, ChangeSource, child_named
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
 from collectorfleet_operator.decide.events import Change, deleted, made
 from collectorfleet_operator.decide.situation import Refused
@@ -49,13 +49,13 @@ _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 class Result:
     """The result of a plan. ``interrupted`` is the error that ended the plan early and that a retry may solve.
 
-    A write that failed and is retried is also in ``refused``, so that the status reports it. ``news``: an answer has a
-    change by another client. The cache already has the answer, so the watch's later event of the change triggers no
-    reconcile.
+    A write that failed and is retried is also in ``refused``, so that the status reports it. ``has_foreign_changes``:
+    an answer has a change by another client. The cache already has the answer, so the watch's later event of the
+    change triggers no reconcile.
     """
 
     changes: Sequence[Change] = ()
-    news: bool = False
+    has_foreign_changes: bool = False
     refused: Sequence[Refused] = ()
     kuberay_installed: bool = True
     interrupted: KubeError | None = None
@@ -70,26 +70,26 @@ class Executor:
 
     async def carry_out(self, key: Key, actions: Iterable[Action]) -> Result:
         changes: list[Change] = []
-        news = False
+        has_foreign_changes = False
         for action in actions:
             try:
                 if isinstance(action, Update):
-                    news |= await self._update(key, action)
+                    has_foreign_changes |= await self._update(key, action)
                     continue
                 became = await self._do(key, action)
             except NotServedError as error:
                 if action.kind != RAYCLUSTER:
-                    return Result(changes, news, interrupted=error)
-                return Result(changes, news, kuberay_installed=False)
+                    return Result(changes, has_foreign_changes, interrupted=error)
+                return Result(changes, has_foreign_changes, kuberay_installed=False)
             except RefusedError as error:
                 became = Refused(action.kind, Reason.REFUSED, str(error), _holds_collectors(key, action))
             except KubeError as error:
-                return Result(changes, news, _failed(key, action, error), interrupted=error)
+                return Result(changes, has_foreign_changes, _failed(key, action, error), interrupted=error)
             if isinstance(became, Refused):
-                return Result(changes, news, [became])
+                return Result(changes, has_foreign_changes, [became])
             if became is not None:
                 changes.append(became)
-        return Result(changes, news)
+        return Result(changes, has_foreign_changes)
 
     async def _do(self, key: Key, action: Action) -> Change | Refused | None:
         match action:
@@ -100,10 +100,10 @@ class Executor:
             case SetStatus(kind, stored, status, why):
                 self._cache.put(kind, await self._kube.set_status(kind, stored, status))
                 log.info("%s: %s", key, why)
-            case Delete(kind, name, uid, why, at_once, grace, announced):
-                await self._kube.delete(kind, Key(key.namespace, name), uid, at_once=at_once, grace_seconds=grace)
+            case Delete(kind, name, uid, why, force, grace, announced):
+                await self._kube.delete(kind, Key(key.namespace, name), uid, force=force, grace_seconds=grace)
                 child = child_named(kind, name, key.name)
-                if child is not None and child.news is not News.WATCHED:
+                if child is not None and child.change_source is not ChangeSource.WATCHED:
                     self._forget(kind, Key(key.namespace, name))
                 log.info("%s: deleted %s", key, why)
                 return deleted(why, uid) if (announced if child is None else child.announced) else None
@@ -154,7 +154,7 @@ class Executor:
             return Refused(kind, Reason.NAME_TAKEN, text, row in _HOLD_COLLECTORS)
         self._cache.put(kind, there)
         mine = metadata(manifest)["ownerReferences"][0]["uid"]
-        raise ConflictError(f"create {kind} {key}", _stands_there(there, mine))
+        raise ConflictError(f"create {kind} {key}", _why_conflict(there, mine))
 
 
 def _failed(key: Key, action: Action, error: KubeError) -> Sequence[Refused]:
@@ -189,7 +189,7 @@ def _belongs_to_a_fleet_named(child: Object, name: str) -> bool:
     return any(one.get("controller") and (one["kind"], one["name"]) == (names.KIND, name) for one in owners)
 
 
-def _stands_there(there: Object, mine: str) -> str:
+def _why_conflict(there: Object, mine: str) -> str:
     if controller_uid(there) == mine:
         return "it exists already"
     return "one of an earlier fleet of this name is being deleted"

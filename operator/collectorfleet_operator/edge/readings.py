@@ -15,7 +15,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from collectorfleet_api.rules.followed import as_run, with_followed
+from collectorfleet_api.rules.followed import as_run, with_live_fields
 from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.driver_job import spec_of_job
@@ -127,7 +127,7 @@ def _running(stored: Object, job: Object | None, fleet: CollectorFleet | None) -
     spec = spec_of_job(job)
     if not spec:
         return None
-    if fleet is not None and with_followed(spec, stored.get("spec")) == fleet.spec.to_wire():
+    if fleet is not None and with_live_fields(spec, stored.get("spec")) == fleet.spec.to_wire():
         return fleet
     found = as_run(stored, spec)
     return found if isinstance(found, CollectorFleet) else None

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, ConditionType, OperatorStatus, Reason
-from collectorfleet_api.v1alpha1.understood import understood
+from collectorfleet_api.v1alpha1.parse_known import parse_known
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import DRIVER_CHILD, WORKLOAD_CHILD
@@ -146,7 +146,7 @@ class Reconciler:
                         await self._write_status(key, stored, status(seen))
                 raise result.interrupted
             seen = await self._observe(key, stored, fleet, wrong, result)
-            again = timedelta(0) if result.news else again_after(seen)
+            again = timedelta(0) if result.has_foreign_changes else again_after(seen)
         if await self._write(key, stored, seen):
             again = timedelta(0)
         self._log_refused(key, result.refused)
@@ -190,7 +190,7 @@ class Reconciler:
         # Events come before the status: a repeated status write does no harm, but a change that the stored status
         # already has gets no Event later.
         self._events.add(key, uid_of(stored), condition_changes(before, new))
-        await self._events.tell(key)
+        await self._events.write(key)
         try:
             written = await self._write_status(key, stored, new)
         except NotFoundError:
@@ -204,17 +204,17 @@ class Reconciler:
         if result.interrupted:
             raise result.interrupted
         problems = problems_of(stored)
-        before = understood(CollectorFleetStatus, stored.get("status") or {})
+        before = parse_known(CollectorFleetStatus, stored.get("status") or {})
         new = invalid(problems, before, int(metadata(stored)["generation"]), self._now())
         if await self._write_status(key, stored, new) is not None:
             log.warning("%s: %s: %s", key, Reason.INVALID_SPEC, "; ".join(problems))
-        await self._events.tell(key)
+        await self._events.write(key)
 
     async def _report_failure(self, key: Key, error: Exception) -> None:
         stored = self._cache.get(FLEET, key)
         if stored is None:
             return
-        before = understood(OperatorStatus, stored.get("status") or {})
+        before = parse_known(OperatorStatus, stored.get("status") or {})
         cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         new = internal_error(cause, before, int(metadata(stored)["generation"]), self._now())
         if new is not None:
@@ -230,7 +230,7 @@ class Reconciler:
             identity = f"status refused {new.observed_generation} {ready.reason if ready else ''}"
             change = Change(WARNING, Reason.REFUSED, f"the status is not written: {error.message}{untold}", identity)
             self._events.add(key, uid_of(stored), [change])
-            await self._events.tell(key)
+            await self._events.write(key)
             raise
         if written is not None:
             self._cache.put(FLEET, written)

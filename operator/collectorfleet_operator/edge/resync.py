@@ -49,7 +49,7 @@ Concerns = Callable[[Iterable[Key]], None]
 
 
 class Resync:
-    """Lists objects into the cache, and calls ``concerns`` with the fleets to reconcile.
+    """Lists objects into the cache, and calls ``on_change`` with the fleets to reconcile.
 
     Every method may raise a KubeError. A namespace that the operator may not list does not affect the lists of others.
     """
@@ -61,7 +61,7 @@ class Resync:
         freshness: Freshness,
         scopes: Iterable[str | None],
         now: Callable[[], datetime],
-        concerns: Concerns,
+        on_change: Concerns,
         provided: Iterable[Kind] = tuple(PROVIDERS),
     ) -> None:
         self._kube = kube
@@ -69,7 +69,7 @@ class Resync:
         self._freshness = freshness
         self._scopes = tuple(scopes)
         self._now = now
-        self._concerns = concerns
+        self._concerns = on_change
         # The kinds from add-ons, such as KubeRay's, that this operator serves.
         self._provided = tuple(provided)
         self._listings: defaultdict[tuple[Kind, str | None], Listing] = defaultdict(Listing)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from collectorfleet.imports import without_collections
+from collectorfleet.imports import without_garbage_collection
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def as_it_was() -> Iterator[None]:
 
 def test_nothing_is_collected_meanwhile_and_then_again() -> None:
     def fail() -> None:
-        with without_collections():
+        with without_garbage_collection():
             assert not gc.isenabled()
             raise ImportError
 
@@ -31,14 +31,14 @@ def test_nothing_is_collected_meanwhile_and_then_again() -> None:
 
 
 def test_what_is_there_by_then_is_gone_through_no_more() -> None:
-    with without_collections():
+    with without_garbage_collection():
         imported = [[]]
     assert not any(one is imported for one in gc.get_objects())
 
 
 def test_a_program_that_collects_nothing_goes_on_so() -> None:
     gc.disable()
-    with without_collections():
+    with without_garbage_collection():
         pass
     assert not gc.isenabled()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from collectorfleet_api.times import parse_time
 from collectorfleet_api.v1alpha1 import CollectorFleetStatus
-from collectorfleet_api.v1alpha1.understood import understood
+from collectorfleet_api.v1alpha1.parse_known import parse_known
 
 # The API server stores each of them somewhere in a fleet or in its Lease.
 ODD = [
@@ -52,6 +52,6 @@ def test_durations_can_be_added_to_and_taken_from_any_time_that_was_read(text: s
 @pytest.mark.parametrize("text", ODD)
 def test_a_condition_with_an_odd_time_loses_the_time_alone(text: str) -> None:
     stored = {"type": "Ready", "status": "True", "reason": "Collecting", "message": "", "lastTransitionTime": text}
-    status = understood(CollectorFleetStatus, {"phase": "Collecting", "conditions": [stored]})
+    status = parse_known(CollectorFleetStatus, {"phase": "Collecting", "conditions": [stored]})
     assert [one.last_transition_time for one in status.conditions] == [None]
     assert status.conditions[0].reason == "Collecting"

@@ -154,7 +154,7 @@ class World(PlayedPods):
             self.cache.remove(action.kind, stored)
             return
         metadata(stored).setdefault("deletionTimestamp", wire_time(self.now))
-        metadata(stored).update({"deletionGracePeriodSeconds": 0} if action.at_once else {})
+        metadata(stored).update({"deletionGracePeriodSeconds": 0} if action.force else {})
         self.store(stored)
 
     def report(

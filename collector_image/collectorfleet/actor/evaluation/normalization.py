@@ -13,7 +13,7 @@ from collectorfleet.actor.normalization.transforms import OfUsers
 from collectorfleet.codec import normalization as codec
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import InvalidOption
-from collectorfleet.normalization import Running
+from collectorfleet.normalization import RunningStatistics
 
 _REWARD = "reward"
 
@@ -32,7 +32,7 @@ class FrozenNormalization:
     def __init__(self, env: EnvBase, *, constants: bool) -> None:
         found = find(env)
         for name, kept in found.items():
-            if kept[0].runs and _is_of_rewards(name):
+            if kept[0].is_updated_by_steps and _is_of_rewards(name):
                 raise InvalidOption(
                     f"evaluation: {name} normalizes rewards by statistics that change with each version, so "
                     "returns of two versions cannot be compared; remove the reward from its in_keys in the "
@@ -40,13 +40,15 @@ class FrozenNormalization:
                 )
         # The environment keeps its own constants of rewards, because they change no action.
         self._kept = {
-            name: kept for name, kept in found.items() if (kept[0].runs or constants) and not _is_of_rewards(name)
+            name: kept
+            for name, kept in found.items()
+            if (kept[0].is_updated_by_steps or constants) and not _is_of_rewards(name)
         }
         for transform in transforms_of(env):
             if isinstance(transform, VecNorm | VecNormV2):
                 transform.freeze()
         # A transform of the user cannot be frozen.
-        self._drifts = any(isinstance(kept[0], OfUsers) and kept[0].runs for kept in self._kept.values())
+        self._drifts = any(isinstance(kept[0], OfUsers) and kept[0].is_updated_by_steps for kept in self._kept.values())
         self._loaded: snapshots.Snapshot | None = None
 
     @property
@@ -75,7 +77,9 @@ class FrozenNormalization:
         for name, theirs in _matched(self._kept, given).items():
             one = given[theirs]
             loaded = [place.load(one) for place in self._kept[name]]
-            proofs[theirs] = Running(1.0, one.updates, next((sums for sums in loaded if differ(sums, one)), one.sums))
+            proofs[theirs] = RunningStatistics(
+                1.0, one.updates, next((sums for sums in loaded if differ(sums, one)), one.sums)
+            )
         self._loaded = snapshot
         return snapshots.digest(codec.encode(proofs).arrays)
 

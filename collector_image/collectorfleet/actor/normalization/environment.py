@@ -16,7 +16,7 @@ from collectorfleet.actor.normalization.transforms import Kept, OfConstants
 from collectorfleet.codec import normalization as codec
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import InvalidOption
-from collectorfleet.normalization import Array, Normalization, Running, merged
+from collectorfleet.normalization import Array, Normalization, RunningStatistics, merged
 
 
 class EnvironmentNormalization:
@@ -27,9 +27,9 @@ class EnvironmentNormalization:
 
     def __init__(self, kept: Mapping[str, list[Kept]]) -> None:
         self._kept = kept
-        self._runs = {name: those for name, those in kept.items() if those[0].runs}
+        self._runs = {name: those for name, those in kept.items() if those[0].is_updated_by_steps}
         self._lock = threading.Lock()
-        self._unreported: dict[str, Running] = {}
+        self._unreported: dict[str, RunningStatistics] = {}
         self._base = self._read()
         self.begun = self.now()
 
@@ -39,7 +39,7 @@ class EnvironmentNormalization:
 
         ``constants``: whether constants are included.
         """
-        kept = {name: those for name, those in find(env).items() if those[0].runs or constants}
+        kept = {name: those for name, those in find(env).items() if those[0].is_updated_by_steps or constants}
         return cls(kept) if kept else None
 
     def now(self) -> Normalization:
@@ -63,7 +63,9 @@ class EnvironmentNormalization:
             proofs = {}
             for name, one in given.items():
                 loaded = [kept.load(one) for kept in self._kept[name]]
-                proofs[name] = Running(1.0, one.updates, next((sums for sums in loaded if differ(sums, one)), one.sums))
+                proofs[name] = RunningStatistics(
+                    1.0, one.updates, next((sums for sums in loaded if differ(sums, one)), one.sums)
+                )
             self._base = self._read()
         return snapshots.digest(codec.encode(proofs).arrays)
 
@@ -84,7 +86,7 @@ class EnvironmentNormalization:
                 )
         return found or None
 
-    def restart(self) -> None:
+    def reset_base(self) -> None:
         """Take the present statistics as the new base, after a loaded state has replaced them."""
         with self._lock:
             self._base = self._read()
@@ -98,7 +100,7 @@ class EnvironmentNormalization:
                     self._unreported = merged(self._unreported, {name: one})
         self._base = now
 
-    def _read(self) -> dict[str, list[Running]]:
+    def _read(self) -> dict[str, list[RunningStatistics]]:
         return {name: [one.read() for one in those] for name, those in self._runs.items()}
 
 
@@ -120,6 +122,6 @@ def load(env: EnvBase, normalization: Normalization) -> None:
             there.load(one)
 
 
-def differ(sums: Mapping[str, Array], travelled: Running) -> bool:
+def differ(sums: Mapping[str, Array], travelled: RunningStatistics) -> bool:
     """Return whether the loaded sums differ from the sent sums. Loaded sums that match are the same objects."""
     return any(sums[name] is not value for name, value in travelled.sums.items())

@@ -120,7 +120,7 @@ def _look_into_processes(env: ParallelEnv) -> None:
 
 def _refuse_running(env: EnvBase, where: str, instead: str) -> None:
     for name, kept in find(env).items():
-        if any(one.runs for one in kept):
+        if any(one.is_updated_by_steps for one in kept):
             raise InvalidOption(
                 f"{name}: running statistics in {where} cannot be carried to other collectors; {instead}, or {_INSTEAD}"
             )

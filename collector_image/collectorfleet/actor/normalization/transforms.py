@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torchrl.envs import ObservationNorm, RewardScaling, Transform, VecNorm, VecNormV2
 
-from collectorfleet.normalization import Array, Running
+from collectorfleet.normalization import Array, RunningStatistics
 from collectorfleet.torchrl_private.transforms import (
     VecNormV2State,
     set_update_of_vec_norm,
@@ -24,17 +24,18 @@ from collectorfleet.torchrl_private.transforms import (
 class Kept(Protocol):
     """Statistics of one key of a transform.
 
-    ``runs`` is True if the statistics change with each step. Statistics that share memory have the same ``identity``.
+    ``is_updated_by_steps`` is True if the statistics change with each step. Statistics that share memory have the same
+    ``identity``.
     """
 
-    runs: bool
+    is_updated_by_steps: bool
 
     @property
     def identity(self) -> int: ...
 
-    def read(self) -> Running: ...
+    def read(self) -> RunningStatistics: ...
 
-    def load(self, running: Running) -> dict[str, Array]:
+    def load(self, running: RunningStatistics) -> dict[str, Array]:
         """Set the statistics to ``running``. Return the loaded sums: the given objects if every bit matches."""
 
 
@@ -47,19 +48,19 @@ class OfVecNormV2:
     def __init__(self, transform: Any, key: Any) -> None:
         self._transform = transform
         self._state = VecNormV2State(transform, key)
-        self.runs = not transform.frozen
+        self.is_updated_by_steps = not transform.frozen
 
     @property
     def identity(self) -> int:
         return int(self._state.mean.data_ptr())
 
-    def read(self) -> Running:
+    def read(self) -> RunningStatistics:
         updates = int(self._state.updates)
         weight = updates if self._averages else 1
         sums = {name: weight * _numbers(tensor) for name, tensor in self._tensors().items()}
-        return Running(float(self._transform.decay), updates, sums)
+        return RunningStatistics(float(self._transform.decay), updates, sums)
 
-    def load(self, running: Running) -> dict[str, Array]:
+    def load(self, running: RunningStatistics) -> dict[str, Array]:
         self._state.updates.fill_(running.updates)
         weight = running.updates if self._averages and running.updates else 1
         return {
@@ -85,7 +86,7 @@ class OfVecNorm:
 
     def __init__(self, transform: Any, key: Any) -> None:
         self._transform, self._key = transform, key
-        self.runs = not transform.frozen
+        self.is_updated_by_steps = not transform.frozen
         update = update_of_vec_norm(transform)
         if not isinstance(update, _Counted):
             update = _Counted(update)
@@ -99,11 +100,11 @@ class OfVecNorm:
     def identity(self) -> int:
         return int(self._sum("count").data_ptr())
 
-    def read(self) -> Running:
+    def read(self) -> RunningStatistics:
         sums = {name: _numbers(self._sum(name)) for name in self._NAMES}
-        return Running(float(self._transform.decay), self._counts.get(self._key, 0), sums)
+        return RunningStatistics(float(self._transform.decay), self._counts.get(self._key, 0), sums)
 
-    def load(self, running: Running) -> dict[str, Array]:
+    def load(self, running: RunningStatistics) -> dict[str, Array]:
         self._counts[self._key] = running.updates
         return {name: _written(self._sum(name), running.sums[name], running.sums[name]) for name in self._NAMES}
 
@@ -135,7 +136,7 @@ class _Counted:
 class OfConstants:
     """Constants of a transform, which do not change with steps."""
 
-    runs = False
+    is_updated_by_steps = False
 
     def __init__(self, transform: Any, names: Sequence[str]) -> None:
         self._transform, self._names = transform, names
@@ -149,10 +150,10 @@ class OfConstants:
         # Read at each call: a transform that moves to another device gets other tensors.
         return {name: getattr(self._transform, name) for name in self._names}
 
-    def read(self) -> Running:
-        return Running(1.0, 0, {name: _numbers(tensor) for name, tensor in self._tensors.items()})
+    def read(self) -> RunningStatistics:
+        return RunningStatistics(1.0, 0, {name: _numbers(tensor) for name, tensor in self._tensors.items()})
 
-    def load(self, running: Running) -> dict[str, Array]:
+    def load(self, running: RunningStatistics) -> dict[str, Array]:
         found = running.sums
         return {name: _written(tensor, found[name], found[name]) for name, tensor in self._tensors.items()}
 
@@ -162,18 +163,18 @@ class OfUsers:
 
     def __init__(self, transform: Any) -> None:
         self._transform = transform
-        self.runs = not getattr(transform, "frozen", False)
+        self.is_updated_by_steps = not getattr(transform, "frozen", False)
 
     @property
     def identity(self) -> int:
         return id(self._transform)
 
-    def read(self) -> Running:
+    def read(self) -> RunningStatistics:
         updates, sums = self._transform.running_statistics()
         found = {name: _numbers(tensor) for name, tensor in sums.items()}
-        return Running(float(getattr(self._transform, "decay", 1.0)), int(updates), found)
+        return RunningStatistics(float(getattr(self._transform, "decay", 1.0)), int(updates), found)
 
-    def load(self, running: Running) -> dict[str, Array]:
+    def load(self, running: RunningStatistics) -> dict[str, Array]:
         given = {name: torch.from_numpy(np.array(value)) for name, value in running.sums.items()}
         self._transform.load_running_statistics(running.updates, given)
         there = self._transform.running_statistics()[1]

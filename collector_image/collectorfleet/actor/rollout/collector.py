@@ -11,7 +11,7 @@ from torchrl.collectors import Collector
 from torchrl.envs.utils import set_exploration_type
 
 from collectorfleet.actor.rollout.exact import FastLoopUnsupported
-from collectorfleet.actor.rollout.find import Found, find_loop
+from collectorfleet.actor.rollout.find import ChosenLoop, find_loop
 from collectorfleet.actor.rollout.loop import LeftOver
 from collectorfleet.torchrl_private.collectors import (
     carrier_of,
@@ -39,10 +39,10 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     frames_per_batch: int
     pre_collect_hook: Any
     reset_at_each_iter: bool
-    _found: Found | FastLoopUnsupported | None = None
+    _found: ChosenLoop | FastLoopUnsupported | None = None
     _before_policy: Callable[[], None] | None = None
 
-    def _choose(self) -> Found | FastLoopUnsupported:
+    def _choose(self) -> ChosenLoop | FastLoopUnsupported:
         """Return the chosen loop, or choose again if the parts that it was chosen for have changed."""
         found = self._found
         if isinstance(found, FastLoopUnsupported):
@@ -53,12 +53,12 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self._use(found)
         return found
 
-    def _use(self, found: Found | FastLoopUnsupported) -> None:
+    def _use(self, found: ChosenLoop | FastLoopUnsupported) -> None:
         self._found = found
         call = self._before_policy
         if call is None:
             return
-        if isinstance(found, Found):
+        if isinstance(found, ChosenLoop):
             found.loop.before_policy = call
         else:
             call_in_steps(self, self.policy, call)
@@ -177,7 +177,7 @@ def _call_before_recorded(collector: Any, call: Callable[[], None]) -> None:
     set_recorded_policy(collector, acting)
 
 
-def _find(collector: FastCollector, changed: str | None) -> Found | FastLoopUnsupported:
+def _find(collector: FastCollector, changed: str | None) -> ChosenLoop | FastLoopUnsupported:
     try:
         return find_loop(collector)
     except FastLoopUnsupported as why:

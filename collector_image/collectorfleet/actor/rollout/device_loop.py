@@ -20,7 +20,7 @@ from collectorfleet.actor.rollout.loop import CLONE, WRITES, LeftOver
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.ownership import owned, same_bytes
 from collectorfleet.actor.rollout.policies import Policy
-from collectorfleet.actor.rollout.recording import Recorded, Values
+from collectorfleet.actor.rollout.recording import GraphedFunction, Values
 from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, version_of, zeroed_by_partial_reset
 from collectorfleet.actor.rollout.tensor_memory import Rows, SameKeys, ends_of, ids_of, require_begun
 from collectorfleet.torchrl_private.collectors import carrier_of
@@ -53,7 +53,7 @@ class DeviceLoop:
         self._keys_after = SameKeys(key[1] for key in self._keys if isinstance(key, tuple) and key[0] == "next")
         self._kept: dict[Any, Tensor] = {}  # memory on the device, for a batch on another device
         self.records_steps = records
-        self._recorded = Recorded(self._whole_step)
+        self._recorded = GraphedFunction(self._whole_step)
 
     @property
     def name(self) -> str:
@@ -62,7 +62,7 @@ class DeviceLoop:
         if self.records_steps:
             return f"{name}, as a CUDA graph"
         if self.policy.is_recorded:
-            return f"{name}, the policy as a CUDA graph: {self.envs.launches}"
+            return f"{name}, the policy as a CUDA graph: {self.envs.capture_problem}"
         if self.envs.waits and self._device.type != "cpu":
             return f"{name}: each step waits for the device, because {self.envs.waits}"
         return name
@@ -210,17 +210,17 @@ class DeviceLoop:
 
     def _go_on(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
         with calling(Origin.ENVIRONMENT):
-            return self.envs.go_on(now, reached)
+            return self.envs.reset_ended(now, reached)
 
     def _whole_step(self, now: Values) -> Values:
-        """Call the policy, step and reset: one function of tensors, for :class:`Recorded`."""
+        """Call the policy, step and reset: one function of tensors, for :class:`GraphedFunction`."""
         values = dict(now)
         self.policy(values)
         outputs = {key: values[key] for key in self.policy.writes}
         with calling(Origin.ENVIRONMENT), self.envs.written_in_place():
             # Copies, because the reset may write into the tensors that the step returned.
             reached = {key: tensor.clone() for key, tensor in self.envs.step(now, outputs).items()}
-            following, mask = self.envs.go_on(now, reached)
+            following, mask = self.envs.reset_ended(now, reached)
         made: Values = {} if mask is None else {_MASK: mask}
         for name, entries in ((_OUTPUTS, outputs), (_REACHED, reached), (_FOLLOWING, following)):
             made |= {(name, key): tensor for key, tensor in entries.items()}

@@ -42,7 +42,7 @@ class Ends:
         self.truncated = [truncated[one] for one in self.which]
 
 
-class Ended:
+class RolloutEnds:
     """The ends of a rollout in the order of steps: step, environment, and whether it is terminated or truncated."""
 
     def __init__(self) -> None:

@@ -29,14 +29,14 @@ from collectorfleet.torchrl_private.collectors import acting_policy, carrier_of,
 CPU = (None, torch.device("cpu"))
 
 
-class Found(NamedTuple):
+class ChosenLoop(NamedTuple):
     """A loop, and the structure of environment and policy that it was chosen for."""
 
     loop: Loop | DeviceLoop | EnvironmentLoop
     structure: Structure
 
 
-def find_loop(collector: Collector) -> Found:
+def find_loop(collector: Collector) -> ChosenLoop:
     """Return the fast loop for a collector between two rollouts.
 
     Raises:
@@ -44,7 +44,7 @@ def find_loop(collector: Collector) -> Found:
     """
     _require_plain(collector)
     if _device_of_environment(collector).type != "cpu":
-        return found_with_tensors(collector)
+        return find_tensor_loop(collector)
     require(collector.storing_device in CPU, "frames are stored on another device than where they are made")
     _bring_to_cpu(kept_batch(collector))
     try:
@@ -55,11 +55,11 @@ def find_loop(collector: Collector) -> Found:
         why = f"inspecting it raised {type(error).__name__}: {error}"
     if not isinstance(base_of(collector.env), GymLikeEnv):  # these environments convert CPU arrays into tensors
         with suppress(FastLoopUnsupported):
-            return found_with_tensors(collector)
+            return find_tensor_loop(collector)
     return _found(collector, _find_environment_loop(collector, why), list(containers(collector.env)))
 
 
-def found_with_tensors(collector: Collector) -> Found:
+def find_tensor_loop(collector: Collector) -> ChosenLoop:
     """Return the loop for an environment that is a batch of tensors.
 
     Raises:
@@ -72,7 +72,7 @@ def found_with_tensors(collector: Collector) -> Found:
 
 def _found(
     collector: Collector, loop: Loop | DeviceLoop | EnvironmentLoop, environments: list[Any], *, recorded: bool = False
-) -> Found:
+) -> ChosenLoop:
     policy_parts = list(loop.policy.modules)
     kept: list[Any] = []  # objects with tensors that a CUDA graph reads by address
     if recorded or loop.policy.is_recorded:
@@ -89,7 +89,7 @@ def _found(
         read = [tensor.data_ptr() for tensor in _tensors_of(kept)]
         return [id(collector.env), id(policy), collector.exploration_type, read, *loop.methods_of_environments()]
 
-    return Found(loop, Structure(objects, facts, _tensors_read_once(objects)))
+    return ChosenLoop(loop, Structure(objects, facts, _tensors_read_once(objects)))
 
 
 def _tensors_of(objects: Iterable[Any]) -> Iterator[torch.Tensor]:
@@ -129,7 +129,7 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     require(storing in CPU or _with_index(storing) == device, f"frames are stored on {storing}")
     envs = TensorEnvironment(collector.env)
     recorded = is_recorded(collector)
-    policy = _policy(collector, envs.keys, recorded=recorded and envs.launches is not None)
+    policy = _policy(collector, envs.keys, recorded=recorded and envs.capture_problem is not None)
     keys = _tensors(kept_batch(collector))
     nested = [key for key in policy.writes if not isinstance(key, str)]
     require(not nested, "the policy writes a nested entry")
@@ -138,7 +138,7 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     unknown = [key for key in kept - known if key != "collector" and not (isinstance(key, tuple) and key[0] == "next")]
     require(not unknown, f"no spec has {', '.join(sorted(map(str, unknown)))}")
     require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
-    return DeviceLoop(envs, policy, keys, device, records=recorded and envs.launches is None)
+    return DeviceLoop(envs, policy, keys, device, records=recorded and envs.capture_problem is None)
 
 
 def _device_of_environment(collector: Collector) -> torch.device:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torchrl.collectors import Collector
 
 from collectorfleet.actor.origin import Origin, mark
-from collectorfleet.actor.rollout.ends import Ended, Ends
+from collectorfleet.actor.rollout.ends import Ends, RolloutEnds
 from collectorfleet.actor.rollout.environments import Stepped
 from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory
@@ -102,7 +102,7 @@ class Loop:
             self._observed[1].begin()
         for transform in self._stepping:
             transform.begin(stage.frames[0])
-        ended = Ended()
+        ended = RolloutEnds()
         # Frames with random actions repeat the last outputs of the policy.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}

@@ -10,7 +10,7 @@ from tensordict import TensorDictBase
 from torch import Tensor
 from torchrl.collectors import Collector
 
-from collectorfleet.actor.rollout.ends import Ended
+from collectorfleet.actor.rollout.ends import RolloutEnds
 from collectorfleet.actor.rollout.stage import Frame, Stage, as_array
 from collectorfleet.torchrl_private.collectors import carrier_of, new_trajectories
 
@@ -56,7 +56,7 @@ class Memory:
             if after is not None:
                 after[:, step] = array
 
-    def write_ends(self, steps: int, ended: Ended) -> None:
+    def write_ends(self, steps: int, ended: RolloutEnds) -> None:
         """Write the ends of ``ended``. All other ends are False, and so are all ends before a step."""
         for key, how in zip(ENDS, (True, ended.terminated, ended.truncated), strict=True):
             before, after = self.arrays.get(key), self.arrays.get(("next", key))
@@ -66,7 +66,7 @@ class Memory:
                 after[:, :steps] = False
                 after[ended.which, ended.steps, 0] = how
 
-    def write_trajectories(self, steps: int, ended: Ended, collector: Collector) -> Tensor:
+    def write_trajectories(self, steps: int, ended: RolloutEnds, collector: Collector) -> Tensor:
         """Write the ids of the trajectories, with a new id after each end.
 
         Return the ids that the next rollout begins with.

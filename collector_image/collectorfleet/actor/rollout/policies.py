@@ -37,7 +37,7 @@ from torchrl.modules.tensordict_module.probabilistic import use_generator
 from collectorfleet.actor.rollout.draws import Draw, RandomState, find_draw
 from collectorfleet.actor.rollout.exact import FastLoopUnsupported, require
 from collectorfleet.actor.rollout.layers import find_layers
-from collectorfleet.actor.rollout.recording import Recorded, Values
+from collectorfleet.actor.rollout.recording import GraphedFunction, Values
 from collectorfleet.torchrl_private.collectors import compile_with_warmup
 from collectorfleet.torchrl_private.policies import (
     call_module,
@@ -89,11 +89,11 @@ class Policy:
 
     def compile(self, **options: Any) -> None:
         """Compile the calls as one function after the first call, with ``options`` of ``torch.compile``."""
-        self._whole = compile_with_warmup(self._said, **options)
+        self._whole = compile_with_warmup(self._call_each, **options)
 
     def record(self) -> None:
         """Record the calls as one CUDA graph after a few calls."""
-        self._whole = Recorded(self._whole or self._said)
+        self._whole = GraphedFunction(self._whole or self._call_each)
         self.is_recorded = True
 
     def begin(self) -> None:
@@ -113,14 +113,14 @@ class Policy:
         if self._device is not None:
             read = {key: tensor.to(self._device) for key, tensor in read.items()}
         if self._whole is None:
-            outputs = self._said(read)
+            outputs = self._call_each(read)
         else:
             # The next call may overwrite the outputs of a graph, but the caller has copied them by then.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
             outputs = self._whole(read)
         values.update(outputs if self._device is None else {key: tensor.cpu() for key, tensor in outputs.items()})
 
-    def _said(self, read: Values) -> Values:
+    def _call_each(self, read: Values) -> Values:
         values = dict(read)
         for call in self._calls:
             call(values)

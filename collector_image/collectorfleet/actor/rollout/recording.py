@@ -23,7 +23,7 @@ class Graph(Protocol):
 _FIRST_CALLS: Final = 3
 
 
-class Recorded:
+class GraphedFunction:
     """A function ``call`` that is called a few times, then recorded, then replayed.
 
     ``call`` takes and returns tensors by key. Each call launches the same kernels and reads no result on the host.

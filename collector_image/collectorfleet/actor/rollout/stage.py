@@ -94,7 +94,7 @@ class Stage:
         a_step = sum(tensor.numel() * tensor.element_size() for tensor in (*frame.values(), *outputs.values()))
         self.steps = min(max(_FEWEST_STEPS, _CACHED_BYTES // max(1, a_step)), _MOST_STEPS)
         self._batched = batched
-        self._said = dict(outputs)
+        self._example_outputs = dict(outputs)
         self._like = dict(frame)
         self.outputs = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in outputs.items()}
         self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
@@ -134,7 +134,7 @@ class Stage:
         # A random action may have another dtype. It is stored in the dtype of the policy's actions.
         return [
             PolicyRows(key, wanted, None if random else wanted.dtype, self.outputs[key], batched=self._batched)
-            for key, wanted in self._said.items()
+            for key, wanted in self._example_outputs.items()
             if values.get(key) is not None
         ]
 

@@ -70,8 +70,8 @@ _INIT: Final = "is_init"
 class TensorEnvironment:
     """An environment ``env`` that is a batch of tensors, with methods that step and reset it.
 
-    ``waits`` is the reason why each step waits for the device, or None if no step waits. ``launches`` is the reason why
-    a step cannot be recorded as a CUDA graph, or None if it can.
+    ``waits`` is the reason why each step waits for the device, or None if no step waits. ``capture_problem`` is the
+    reason why a step cannot be recorded as a CUDA graph, or None if it can.
     """
 
     def __init__(self, env: EnvBase) -> None:
@@ -85,7 +85,7 @@ class TensorEnvironment:
         self._resets_on_host = on_host is not None
         reads = next((type(one).__name__ for one in parts if type(one) in _READING), None)
         self.waits = on_host or (None if reads is None else f"{reads} reads a tensor on the host")
-        self.launches = self.waits or _first_without(parts, CAPTURABLE, _CAPTURABLE)
+        self.capture_problem = self.waits or _first_without(parts, CAPTURABLE, _CAPTURABLE)
         self.allows_done_after_reset = self._native or allows_done_after_reset(env)
         step = step_rules(env)
         self._observations = list(step.observation_keys)
@@ -179,7 +179,7 @@ class TensorEnvironment:
             else:
                 reached[key] = torch.zeros(shape, dtype=torch.bool, device=self.env.device)
 
-    def go_on(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
+    def reset_ended(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
         """Reset the environments whose episode has ended.
 
         Returns the entries that the next step begins with, and a mask ``[environments]`` of the reset environments. The

@@ -24,7 +24,7 @@ class Rows:
     def __init__(self, memory: Mapping[Any, Tensor], outputs: Sequence[Any]) -> None:
         self._views = {key: entry.unbind(1) for key, entry in memory.items() if key != TRAJECTORY}
         self._wanted = {key: (views[0].shape, views[0].dtype) for key, views in self._views.items()}
-        self._said = set(outputs)
+        self._output_keys = set(outputs)
 
     def write(self, step: int, entries: Values) -> None:
         """Copy the step's entries into the rows of the step."""
@@ -52,7 +52,7 @@ class Rows:
         shape, dtype = self._wanted[key]
         if tensor.shape == shape and torch.can_cast(tensor.dtype, dtype):
             return
-        with calling(Origin.POLICY if key in self._said else Origin.ENVIRONMENT):
+        with calling(Origin.POLICY if key in self._output_keys else Origin.ENVIRONMENT):
             raise ValueError(
                 f"{name_of_entry(key)} is {tensor.dtype} {list(tensor.shape)} in a step, and {dtype} {list(shape)} by "
                 "its spec; return the shape and the dtype of the spec at each step"

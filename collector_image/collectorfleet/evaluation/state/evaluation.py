@@ -242,7 +242,7 @@ class EvaluationState:
         self.reached |= self._has_reached(found)
         return found
 
-    def out_of_time(self, now: float) -> str | None:
+    def drop_if_timed_out(self, now: float) -> str | None:
         """Drop the running evaluation if it has timed out, and return the reason; otherwise None."""
         running = self.running
         if running is None or now <= running.deadline:
@@ -253,7 +253,7 @@ class EvaluationState:
             "play fewer episodes, limit their length, or allow more time",
         )
 
-    def not_finite(self) -> str | None:
+    def drop_if_not_finite(self) -> str | None:
         """Drop the finished evaluation if a return is not finite, and return the reason; otherwise None."""
         running = self.running
         if running is None or not running.episodes.finished:
@@ -273,7 +273,7 @@ class EvaluationState:
         self.last_failure = f"version {running.candidate.version}: {why}"
         return self.last_failure
 
-    def nobody_comes(self, now: float) -> str | None:
+    def why_evaluators_unavailable(self, now: float) -> str | None:
         """Return why due versions cannot be evaluated: no evaluator was available for too long. Otherwise None."""
         since = self.evaluators.unavailable_since
         if self.idle or since is None or now - since <= self.plan.build_seconds:

@@ -87,7 +87,7 @@ class Videos:
         self._losses = 0  # in a row
 
     @property
-    def are_asked_for(self) -> bool:
+    def is_enabled(self) -> bool:
         return self._plan is not None
 
     def begin(self, evaluations_before: int, *, last: bool) -> Recording | None:

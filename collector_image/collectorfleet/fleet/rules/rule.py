@@ -24,7 +24,7 @@ class Rule:
     sentence: str | Callable[[FleetArguments], str]
     error: type[Exception] = InvalidOption
 
-    def broken(self, options: FleetArguments) -> Exception:
+    def error_for(self, options: FleetArguments) -> Exception:
         """Return the error for a broken rule."""
         sentence = self.sentence if isinstance(self.sentence, str) else self.sentence(options)
         return self.error(f"{self.option}: {sentence}")

@@ -21,4 +21,4 @@ def check(options: FleetArguments) -> None:
     """Raise the error of the first broken rule: InvalidOption, or TypeError where TorchRL raises it."""
     for rule in RULES:
         if not rule.holds(options):
-            raise rule.broken(options)
+            raise rule.error_for(options)

@@ -14,7 +14,7 @@ from torch import nn
 from torchrl.weight_update import RayWeightSyncScheme
 
 from collectorfleet.errors import describe
-from collectorfleet.fleet.torchrl_learner.scheme import Given, LearnerScheme, Relay
+from collectorfleet.fleet.torchrl_learner.scheme import LearnerScheme, LearnerWeights, Relay
 from collectorfleet.torchrl_private.weights import actor_of, join_when_sent, weight_signature
 
 log = logging.getLogger(__name__)
@@ -54,15 +54,15 @@ class LearnerPublisher:
             if ray.is_initialized():
                 ray.kill(self._relay)
 
-    def _next(self) -> Given | None:
+    def _next(self) -> LearnerWeights | None:
         asked = self._relay.next.remote()
         while ray.is_initialized() and self._publish() is not None and not self._is_over():
             if ray.wait([asked], timeout=_LOOKS_EVERY_SECONDS)[0]:
-                given: Given = ray.get(asked)
+                given: LearnerWeights = ray.get(asked)
                 return given
         return None
 
-    def _published(self, given: Given) -> str | None:
+    def _published(self, given: LearnerWeights) -> str | None:
         """Publish the weights. Return the reason if that failed, otherwise None."""
         publish = self._publish()
         if publish is None:

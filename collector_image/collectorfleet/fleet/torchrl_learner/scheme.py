@@ -17,7 +17,7 @@ import ray
 from tensordict import TensorDictBase
 
 
-class Given(NamedTuple):
+class LearnerWeights(NamedTuple):
     """Weights that wait for the driver. ``weights`` is a list with the Ray object reference of the weights."""
 
     number: int
@@ -30,7 +30,7 @@ class Relay:
 
     def __init__(self, signature: Any) -> None:
         self._signature = signature
-        self._given: asyncio.Queue[Given] = asyncio.Queue()
+        self._given: asyncio.Queue[LearnerWeights] = asyncio.Queue()
         self._answers: dict[int, asyncio.Future[str | None]] = {}
         self._count = 0
 
@@ -49,11 +49,11 @@ class Relay:
         self._count += 1
         number = self._count
         self._answers[number] = answer
-        await self._given.put(Given(number, weights, model_version))
+        await self._given.put(LearnerWeights(number, weights, model_version))
         if sentence := await answer:
             raise RuntimeError(sentence)
 
-    async def next(self) -> Given:
+    async def next(self) -> LearnerWeights:
         """Return the next queued weights to the driver. Wait until there are some."""
         return await self._given.get()
 

@@ -45,18 +45,18 @@ class Share:
 class Admission:
     """The shares that were admitted together. ``number`` counts admissions from 0.
 
-    ``oldest_version`` is the oldest version that a frame has or may still get. For the staleness bound, ``counts_as``
-    is never older than the version at admission. A collector may have older frames of a trajectory that began with
-    earlier weights. They arrive even if nothing else is published for a long time.
+    ``oldest_version`` is the oldest version that a frame has or may still get. For the staleness bound,
+    ``version_for_bound`` is never older than the version at admission. A collector may have older frames of a
+    trajectory that began with earlier weights. They arrive even if nothing else is published for a long time.
     """
 
     number: int
     version: int  # the newest published version at admission
     oldest_version: int
-    counts_as: int
+    version_for_bound: int
     shares: list[Share] = field(default_factory=list)
     missing: int = 0
-    asked_anew: bool = False  # shares were requested since the last call of stragglers()
+    has_new_requests: bool = False  # shares were requested since the last call of stragglers()
     holders: set[CollectorId] = field(default_factory=set)
 
     @property
@@ -92,7 +92,7 @@ class Admissions:
         self.next_number = 0
         self._all: dict[int, Admission] = {}
         self._incomplete: dict[int, Admission] = {}
-        self._complete: list[tuple[int, int]] = []  # (counts_as, number), the oldest first
+        self._complete: list[tuple[int, int]] = []  # (version_for_bound, number), the oldest first
 
     def __len__(self) -> int:
         return len(self._all)
@@ -135,7 +135,7 @@ class Admissions:
         """Record that the first share of the queue was requested from a collector."""
         share.request_id, share.holder, share.slot = request_id, holder, slot
         share.admission.holders.add(holder)
-        share.admission.asked_anew = True
+        share.admission.has_new_requests = True
 
     def taken_back(self, share: Share) -> None:
         """Put a share whose request is lost back at the front of the queue."""
@@ -156,7 +156,7 @@ class Admissions:
             made.oldest_version = min(one.version or 0 for one in made.shares)
             self._count(made, max(made.version, made.oldest_version))
             del self._incomplete[made.number]
-            insort(self._complete, (made.counts_as, made.number))
+            insort(self._complete, (made.version_for_bound, made.number))
         else:
             made.oldest_version = min(made.oldest_version, answer.version)
 
@@ -165,8 +165,8 @@ class Admissions:
         staleness = current_version - min(one.oldest_version for one in chosen)
         for one in chosen:
             del self._all[one.number]
-            del self._complete[bisect_left(self._complete, (one.counts_as, one.number))]
-            self.window.remove(one.counts_as)
+            del self._complete[bisect_left(self._complete, (one.version_for_bound, one.number))]
+            self.window.remove(one.version_for_bound)
         # Sort shares by collector, as users of RayCollector expect. The order of the requests is arbitrary.
         shares = sorted((share for one in chosen for share in one.shares), key=lambda share: share.slot)
         for one in chosen:
@@ -180,7 +180,7 @@ class Admissions:
         return batch
 
     def _count(self, one: Admission, version: int) -> None:
-        if version != one.counts_as:
-            self.window.remove(one.counts_as)
+        if version != one.version_for_bound:
+            self.window.remove(one.version_for_bound)
             self.window.add(version)
-            one.counts_as = version
+            one.version_for_bound = version

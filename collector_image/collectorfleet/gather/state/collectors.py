@@ -76,7 +76,7 @@ class Collectors:
         # queue. Outdated entries are dropped when they reach the front.
         self._working: dict[str | None, tuple[deque[tuple[float, Collector]], ...]] = {}
         # When each began to build, or to load its first weights, as above; and when the last one was built.
-        self._coming: deque[tuple[float, Collector]] = deque()
+        self._building: deque[tuple[float, Collector]] = deque()
         self._joined_at = 0.0
         # Built collectors by the time of their last offer, the earliest first.
         self._by_offer: OrderedDict[CollectorId, Collector] = OrderedDict()
@@ -111,14 +111,14 @@ class Collectors:
         one.node = node
         if one.state is CollectorState.STARTING:
             one.pod = pod
-            self._comes(one, now)
+            self._begin_building(one, now)
 
     def built(self, one: Collector, pod: str, pid: int, now: float, loop: str | None = None) -> None:
         self._leaves_its_state(one)
         one.state, one.pod, one.pid, one.loop = CollectorState.JOINING, pod, pid, loop
         self._joining += 1
         self._joined_at = now
-        self._comes(one, now)
+        self._begin_building(one, now)
         self._by_offer[one.id] = one
         self._by_offer.move_to_end(one.id, last=False)
 
@@ -140,10 +140,10 @@ class Collectors:
         self.available += 1
         self._queue(one)
 
-    def asked(self, one: Collector, request_id: int, admission: int, now: float) -> None:
+    def note_request(self, one: Collector, request_id: int, admission: int, now: float) -> None:
         if not one.in_flight:
             self.busy += 1
-            self._begins(one, now)
+            self._begin_work(one, now)
         one.in_flight.append(request_id)
         one.newest_admission = max(one.newest_admission, admission)
         self._queue(one)
@@ -153,7 +153,7 @@ class Collectors:
         one.answered += readable
         one.in_flight.remove(request_id)
         if one.in_flight:
-            self._begins(one, now)
+            self._begin_work(one, now)
         else:
             self.busy -= 1
             one.working_since = None
@@ -178,7 +178,7 @@ class Collectors:
 
     # ---------------------------------------------------------------- queries
     @property
-    def have_built(self) -> int:
+    def built_count(self) -> int:
         """Number of collectors that have built environment and policy, with or without acknowledged weights."""
         return self.available + self._joining
 
@@ -230,9 +230,9 @@ class Collectors:
 
     def longest_building(self) -> Collector | None:
         """Return the collector that has been building, or loading its first weights, for the longest time."""
-        while self._coming and self._coming[0][1].building_since != self._coming[0][0]:
-            self._coming.popleft()
-        return self._coming[0][1] if self._coming else None
+        while self._building and self._building[0][1].building_since != self._building[0][0]:
+            self._building.popleft()
+        return self._building[0][1] if self._building else None
 
     def next_to_offer(self, version: int) -> Collector | None:
         """Return the collector to offer ``version`` next; None if all collectors were offered the version.
@@ -249,11 +249,11 @@ class Collectors:
         found = (self.longest_at_work(group, first=first) for group in self._working)
         return min((one for one in found if one is not None), key=lambda one: one.working_since or 0.0, default=None)
 
-    def _comes(self, one: Collector, now: float) -> None:
+    def _begin_building(self, one: Collector, now: float) -> None:
         one.building_since = now
-        self._coming.append((now, one))
+        self._building.append((now, one))
 
-    def _begins(self, one: Collector, now: float) -> None:
+    def _begin_work(self, one: Collector, now: float) -> None:
         one.working_since = now
         self._working[one.group][one.answered == 0].append((now, one))
 

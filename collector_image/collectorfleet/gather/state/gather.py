@@ -25,7 +25,7 @@ class Gather:
         self.version = 0
         # The newest version of an earlier gather. Collectors without a newer version count as having it.
         self._made_before = 0
-        self.asked = False  # the consumer waits for a batch, until it takes one
+        self.is_batch_wanted = False  # the consumer waits for a batch, until it takes one
         self.chosen: list[Admission] | None = None  # the batch that is ready for the consumer
         self.paused = False
         self.begun = False  # a batch was requested; the gather collects nothing before
@@ -72,7 +72,7 @@ class Gather:
 
         Read this after requests were sent and a due batch was chosen.
         """
-        held_back = self.asked and self.chosen is None and self.admissions.completed > 0
+        held_back = self.is_batch_wanted and self.chosen is None and self.admissions.completed > 0
         return self._idle_for_the_bound or held_back
 
     # ---------------------------------------------------------------- requests
@@ -103,12 +103,12 @@ class Gather:
         self._next_request += 1
         self._requests[request.id] = share
         self.admissions.submitted(share, request.id, one.id, one.slot)
-        self.collectors.asked(one, request.id, share.admission.number, now)
+        self.collectors.note_request(one, request.id, share.admission.number, now)
         return request
 
     def _admit(self) -> bool:
         """Admit one more batch or share if every bound allows it."""
-        if not self.admissions.window.in_time(self.version + (not self.asked), also=self.version):
+        if not self.admissions.window.in_time(self.version + (not self.is_batch_wanted), also=self.version):
             self._idle_for_the_bound = self.collectors.busy < self.collectors.available and self._is_wanted()
             return False
         if self.collectors.next_free(self.admissions.next_number) is None or not self._is_wanted():
@@ -175,9 +175,9 @@ class Gather:
         if after is None:
             return
         first = self.admissions.first
-        if first is None or not first.asked_anew or len(first.shares) - first.missing < after:
+        if first is None or not first.has_new_requests or len(first.shares) - first.missing < after:
             return
-        first.asked_anew = False
+        first.has_new_requests = False
         for share in first.shares:
             one = self.collectors.find(share.holder) if share.holder and share.request_id is not None else None
             if one is not None and share.request_id is not None and not share.done and not share.cut_short:
@@ -191,7 +191,7 @@ class Gather:
         The version does not advance beyond the bound until the consumer takes the batch. An interrupted consumer may
         publish before it takes the batch.
         """
-        if not self.asked or self.chosen is not None:
+        if not self.is_batch_wanted or self.chosen is not None:
             return False
         self.chosen = self.due()
         return self.chosen is not None
@@ -204,7 +204,7 @@ class Gather:
         if self.admissions.completed < self.plan.shares:
             return None
         oldest = self.admissions.oldest_complete(self.plan.shares)
-        if not self.admissions.window.in_time(self.version + 1, without=[one.counts_as for one in oldest]):
+        if not self.admissions.window.in_time(self.version + 1, without=[one.version_for_bound for one in oldest]):
             return None
         return None if self._all_is_requested and self._older_ones_to_come(oldest) else oldest
 
@@ -214,11 +214,11 @@ class Gather:
         The gather waits for them, so that the last batch has the newest shares.
         """
         first = self.admissions.first_incomplete
-        return first is not None and first.version < chosen[-1].counts_as
+        return first is not None and first.version < chosen[-1].version_for_bound
 
     def hand_out(self, chosen: list[Admission]) -> Batch:
         """Record that the consumer has taken the chosen batch, and return the batch."""
         batch = self.admissions.hand_out(chosen, self.version)
         self.frames_handed_out += batch.frames
-        self.asked, self.chosen = False, None
+        self.is_batch_wanted, self.chosen = False, None
         return batch

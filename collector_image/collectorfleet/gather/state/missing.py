@@ -30,7 +30,7 @@ def described(slots: Slots, living: Collectors) -> str:
     if len(found) > _NAMED:
         named.append(f"and {len(found) - _NAMED} more")
     verb = "collectors is" if len(found) == 1 else "collectors are"
-    return f"{len(found)} of {slots.awaited} {verb} missing: {'; '.join(named)}"
+    return f"{len(found)} of {slots.expected_count} {verb} missing: {'; '.join(named)}"
 
 
 def _why(slot: Slot, one: Collector | None) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from collectorfleet.normalization import Normalization, Running, merged
+from collectorfleet.normalization import Normalization, RunningStatistics, merged
 
 
 class FleetNormalization:
     """The present normalization. ``changes`` counts its changes; ``reported_by`` is the first built collector."""
 
     def __init__(self) -> None:
-        self.now: dict[str, Running] = {}
+        self.now: dict[str, RunningStatistics] = {}
         self.changes = 0
         self.reported_by: str | None = None
 
@@ -78,12 +78,12 @@ _OF_THE_STATE: Final = (
 )
 
 
-def _compare(name: str, here: Running, there: Running, whose: str, remedy: str) -> None:
+def _compare(name: str, here: RunningStatistics, there: RunningStatistics, whose: str, remedy: str) -> None:
     mine, theirs = _shape(here), _shape(there)
     if mine != theirs:
         raise ValueError(f"{name}: {mine} here, and {theirs} in {whose}; {remedy}")
 
 
-def _shape(one: Running) -> str:
+def _shape(one: RunningStatistics) -> str:
     sums = ", ".join(f"{name} {list(value.shape)}" for name, value in sorted(one.sums.items()))
     return f"decay {one.decay:g}, {sums}"

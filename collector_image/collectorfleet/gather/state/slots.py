@@ -155,7 +155,7 @@ class Slots:
         slot.vacant, slot.refill_at, slot.waits_for = True, _AT_ONCE, pod
         self.waiting[name] = slot
 
-    def pods_drain(self, pods: Collection[str]) -> None:
+    def set_draining_pods(self, pods: Collection[str]) -> None:
         """Set the pods that are drained now. Slots that waited for other pods are filled."""
         for name, slot in list(self.waiting.items()):
             if slot.waits_for not in pods:
@@ -164,7 +164,7 @@ class Slots:
                 self._to_be_filled(slot)
 
     @property
-    def awaited(self) -> int:
+    def expected_count(self) -> int:
         """The number of slots that can have a collector now.
 
         Slots that wait for a drained pod, and slots that are given up, do not count.

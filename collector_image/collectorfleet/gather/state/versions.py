@@ -43,7 +43,7 @@ class Versions:
         self.partial = 0
         self.failures = 0
         self.last_failure: WeightsFailure | None = None
-        self.unproven = 0  # failures in a row that left no collector with proven weights
+        self.failures_in_a_row = 0  # failures in a row that left no collector with proven weights
         self._first_normalization: tuple[int, Stored] | None = None  # for versions up to this one
         self._kept: dict[int, Weights] = {}
         self._proofs: OrderedDict[int, set[Proof]] = OrderedDict()
@@ -77,7 +77,7 @@ class Versions:
         self._proofs[weights.version].add(weights.proof)
         return weights
 
-    def completed(self, weights: Weights) -> Weights:
+    def with_first_normalization(self, weights: Weights) -> Weights:
         """Return published weights with the normalization of their version, once a collector has reported it."""
         first = self._first_normalization
         if first is None or weights.version > first[0]:
@@ -109,7 +109,7 @@ class Versions:
 
     def acknowledged(self, version: int | None) -> None:
         """Record that every available collector has applied ``version`` or newer. None: no collector is available."""
-        self.unproven = self.unproven if version is None else 0
+        self.failures_in_a_row = self.failures_in_a_row if version is None else 0
         while version is not None and self._unacknowledged and self._unacknowledged[0] <= version:
             done = self._unacknowledged.popleft()
             if done in self._refused:
@@ -118,13 +118,13 @@ class Versions:
             else:
                 self.succeeded += 1
 
-    def failed(self, failure: WeightsFailure, *, by_all: bool) -> None:
-        """Record that a collector could not apply a version. ``by_all``: no other collector is available."""
+    def failed(self, failure: WeightsFailure, *, has_no_other_available: bool) -> None:
+        """Record that a collector could not apply a version, and whether no other collector is available."""
         self.last_failure = failure
-        self.unproven += by_all
+        self.failures_in_a_row += has_no_other_available
         if failure.version not in self._unacknowledged:
             return
-        if by_all:
+        if has_no_other_available:
             self._unacknowledged.remove(failure.version)
             self._refused.discard(failure.version)
             self.failures += 1

@@ -204,7 +204,7 @@ class Checkpointer:
             return _Snapshot(state)
         place, started = self._folder.place_for_replay_buffer(), self._clock()
         try:
-            with self._folder.files.watched():
+            with self._folder.files.reporting_takeover():
                 if not buffer.dump(place):
                     return _Snapshot(state)
         except Exception:

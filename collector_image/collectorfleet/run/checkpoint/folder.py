@@ -60,7 +60,7 @@ class CheckpointFolder:
                 check_format(path, newest)
             self.files = FencedFolder(path)
             self._take(starts)
-            with self.files.watched():
+            with self.files.reporting_takeover():
                 # Read the owner again, because another driver may have written until now.
                 self.run = owner.owner_of(path, fleet, run).run
                 self.starts = self.files.drivers_before

@@ -17,7 +17,7 @@ from collectorfleet.run.code.web import Web
 from collectorfleet_api.v1alpha1 import Archive
 
 
-def put(archive: Archive, mounted: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
+def write_tree(archive: Archive, mounted: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Write the tree into ``folder``, and return the archive's digest, ``sha256:...``.
 
     ``mounted`` is the path of a ConfigMap's archive. ``tls`` is the TLS context, by default with the system's

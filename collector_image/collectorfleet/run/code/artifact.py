@@ -27,7 +27,7 @@ _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
 
 
-def put(artifact: Artifact, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
+def write_tree(artifact: Artifact, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Write the tree into ``folder``, and return the manifest's digest, ``sha256:...``.
 
     ``credentials`` is a folder with the file ``.dockerconfigjson``. ``tls`` is the TLS context, by default with the
@@ -47,7 +47,7 @@ def put(artifact: Artifact, credentials: Path | None, folder: Path, tls: ssl.SSL
         with tempfile.TemporaryFile(dir=folder) as file:
             registry.blob(layer["digest"], file, bounds)
             _check(file, layer["digest"], bounds)
-            unpack(file, folder, bounds, before=_take_away)
+            unpack(file, folder, bounds, before=_apply_whiteouts)
     return reference.digest
 
 
@@ -85,7 +85,7 @@ def _platform(inner: dict[str, Any]) -> str:
     return f"{inner['digest']} ({'/'.join(words)})" if words else str(inner["digest"])
 
 
-def _take_away(names: Iterable[str], folder: MemberFolder) -> frozenset[str]:
+def _apply_whiteouts(names: Iterable[str], folder: MemberFolder) -> frozenset[str]:
     """Remove the files of lower layers that a layer's whiteouts name. Return the names of the whiteouts."""
     marks = frozenset(name for name in names if name.rstrip("/").rpartition("/")[2].startswith(_WHITEOUT))
     for name in marks:

@@ -108,7 +108,7 @@ class _NoHistory:
         """Do nothing, because the commit is always fetched without its parents."""
 
 
-def put(git: Git, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
+def write_tree(git: Git, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Write the commit's tree into ``folder``, and return ``git:`` with the commit.
 
     ``credentials`` is a folder with the files ``username`` and ``password``. ``tls`` is the TLS context, by default

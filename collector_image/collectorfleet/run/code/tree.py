@@ -21,7 +21,7 @@ class Mounts:
     authorities: Path
 
 
-def put(code: Code, mounts: Mounts | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
+def write_tree(code: Code, mounts: Mounts | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Write the tree of ``code`` into ``folder``, and return its digest.
 
     Without a cluster ``mounts`` is None, and ``tls`` is the TLS context, by default with the system's certificate
@@ -40,10 +40,10 @@ def put(code: Code, mounts: Mounts | None, folder: Path, tls: ssl.SSLContext | N
         tls = trusting(code.certificate_authority, path.read_bytes() if path.is_file() else None)
     match code.tree:
         case Archive() as source:
-            return archive.put(source, mounts.archives / source.key if mounts is not None else None, folder, tls)
+            return archive.write_tree(source, mounts.archives / source.key if mounts is not None else None, folder, tls)
         case Git() as source:
-            return git.put(source, credentials, folder, tls)
+            return git.write_tree(source, credentials, folder, tls)
         case Artifact() as source:
-            return artifact.put(source, credentials, folder, tls)
+            return artifact.write_tree(source, credentials, folder, tls)
         case None:
             raise InvalidOption("spec.code: no tree is named; set archive, git or artifact")

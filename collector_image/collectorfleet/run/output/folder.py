@@ -44,7 +44,7 @@ class OutputFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._found(empty)  # check before taking the folder, which may belong to another run
             self._files.take()
-            with self._files.watched():
+            with self._files.reporting_takeover():
                 self.manifest = self._found(empty) or dict(empty)
 
     @contextmanager

@@ -64,9 +64,9 @@ class RunLearners:
         found = {name: told[f"policy {name}"] for name in asks}
         return {f"learn/{name}": float(value) for name, value in found.items() if isinstance(value, Real)}
 
-    def look(self, collector: FleetCollector, *, now: bool = False) -> None:
-        """Update :attr:`status` if ``now`` is true or the last update is at least 2 s ago."""
-        if not now and time.monotonic() - self._looked < LOOK_SECONDS:
+    def update_status(self, collector: FleetCollector, *, force: bool = False) -> None:
+        """Update :attr:`status` if ``force`` is true or the last update is at least 2 s ago."""
+        if not force and time.monotonic() - self._looked < LOOK_SECONDS:
             return
         try:
             self.status = _status(self.shards, self.feed.status(collector))

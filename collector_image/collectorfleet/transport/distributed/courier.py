@@ -21,7 +21,7 @@ from torch._C._distributed_c10d import TCPStore
 
 from collectorfleet.errors import describe, one_sentence
 from collectorfleet.messages import Answer, CollectorId
-from collectorfleet.transport.distributed import grouping
+from collectorfleet.transport.distributed import group_messages
 from collectorfleet.transport.distributed.exchange import TIMEOUT
 from collectorfleet.transport.distributed.group import Group, forming
 from collectorfleet.transport.distributed.ledger import Account, Ledger
@@ -136,11 +136,11 @@ class Courier:
                 # The thread that builds and runs sends this message. It does not prove that the group's thread works.
                 self._ledger.frames.append(said)
             else:
-                self._ledger.heard_of(collector)
+                self._ledger.note_message(collector)
             match said:
-                case grouping.Has(parcel):
+                case group_messages.ParcelReceived(parcel):
                     self._ledger.arrived(collector, parcel)
-                case grouping.Broken(epoch, why) if epoch == self._epoch:
+                case group_messages.Broken(epoch, why) if epoch == self._epoch:
                     note = self._troubles.not_formed if self._gang is None else self._troubles.broke
                     note(f"{collector} says: {why}")
                     self._broken, self._gang = epoch, None
@@ -205,7 +205,7 @@ class Courier:
             else:
                 self._wait_for(group, called)
             if self._gang is None:
-                self._changed.wait_for(lambda: self._over or self._ledger.without(called), _AGAIN.total_seconds())
+                self._changed.wait_for(lambda: self._over or self._ledger.has_lost_any(called), _AGAIN.total_seconds())
 
     def _meet(self, called: list[CollectorId]) -> Future[Group]:
         self._epoch += 1
@@ -214,7 +214,7 @@ class Courier:
         self._store = TCPStore(self._host, 0, is_master=True, wait_for_workers=False, timeout=_TIMEOUT)
         store, size = (self._host, self._store.port), len(called) + 1
         for rank, collector in enumerate(called, 1):
-            self._tell(collector, grouping.Form(self._epoch, store, rank, size))
+            self._tell(collector, group_messages.Form(self._epoch, store, rank, size))
         group = forming(store, self._host, rank=0, size=size, timeout=_TIMEOUT)
         group.add_done_callback(self._notify)
         return group
@@ -222,7 +222,7 @@ class Courier:
     def _wait_for(self, group: Future[Group], called: list[CollectorId]) -> None:
         epoch = self._epoch
         ended = self._changed.wait_for(
-            lambda: group.done() or self._over or self._broken == epoch or self._ledger.without(called),
+            lambda: group.done() or self._over or self._broken == epoch or self._ledger.has_lost_any(called),
             _TIMEOUT.total_seconds(),
         )
         error = group.exception() if group.done() else None
@@ -231,7 +231,7 @@ class Courier:
             self._troubles.formed()
         elif not ended:
             self._troubles.not_formed(f"not all of {_named(called)} joined within {_TIMEOUT.total_seconds():g} s")
-        elif error is not None and not self._ledger.without(called):
+        elif error is not None and not self._ledger.has_lost_any(called):
             self._troubles.not_formed(describe(error))
 
     def _notify(self, _: object) -> None:
@@ -245,9 +245,9 @@ class Courier:
         """
         called = self._ledger.call_together()
         for collector in called:
-            self._tell(collector, grouping.Call())
+            self._tell(collector, group_messages.RollCall())
         self._changed.wait_for(lambda: self._over or self._ledger.answered(called), _CALL_TIMEOUT.total_seconds())
-        silent = self._ledger.silence(called)
+        silent = self._ledger.exclude_unresponsive(called)
         if silent and not self._over:
             log.warning(
                 "%s: no answer within %g s; left out of the process group until the next answer",
@@ -257,7 +257,7 @@ class Courier:
         return called
 
     def _send(self, gang: Gang, parcel: Parcel, to: list[CollectorId], *, broadcast: bool) -> None:
-        take = grouping.Take(gang.epoch, parcel.number, parcel.header, broadcast)
+        take = group_messages.ReceiveParcel(gang.epoch, parcel.number, parcel.header, broadcast)
         if broadcast:
             self._tell_all(to, take)
             gang.group.broadcast(parcel.packed)
@@ -270,21 +270,21 @@ class Courier:
     def _fetch(self, gang: Gang, announced: Frames) -> None:
         collector, request = announced.answer.collector, announced.answer.request_id
         with self._changed:
-            self._tell(collector, grouping.Give(gang.epoch, request))
+            self._tell(collector, group_messages.SendFrames(gang.epoch, request))
         packed = torch.empty(announced.layout.size_bytes, dtype=torch.uint8)
         gang.group.receive(packed, gang.rank(collector))
         with self._changed:
             if announced not in self._ledger.frames:
                 return  # the collector was stopped meanwhile
             self._ledger.frames.remove(announced)
-            self._tell(collector, grouping.Delivered(request))
+            self._tell(collector, group_messages.Delivered(request))
         self._deliver(announced.complete(packed))
 
     def _pass_on_dropped(self) -> None:
         while self._dropped:
             parcel = self._dropped.popleft()
             for collector in self._ledger.drop(parcel):
-                self._tell(collector, grouping.Drop(parcel))
+                self._tell(collector, group_messages.Drop(parcel))
 
     def _tell_all(self, collectors: list[CollectorId], said: object) -> None:
         with self._changed:

@@ -17,7 +17,7 @@ from collectorfleet.actor.inbox import Offer
 from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.errors import describe
 from collectorfleet.messages import Answer
-from collectorfleet.transport.distributed import grouping
+from collectorfleet.transport.distributed import group_messages
 from collectorfleet.transport.distributed.group import Group, forming
 from collectorfleet.transport.distributed.link import Link
 from collectorfleet.transport.processes.frames import Frames
@@ -85,30 +85,30 @@ class Exchange:
             except (RuntimeError, TimeoutError) as error:
                 # A member left or is late. The driver forms a new gang and requests again the data that it lacks.
                 self._group = None
-                self._link.send_message(grouping.Broken(self._epoch, describe(error)))
+                self._link.send_message(group_messages.Broken(self._epoch, describe(error)))
 
     def _obey(self, command: Any) -> None:
         match command:
-            case grouping.Call():
+            case group_messages.RollCall():
                 # This thread answers, so that a member whose group thread hangs stays out of the next gang.
-                self._link.send_message(grouping.Here())
-            case grouping.Form() as form:
+                self._link.send_message(group_messages.RollCallAnswer())
+            case group_messages.Form() as form:
                 self._form(form)
-            case grouping.Take(epoch=epoch) as take if self._group is not None and epoch == self._epoch:
+            case group_messages.ReceiveParcel(epoch=epoch) as take if self._group is not None and epoch == self._epoch:
                 self._take(take, self._group.result(TIMEOUT.total_seconds()))
                 self._offer_arrived()
-                self._link.send_message(grouping.Has(take.parcel))
-            case grouping.Give(epoch, request_id) if self._group is not None and epoch == self._epoch:
+                self._link.send_message(group_messages.ParcelReceived(take.parcel))
+            case group_messages.SendFrames(epoch, request_id) if self._group is not None and epoch == self._epoch:
                 self._group.result(TIMEOUT.total_seconds()).send(self._kept[request_id])
-            case grouping.Delivered(request_id):
+            case group_messages.Delivered(request_id):
                 del self._kept[request_id]
-            case grouping.Drop(parcel):
+            case group_messages.Drop(parcel):
                 self._parcels.pop(parcel, None)
             case Awaited() as awaited:
                 self._awaited.append(awaited)
                 self._offer_arrived()
 
-    def _form(self, form: grouping.Form) -> None:
+    def _form(self, form: group_messages.Form) -> None:
         self._epoch = form.epoch
         self._group = group = forming(form.store, self._link.own_host, rank=form.rank, size=form.size, timeout=TIMEOUT)
         group.add_done_callback(partial(self._tell_if_broken, form.epoch))
@@ -116,9 +116,9 @@ class Exchange:
     def _tell_if_broken(self, epoch: int, group: Future[Group]) -> None:
         error = group.exception()
         if error is not None:
-            self._link.send_message(grouping.Broken(epoch, describe(error)))
+            self._link.send_message(group_messages.Broken(epoch, describe(error)))
 
-    def _take(self, take: grouping.Take, group: Group) -> None:
+    def _take(self, take: group_messages.ReceiveParcel, group: Group) -> None:
         packed = torch.empty(take.header.layout.size_bytes, dtype=torch.uint8)
         if take.broadcast:
             group.broadcast(packed)

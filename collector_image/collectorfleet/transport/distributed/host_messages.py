@@ -9,7 +9,7 @@ from collectorfleet.transport.distributed.link import Address
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class HostHello:
     """A host's first message: its ``rank`` among the hosts, and the number of its collectors."""
 
     rank: int
@@ -19,7 +19,7 @@ class Came:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """The driver's answer to :class:`Came`."""
+    """The driver's answer to :class:`HostHello`."""
 
     gpus_per_collector: float
 

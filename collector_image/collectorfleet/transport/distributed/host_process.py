@@ -52,7 +52,7 @@ class CollectorHost:
 
     def __init__(self, driver: Driver, rank: int, collectors: int, pod: str) -> None:
         self._driver = driver
-        self._came = host_messages.Came(rank, collectors, pod)
+        self._came = host_messages.HostHello(rank, collectors, pod)
         # Collectors report this name for the status.
         os.environ[ENV_POD] = pod
         LocalProcesses.prepare()
@@ -135,5 +135,5 @@ class _Processes:
             process.end()
 
     def _watch(self, collector: CollectorId, process: LocalProcess) -> None:
-        ended = process.how_it_ended()
+        ended = process.wait_for_end()
         self._link.send_message(host_messages.Ended(collector, ended.cause))

@@ -20,20 +20,20 @@ class Account:
     """The state of one member."""
 
     link: Any
-    silent: bool = False  # whether the member has not answered since it was called
-    spoke: bool = True  # whether the member has sent a message since the last call
+    is_unresponsive: bool = False  # whether the member has not answered since it was called
+    has_answered: bool = True  # whether the member has sent a message since the last call
     owed: dict[int, Parcel] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)  # sent over the current gang, or acknowledged before
-    heard: set[int] = field(default_factory=set)  # parcels that the member knows and keeps a place for
+    known_parcels: set[int] = field(default_factory=set)  # parcels that the member knows and keeps a place for
     offered: dict[str, tuple[int, ...]] = field(default_factory=dict)  # newest parcels by policy, weights first
     requested: set[int] = field(default_factory=set)  # parcels that are sent even if a newer offer follows
 
     def owe(self, parcel: Parcel) -> None:
-        self.heard.add(parcel.number)
+        self.known_parcels.add(parcel.number)
         if parcel.number not in self.sent:
             self.owed[parcel.number] = parcel
 
-    def let_go_of_what_was_replaced(self) -> None:
+    def cancel_replaced(self) -> None:
         """Cancel each owed parcel that is not sent, not in the newest offer, and not required by a request."""
         wanted = self.sent.union(self.requested, *self.offered.values())
         self.owed = {number: parcel for number, parcel in self.owed.items() if number in wanted}
@@ -58,7 +58,7 @@ class Ledger:
         account.offered[policy] = tuple(parcel.number for parcel in parcels)
         for parcel in parcels:
             account.owe(parcel)
-        account.let_go_of_what_was_replaced()
+        account.cancel_replaced()
 
     def request(self, collector: CollectorId, parcels: Sequence[Parcel]) -> None:
         """Send the parcels that a request needs, even if a newer offer follows."""
@@ -78,38 +78,38 @@ class Ledger:
         self.accounts.pop(collector, None)
         self.frames = [one for one in self.frames if one.answer.collector != collector]
 
-    def heard_of(self, collector: CollectorId) -> None:
+    def note_message(self, collector: CollectorId) -> None:
         """Record a message of the member's group thread, which proves that this thread works."""
         account = self.accounts[collector]
-        account.silent, account.spoke = False, True
+        account.is_unresponsive, account.has_answered = False, True
 
     def call_together(self) -> list[CollectorId]:
         """Return the members to call to a new gang. Sent parcels without an acknowledgement are owed again."""
         called = self.present()
         for collector in called:
             account = self.accounts[collector]
-            account.spoke = False
+            account.has_answered = False
             account.sent -= account.owed.keys()
-            account.let_go_of_what_was_replaced()
+            account.cancel_replaced()
         return called
 
     def answered(self, called: list[CollectorId]) -> bool:
         """Return whether all called members have answered or left."""
-        return all(self.accounts[collector].spoke for collector in called if collector in self.accounts)
+        return all(self.accounts[collector].has_answered for collector in called if collector in self.accounts)
 
-    def without(self, called: list[CollectorId]) -> bool:
+    def has_lost_any(self, called: list[CollectorId]) -> bool:
         """Return whether any called member has left."""
         return any(collector not in self.accounts for collector in called)
 
-    def silence(self, called: list[CollectorId]) -> list[CollectorId]:
+    def exclude_unresponsive(self, called: list[CollectorId]) -> list[CollectorId]:
         """Mark the called members that did not answer, and return them. They stay out of the gang until they answer."""
-        silent = [one for one in called if one in self.accounts and not self.accounts[one].spoke]
+        silent = [one for one in called if one in self.accounts and not self.accounts[one].has_answered]
         for collector in silent:
-            self.accounts[collector].silent = True
+            self.accounts[collector].is_unresponsive = True
         return silent
 
     def present(self) -> list[CollectorId]:
-        return [collector for collector, account in self.accounts.items() if not account.silent]
+        return [collector for collector, account in self.accounts.items() if not account.is_unresponsive]
 
     def next_parcel(self, gang: list[CollectorId]) -> tuple[Parcel, list[CollectorId], bool] | None:
         """Return the parcel that waits longest, its receivers, and whether it is broadcast.
@@ -136,13 +136,13 @@ class Ledger:
             account = self.accounts[collector]
             # A broadcast reaches members that were not owed the parcel, and may fail for them, too.
             account.owed.setdefault(parcel.number, parcel)
-            account.heard.add(parcel.number)
+            account.known_parcels.add(parcel.number)
             account.sent.add(parcel.number)
 
     def drop(self, parcel: int) -> list[CollectorId]:
         """Remove a parcel that no later offer names. Return the members that know it."""
-        told = [collector for collector, account in self.accounts.items() if parcel in account.heard]
+        told = [collector for collector, account in self.accounts.items() if parcel in account.known_parcels]
         for collector in told:
-            self.accounts[collector].heard.discard(parcel)
+            self.accounts[collector].known_parcels.discard(parcel)
             self.accounts[collector].sent.discard(parcel)
         return told

@@ -45,7 +45,7 @@ def _serve(link: Link, collector: CollectorId, build: control.Build) -> None:
     """Build and serve the collector. Raises EOFError or OSError when the driver is gone."""
     config = config_of(collector, build)
     if isinstance(config, Raised):
-        link.send_message(control.Said(config))
+        link.send_message(control.MemberMessage(config))
         while True:  # the driver ends this process when it gets the error
             link.receive_message()
     _Member(link, CollectorServer(collector, config)).serve(build)
@@ -66,8 +66,8 @@ class _Member:
 
     def _hear(self, said: Any) -> None:
         match said:
-            case control.Run(request, along):
-                self._serving.run(request, None if along is None else self._awaited(along).offer)
+            case control.Run(request, request_weights):
+                self._serving.run(request, None if request_weights is None else self._awaited(request_weights).offer)
             case control.Ask() as asked:
                 self._serving.ask(asked)
             case control.Offered() as offered:

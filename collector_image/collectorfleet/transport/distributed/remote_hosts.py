@@ -38,14 +38,14 @@ class HostedCollector:
     def kill(self) -> None:
         self.hosts.kill(self)
 
-    def how_it_ended(self) -> Ended:
+    def wait_for_end(self) -> Ended:
         return self.ended.result()
 
 
 @dataclass(frozen=True, eq=False)
 class _Host:
     link: Link
-    came: host_messages.Came
+    hello: host_messages.HostHello
 
 
 class CollectorHosts:
@@ -131,7 +131,7 @@ class CollectorHosts:
     def present(self) -> list[str]:
         """Return the pods, or other names, of the connected hosts, by rank."""
         with self._lock:
-            return [host.came.pod for _, host in sorted(self._hosts.items())]
+            return [host.hello.pod for _, host in sorted(self._hosts.items())]
 
     def close(self) -> None:
         """Disconnect all hosts, which then wait for the next driver."""
@@ -145,16 +145,16 @@ class CollectorHosts:
     def _rank(self, collector: CollectorId) -> int:
         return collector.index // self.collectors_per_host
 
-    def _converse(self, link: Link, came: host_messages.Came) -> None:
-        if came.collectors != self.collectors_per_host:
+    def _converse(self, link: Link, hello: host_messages.HostHello) -> None:
+        if hello.collectors != self.collectors_per_host:
             link.send_message(
                 host_messages.Refused(
-                    f"it holds {came.collectors} collectors, and this driver's hosts {self.collectors_per_host}; start "
-                    f"it with --collectors {self.collectors_per_host}"
+                    f"it holds {hello.collectors} collectors, and this driver's hosts {self.collectors_per_host}; "
+                    f"start it with --collectors {self.collectors_per_host}"
                 )
             )
             return
-        host = _Host(link, came)
+        host = _Host(link, hello)
         if not self._welcome(host):
             return
         try:
@@ -167,7 +167,7 @@ class CollectorHosts:
 
     def _welcome(self, host: _Host) -> bool:
         """Register the host and start its collectors. Return False after :meth:`close`."""
-        rank = host.came.rank
+        rank = host.hello.rank
         with self._lock:
             if self._closed:
                 return False
@@ -180,21 +180,21 @@ class CollectorHosts:
         if before is not None:
             # The earlier host has usually vanished. A live one must not reconnect, or the two would replace each other
             # forever.
-            before.link.send_message(host_messages.Refused(f"{host.came.pod} joined later as rank {rank}"))
+            before.link.send_message(host_messages.Refused(f"{host.hello.pod} joined later as rank {rank}"))
             before.link.close()
-            _end(lost, Ended(f"{before.came.pod} is gone", Fault.NODE_LOST))
-        log.info("%s joined with rank %d", host.came.pod, rank)
+            _end(lost, Ended(f"{before.hello.pod} is gone", Fault.NODE_LOST))
+        log.info("%s joined with rank %d", host.hello.pod, rank)
         return True
 
     def _lost(self, host: _Host) -> None:
-        rank = host.came.rank
+        rank = host.hello.rank
         with self._lock:
             if self._hosts.get(rank) is not host:
                 return
             del self._hosts[rank]
             lost = self._taken_from(rank)
-        log.info("%s, which had rank %d, left", host.came.pod, rank)
-        _end(lost, Ended(f"{host.came.pod} is gone", Fault.NODE_LOST))
+        log.info("%s, which had rank %d, left", host.hello.pod, rank)
+        _end(lost, Ended(f"{host.hello.pod} is gone", Fault.NODE_LOST))
 
     def _ended(self, collector: CollectorId, ended: Ended) -> None:
         with self._lock:

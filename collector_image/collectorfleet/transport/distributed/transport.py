@@ -24,7 +24,7 @@ from collectorfleet.transport.distributed.courier import Courier
 from collectorfleet.transport.distributed.launcher import Launcher
 from collectorfleet.transport.distributed.link import Link, Listener, Unreadable
 from collectorfleet.transport.processes import control
-from collectorfleet.transport.processes.asking import Asked, Unanswered
+from collectorfleet.transport.processes.asking import PendingCall, PendingCalls
 from collectorfleet.transport.processes.launched import Launched
 from collectorfleet.transport.processes.mailbox import Mailbox
 from collectorfleet.transport.processes.parcel import Parcel, offered, parcels
@@ -54,7 +54,7 @@ class DistributedTransport:
         launcher.claim()
         self._launcher = launcher
         self._collectors: dict[CollectorId, _Collector] = {}
-        self._unanswered = Unanswered()
+        self._unanswered = PendingCalls()
         self._followed: weakref.WeakSet[Parcel] = weakref.WeakSet()
         self._said = Mailbox()
         self._courier = Courier(launcher.host, self._said.put)
@@ -97,7 +97,7 @@ class DistributedTransport:
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         self._say(collector, control.CutShort(request_id))
 
-    def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
+    def ask(self, collector: CollectorId, method: str, *args: Any) -> PendingCall | None:
         written = cloudpickle.dumps(args)
         asked = self._unanswered.expect(collector)
         # The lookup follows `expect`, so that a stop between the two resolves the answer.
@@ -108,7 +108,7 @@ class DistributedTransport:
         known.link.send_message(control.Ask(asked.number, method, written))
         return asked
 
-    def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
+    def answer(self, asked: PendingCall, timeout: float) -> Returned | Failed | None:
         return asked.answer.result(timeout)
 
     def read(self, stored: Stored) -> snapshots.Snapshot:
@@ -170,7 +170,7 @@ class DistributedTransport:
                 self._said.put(_unreadable(collector, error))
                 continue
             match said:
-                case control.Said(message):
+                case control.MemberMessage(message):
                     self._said.put(message)
                 case control.Replied():
                     self._unanswered.replied(said)
@@ -178,7 +178,7 @@ class DistributedTransport:
                     self._courier.handle_message(collector, said)
 
     def _watch(self, collector: CollectorId, process: Launched) -> None:
-        ended = process.how_it_ended()
+        ended = process.wait_for_end()
         self._said.put(Lost(collector, ended.cause, ended.fault))
 
 

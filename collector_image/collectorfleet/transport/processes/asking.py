@@ -17,7 +17,7 @@ from collectorfleet.transport.processes.control import Ask, Replied
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PendingCall:
     """A call of a collector's method. The result of ``answer`` is None if the collector is lost."""
 
     collector: CollectorId
@@ -25,17 +25,17 @@ class Asked:
     answer: Future[Returned | Failed | None] = field(default_factory=Future)
 
 
-class Unanswered:
+class PendingCalls:
     """The driver's calls without an answer. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
-        self._asked: dict[int, Asked] = {}
+        self._asked: dict[int, PendingCall] = {}
 
-    def expect(self, collector: CollectorId) -> Asked:
+    def expect(self, collector: CollectorId) -> PendingCall:
         """Register a call to that collector."""
-        asked = Asked(collector, next(self._numbers))
+        asked = PendingCall(collector, next(self._numbers))
         with self._lock:
             self._asked[asked.number] = asked
         return asked

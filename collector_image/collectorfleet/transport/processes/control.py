@@ -30,7 +30,7 @@ class Offered:
 @dataclass(frozen=True, slots=True)
 class Run:
     request: Request
-    along: Offered | None
+    request_weights: Offered | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Replied:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MemberMessage:
     """A member's message without frames."""
 
     message: Message

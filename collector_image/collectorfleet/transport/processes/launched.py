@@ -24,7 +24,7 @@ class Launched(Protocol):
     def kill(self) -> None:
         """Kill the process. Does nothing if it has ended."""
 
-    def how_it_ended(self) -> Ended:
+    def wait_for_end(self) -> Ended:
         """Block until the process has ended, and return how."""
 
 
@@ -48,7 +48,7 @@ class LocalProcess:
         """Return the exit code: None while the process runs, and minus the signal's number if a signal ended it."""
         return self._process.exitcode
 
-    def how_it_ended(self) -> Ended:
+    def wait_for_end(self) -> Ended:
         self._process.join()
         code = self._process.exitcode or 0
         if code < 0:

@@ -15,9 +15,9 @@ from collectorfleet.actor.origin import Origin
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.messages import POLICY, Answer, Applied, Message, Request
 from collectorfleet.transport.processes.asking import reply
-from collectorfleet.transport.processes.control import Ask, Build, Replied, Said
+from collectorfleet.transport.processes.control import Ask, Build, MemberMessage, Replied
 
-Say = Callable[[Said | Replied], None]
+Say = Callable[[MemberMessage | Replied], None]
 
 
 class Serving:
@@ -37,14 +37,14 @@ class Serving:
 
         These threads end with the process.
         """
-        self._say(Said(self._server.placed()))
+        self._say(MemberMessage(self._server.placed()))
         self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
         for loop in (self._work, self._stand, *others):
             threading.Thread(target=self._tell_of_its_end, args=(loop,), daemon=True).start()
 
-    def run(self, request: Request, along: Callable[[], Offer] | None) -> None:
-        """Queue a rollout, which uses the weights that ``along`` returns. ``along`` may block."""
-        self._works.put(lambda: self._server.run(request, None if along is None else along()))
+    def run(self, request: Request, request_weights: Callable[[], Offer] | None) -> None:
+        """Queue a rollout, which uses the weights that ``request_weights`` returns. ``request_weights`` may block."""
+        self._works.put(lambda: self._server.run(request, None if request_weights is None else request_weights()))
 
     def ask(self, asked: Ask) -> None:
         """Queue a call of a method of the server."""
@@ -59,14 +59,14 @@ class Serving:
                 try:
                     self._announce(said)
                 except Exception as error:  # noqa: BLE001  (entries of frames may be of any class, which may not pickle)
-                    self._say(Said(self._server.failure(error, Origin.FRAMES)))
+                    self._say(MemberMessage(self._server.failure(error, Origin.FRAMES)))
             else:
-                self._say(Said(said))
+                self._say(MemberMessage(said))
 
     def _stand(self) -> None:
         seen = 0
         while (said := self._server.next_applied(POLICY, seen)) is not None:
-            self._say(Said(said))
+            self._say(MemberMessage(said))
             if isinstance(said, Applied):
                 seen = said.version
 
@@ -76,4 +76,4 @@ class Serving:
             loop()
         except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
             traceback.print_exception(error)
-            self._say(Said(self._server.lost(error)))
+            self._say(MemberMessage(self._server.lost(error)))

@@ -56,7 +56,7 @@ class Builds:
     def of(self, collector: CollectorId) -> Build:
         """Return the build message. Raises InvalidOption if a part of the configuration cannot be pickled."""
         config = self._config_of(collector.name)
-        if not config.served:
+        if not config.uses_policy_service:
             config = replace(config, policy=None)
         try:
             written = cloudpickle.dumps(config)
@@ -64,7 +64,9 @@ class Builds:
             for one in fields(config):
                 pickled(_OPTIONS.get(one.name, one.name), getattr(config, one.name))
             raise
-        return Build(written, None if config.served else self._policy, self._seed, self._seeds_environments)
+        return Build(
+            written, None if config.uses_policy_service else self._policy, self._seed, self._seeds_environments
+        )
 
 
 def config_of(collector: CollectorId, build: Build) -> CollectorConfig | Raised:

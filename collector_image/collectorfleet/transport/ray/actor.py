@@ -31,7 +31,9 @@ class CollectorActor:
 
     def __init__(self, collector: CollectorId, config: CollectorConfig, policy: Any) -> None:
         self._name = collector.name
-        self._server = CollectorServer(collector, config if config.served else replace(config, policy=policy))
+        self._server = CollectorServer(
+            collector, config if config.uses_policy_service else replace(config, policy=policy)
+        )
         self._schemas = SchemaOnce()
 
     def __repr__(self) -> str:

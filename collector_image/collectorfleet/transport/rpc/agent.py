@@ -70,14 +70,14 @@ class Agent:
         """Return the address at which others reach this agent."""
         return bytes(self._store.get(_ADDRESSES + self._name)).decode()
 
-    def take_in(self, name: str, number: int, address: str) -> WorkerInfo:
+    def add_member(self, name: str, number: int, address: str) -> WorkerInfo:
         """Add a member. Return the argument that addresses it in calls."""
         self._store.set(_ADDRESSES + name, address)
         info = WorkerInfo(name, number)
         _current()._update_group_membership(info, [], {}, True)
         return info
 
-    def let_go(self, info: WorkerInfo) -> None:
+    def remove_member(self, info: WorkerInfo) -> None:
         """Remove a member."""
         _current()._update_group_membership(info, [], {}, False)
         self._store.delete_key(_ADDRESSES + info.name)
@@ -92,7 +92,7 @@ def is_late(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and _LATE in str(error)
 
 
-def taken() -> bool:
+def has_agent() -> bool:
     """Return whether this process has an agent. It can have only one at a time."""
     return bool(_is_current_rpc_agent_set())
 

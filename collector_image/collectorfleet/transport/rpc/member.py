@@ -70,11 +70,11 @@ def member(place: Place) -> None:
     made.serve(_call(station.join, place.key, place.number, agent.address))
 
 
-def obey(number: int, pickled: bytes) -> None:
+def queue_message(number: int, pickled: bytes) -> None:
     """Queue a message. The driver calls this when the collector has joined. Does not block."""
     if _member is None:
         raise RuntimeError("a collector got a request before it joined")
-    _member.obey(number, cloudpickle.loads(pickled))
+    _member.queue_message(number, cloudpickle.loads(pickled))
 
 
 class _Member:
@@ -93,7 +93,7 @@ class _Member:
         build: control.Build = cloudpickle.loads(pickled)
         config = config_of(self._place.collector, build)
         if isinstance(config, Raised):
-            self._say(control.Said(config))
+            self._say(control.MemberMessage(config))
         else:
             self._begin(build, config)
         while True:
@@ -106,15 +106,17 @@ class _Member:
         self._serving = Serving(self._server, self._say, self._announce)
         self._serving.begin(build, self.fetcher.serve)
 
-    def obey(self, number: int, said: Any) -> None:
+    def queue_message(self, number: int, said: Any) -> None:
         with self._ordering:
             for due in self._order.take(number, said):
                 self._hear(due)
 
     def _hear(self, said: Any) -> None:
         match said:
-            case control.Run(request, along):
-                self._serving.run(request, None if along is None else self.fetcher.wanted(along).result)
+            case control.Run(request, request_weights):
+                self._serving.run(
+                    request, None if request_weights is None else self.fetcher.wanted(request_weights).result
+                )
             case control.Ask() as asked:
                 self._serving.ask(asked)
             case control.Offered() as offered:
@@ -126,7 +128,7 @@ class _Member:
         frames, beside = Frames.of(answer)
         self._says.put((cloudpickle.dumps(frames), beside))
 
-    def _say(self, said: control.Said | control.Replied) -> None:
+    def _say(self, said: control.MemberMessage | control.Replied) -> None:
         self._says.put((cloudpickle.dumps(said), None))
 
     def _fetch(self, parcel: int) -> Snapshot | None:

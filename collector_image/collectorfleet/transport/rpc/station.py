@@ -14,7 +14,7 @@ from torch import Tensor
 from torch._C._distributed_rpc import WorkerInfo
 
 from collectorfleet.errors import InfrastructureError, InvalidOption
-from collectorfleet.transport.rpc.agent import LAST_NUMBER, Agent, taken
+from collectorfleet.transport.rpc.agent import LAST_NUMBER, Agent, has_agent
 from collectorfleet.transport.rpc.options import TensorPipeOptions
 
 
@@ -32,7 +32,7 @@ class Host(Protocol):
 
 
 class Station:
-    """The shared agent and its hosts. :func:`enter` creates it."""
+    """The shared agent and its hosts. :func:`register_transport` creates it."""
 
     def __init__(self, options: TensorPipeOptions) -> None:
         self.options = options
@@ -54,11 +54,11 @@ class Station:
             )
         return found
 
-    def take_in(self, number: int, address: str) -> WorkerInfo:
-        return self._agent.take_in(name_of(number), number, address)
+    def add_member(self, number: int, address: str) -> WorkerInfo:
+        return self._agent.add_member(name_of(number), number, address)
 
-    def let_go(self, info: WorkerInfo) -> None:
-        self._agent.let_go(info)
+    def remove_member(self, info: WorkerInfo) -> None:
+        self._agent.remove_member(info)
 
     def close(self) -> None:
         self._agent.close()
@@ -73,12 +73,12 @@ def name_of(number: int) -> str:
     return f"collector_{number}"
 
 
-def enter(options: TensorPipeOptions, host: Host) -> tuple[Station, str]:
+def register_transport(options: TensorPipeOptions, host: Host) -> tuple[Station, str]:
     """Return the station, and the key of ``host``. Raises InvalidOption if the process has another agent."""
     global _station
     with _LOCK:
         if _station is None:
-            if taken():
+            if has_agent():
                 raise InvalidOption(
                     "transport: 'rpc' needs the agent of torch.distributed.rpc, but code of this process has "
                     "called init_rpc; use 'torch_distributed', or shut that agent down first"
@@ -100,7 +100,7 @@ def enter(options: TensorPipeOptions, host: Host) -> tuple[Station, str]:
         return _station, key
 
 
-def leave(key: str) -> None:
+def unregister_transport(key: str) -> None:
     """Remove the host with this key. The last host closes the agent."""
     global _station
     with _LOCK:

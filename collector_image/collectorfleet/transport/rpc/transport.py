@@ -32,7 +32,7 @@ from collectorfleet.messages import (
     Weights,
 )
 from collectorfleet.transport.processes import control, forking
-from collectorfleet.transport.processes.asking import Asked, Unanswered
+from collectorfleet.transport.processes.asking import PendingCall, PendingCalls
 from collectorfleet.transport.processes.frames import Frames
 from collectorfleet.transport.processes.launched import LocalProcess
 from collectorfleet.transport.processes.mailbox import Mailbox
@@ -40,7 +40,7 @@ from collectorfleet.transport.processes.parcel import Parcel, offered, parcels
 from collectorfleet.transport.processes.user_objects import Builds, ConfigOf
 from collectorfleet.transport.rpc import station
 from collectorfleet.transport.rpc.agent import is_late
-from collectorfleet.transport.rpc.member import LATE, Place, member, obey
+from collectorfleet.transport.rpc.member import LATE, Place, member, queue_message
 from collectorfleet.transport.rpc.options import TensorPipeOptions
 
 VisibleOf = Callable[[str], str | None]
@@ -48,7 +48,7 @@ VisibleOf = Callable[[str], str | None]
 
 @dataclass(eq=False)
 class _Collector:
-    """A started collector. ``info`` is set when its process joins. It may fetch ``offered`` and ``along``."""
+    """A started collector. ``info`` is set when its process joins. It may fetch ``offered`` and ``request_weights``."""
 
     build: control.Build
     number: int
@@ -56,11 +56,11 @@ class _Collector:
     info: WorkerInfo | None = None
     said: int = 0  # number of calls
     offered: dict[str, list[Parcel]] = field(default_factory=dict)  # by policy
-    along: dict[int, list[Parcel]] = field(default_factory=dict)  # by request
-    silent: str | None = None  # description of the call that it did not take in time
+    request_weights: dict[int, list[Parcel]] = field(default_factory=dict)  # by request
+    missed_call: str | None = None  # description of the call that it did not take in time
 
     def may_fetch(self, parcel: int) -> Parcel | None:
-        held = (*self.offered.values(), *self.along.values())
+        held = (*self.offered.values(), *self.request_weights.values())
         return next((one for parcels in list(held) for one in parcels if one.number == parcel), None)
 
 
@@ -86,10 +86,10 @@ class RpcTransport:
         self._visible_of = visible_of
         self._collectors: dict[CollectorId, _Collector] = {}
         self._changing = threading.Lock()
-        self._unanswered = Unanswered()
+        self._unanswered = PendingCalls()
         self._said = Mailbox()
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
-        self._station, self._key = station.enter(TensorPipeOptions.of(options), self)
+        self._station, self._key = station.register_transport(TensorPipeOptions.of(options), self)
 
     def start(self, collector: CollectorId) -> None:
         # Its process may join at once, so the collector is registered first.
@@ -116,13 +116,13 @@ class RpcTransport:
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         if weights is not None:
-            self._collectors[collector].along[request.id] = parcels(weights)
+            self._collectors[collector].request_weights[request.id] = parcels(weights)
         self._say(collector, control.Run(request, None if weights is None else offered(weights)))
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         self._say(collector, control.CutShort(request_id))
 
-    def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
+    def ask(self, collector: CollectorId, method: str, *args: Any) -> PendingCall | None:
         written = cloudpickle.dumps(args)
         asked = self._unanswered.expect(collector)
         # The lookup follows `expect`, so that a stop between the two resolves the answer.
@@ -133,7 +133,7 @@ class RpcTransport:
         self._tell(collector, known, known.info, control.Ask(asked.number, method, written))
         return asked
 
-    def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
+    def answer(self, asked: PendingCall, timeout: float) -> Returned | Failed | None:
         return asked.answer.result(timeout)
 
     def read(self, stored: Stored) -> snapshots.Snapshot:
@@ -150,7 +150,7 @@ class RpcTransport:
         with self._changing:
             stopped = self._collectors.pop(collector, None)
             if stopped is not None and stopped.info is not None:
-                self._station.let_go(stopped.info)
+                self._station.remove_member(stopped.info)
         if stopped is not None and stopped.process is not None:
             stopped.process.kill()
         self._unanswered.lost(collector)
@@ -164,14 +164,14 @@ class RpcTransport:
     def close(self) -> None:
         for collector in list(self._collectors):
             self.stop(collector)
-        station.leave(self._key)
+        station.unregister_transport(self._key)
 
     # ------------------------------------------------- what collectors call, on threads of the agent
     def joined(self, number: int, address: str) -> bytes | None:
         with self._changing:
             for known in self._collectors.values():
                 if known.number == number:
-                    known.info = self._station.take_in(number, address)
+                    known.info = self._station.add_member(number, address)
                     build: bytes = cloudpickle.dumps(known.build)
                     return build
         return None
@@ -179,7 +179,7 @@ class RpcTransport:
     def heard(self, pickled: bytes, beside: Tensor | None) -> None:
         said = cloudpickle.loads(pickled)
         match said:
-            case control.Said(message):
+            case control.MemberMessage(message):
                 self._said.put(message)
             case control.Replied():
                 self._unanswered.replied(said)
@@ -197,7 +197,7 @@ class RpcTransport:
     def _deliver(self, answer: Answer) -> None:
         known = self._collectors.get(answer.collector)
         if known is not None:
-            known.along.pop(answer.request_id, None)
+            known.request_weights.pop(answer.request_id, None)
         self._said.put(answer)
 
     def _say(self, collector: CollectorId, said: object) -> None:
@@ -211,7 +211,7 @@ class RpcTransport:
         with self._changing:
             known.said = number = known.said + 1
         try:
-            call = rpc.rpc_async(info, obey, args=(number, pickled))
+            call = rpc.rpc_async(info, queue_message, args=(number, pickled))
         except RuntimeError as error:
             self._not_taken(collector, known, error)
         else:
@@ -228,14 +228,14 @@ class RpcTransport:
             return  # the collector was stopped meanwhile
         # A late or broken collector is killed. The exit of its process gives a better cause than this error.
         if is_late(error):
-            known.silent = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
+            known.missed_call = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
         known.process.kill()
 
     def _watch(self, collector: CollectorId, started: _Collector, process: LocalProcess) -> None:
-        ended = process.how_it_ended()
+        ended = process.wait_for_end()
         self._unanswered.lost(collector)
-        if started.silent is not None:
-            self._said.put(Lost(collector, started.silent, Fault.HUNG))
+        if started.missed_call is not None:
+            self._said.put(Lost(collector, started.missed_call, Fault.HUNG))
         elif process.exit_code == LATE:
             seconds = self._station.options.rpc_timeout
             cause = f"a call of its own, with frames or weights, took longer than {seconds:g} s (rpc_timeout)"

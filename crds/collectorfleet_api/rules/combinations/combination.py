@@ -41,7 +41,7 @@ class Combination:
         """Return the path of the problem in a manifest."""
         return f"spec.{self.field}" if self.field else "spec"
 
-    def told(self, spec: CollectorFleetSpec) -> str:
+    def message_for(self, spec: CollectorFleetSpec) -> str:
         """Return the message, with the numbers of ``spec`` if the message has numbers."""
         if not self.with_numbers:
             return self.sentence

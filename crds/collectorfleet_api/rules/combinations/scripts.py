@@ -38,7 +38,7 @@ _DEVICES: Final = tuple(field.alias for field in Devices.model_fields.values())
 
 
 # A spec with default values only.
-_SILENT: Final = CollectorFleetSpec(image="-")
+_DEFAULT_SPEC: Final = CollectorFleetSpec(image="-")
 
 
 def _kebab(path: str) -> str:
@@ -59,17 +59,17 @@ def _required(path: str, cel: str, what: str) -> Combination:
     )
 
 
-def _said_by_the_script(path: str) -> Combination:
+def _forbidden_with_script(path: str) -> Combination:
     return Combination(
         f"{_kebab(path)}-is-the-scripts",
         path,
-        lambda spec: not _runs_script(spec) or _said(spec, path) == _said(_SILENT, path),
+        lambda spec: not _runs_script(spec) or _manifest_value(spec, path) == _manifest_value(_DEFAULT_SPEC, path),
         f"!{SCRIPT} || ({_untouched(path)})",
         "driver.script makes the collector and says it there; leave it out",
     )
 
 
-def _said(spec: CollectorFleetSpec, path: str) -> Any:
+def _manifest_value(spec: CollectorFleetSpec, path: str) -> Any:
     """Return the value at a path, without the fields that the manifest sets even with a script."""
     found, of_the_fleet = spec.at(path), _OF_THE_FLEET.get(path)
     return found.model_dump(exclude=of_the_fleet) if of_the_fleet else found
@@ -80,7 +80,7 @@ def _untouched(path: str) -> str:
 
     The API server fills in defaults, so an explicit default looks the same.
     """
-    default = _SILENT.at(path)
+    default = _DEFAULT_SPEC.at(path)
     if default is None:
         return f"!has(self.{path})"
     if isinstance(default, Model):
@@ -118,7 +118,7 @@ SCRIPTS: Final = (
         "only a driver.script takes arguments; set the arguments of a function in driver.train.kwargs",
     ),
     *(_required(path, cel, what) for path, (cel, what) in _REQUIRED.items()),
-    *(_said_by_the_script(path) for path in OF_THE_SCRIPT if path != "output"),
+    *(_forbidden_with_script(path) for path in OF_THE_SCRIPT if path != "output"),
     # CEL cannot read the keyword arguments of a group's environment.
     Combination(
         "groups-differ-by-the-script",

@@ -75,7 +75,7 @@ def _claims(container: dict[str, Any], claims: set[str], path: Path) -> Iterator
 
 
 def _amounts(resources: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
-    limits, requests = _said(resources.get("limits")), _said(resources.get("requests"))
+    limits, requests = _without_nulls(resources.get("limits")), _without_nulls(resources.get("requests"))
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in amounts.items():
             here = (*path, field, name)
@@ -93,7 +93,7 @@ def _amounts(resources: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
             yield BuiltProblem((*path, "limits", name), text + advice, (*path, "requests", name))
 
 
-def _said(amounts: dict[str, Any] | None) -> dict[str, Any]:
+def _without_nulls(amounts: dict[str, Any] | None) -> dict[str, Any]:
     return {name: amount for name, amount in (amounts or {}).items() if amount is not None}
 
 

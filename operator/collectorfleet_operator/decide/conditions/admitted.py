@@ -13,7 +13,7 @@ from collectorfleet_operator.children.workload import (
     priority_class_of,
     workload,
 )
-from collectorfleet_operator.decide.conditions.finding import Finding, not_written, stuck, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, not_written, user_problem_finding, waiting
 from collectorfleet_operator.decide.queue import (
     Admitted,
     Unqueued,
@@ -50,16 +50,16 @@ def admitted(seen: Situation) -> Finding | None:
 
 def _waiting(seen: Situation, why: str) -> Finding:
     if seen.why_no_queues:
-        return stuck(_TYPE, Reason.KUEUE_MISSING, why)
+        return user_problem_finding(_TYPE, Reason.KUEUE_MISSING, why)
     refused = next((one for one in seen.refused if one.kind == WORKLOAD), None)
     if refused is not None:
         return not_written(_TYPE, refused)
     if priority_class_of(seen.fleet) and seen.priority_class is None:
-        return stuck(_TYPE, Reason.PRIORITY_CLASS_MISSING, why)
+        return user_problem_finding(_TYPE, Reason.PRIORITY_CLASS_MISSING, why)
     text = f"LocalQueue {queue_of_run(seen)}: {why}"
     if seen.usable_workload is not None and not seen.usable_workload.is_active:
         how = f"correct the spec, or {_BACK_IN_LINE}"
-        return stuck(_TYPE, Reason.WORKLOAD_DEACTIVATED, f"{text}; to ask for quota again, {how}")
+        return user_problem_finding(_TYPE, Reason.WORKLOAD_DEACTIVATED, f"{text}; to ask for quota again, {how}")
     return waiting(_TYPE, Reason.WAITING_FOR_QUOTA, text)
 
 

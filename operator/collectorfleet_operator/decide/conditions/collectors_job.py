@@ -9,7 +9,7 @@ from typing import Final
 from collectorfleet_api.conditions.condition import condition, is_true
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
-from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, not_written, problem_finding, waiting
 from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_owner import PodOwner
@@ -37,7 +37,7 @@ def _as_seen(seen: Situation) -> Finding:
         return waiting(_TYPE, Reason.PENDING, "the collectors' Job has not been created yet")
     suspended = why_suspended(seen.cluster)
     if suspended:
-        return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
+        return problem_finding(_TYPE, Reason.CHILD_SUSPENDED, suspended)
     return _pods(seen, seen.cluster)
 
 
@@ -60,10 +60,10 @@ def _pods(seen: Situation, job: PodOwner) -> Finding:
         return Finding(condition(_TYPE, True, Reason.READY, f"{ready} of {wanted} worker pods are ready"))
     lost = describe_lost_pods(seen.workers)
     if lost:
-        return hindered(_TYPE, Reason.NODE_LOST, lost)
+        return problem_finding(_TYPE, Reason.NODE_LOST, lost)
     trouble = _problem(seen, job, found)
     if trouble is not None:
-        return hindered(_TYPE, trouble.reason, trouble.message)
+        return problem_finding(_TYPE, trouble.reason, trouble.message)
     text = f"{ready} of {wanted} worker pods are ready{describe_terminating(seen.workers)}"
     if len(found) < wanted:
         # Kubernetes waits longer after each loss of a pod with the same index.

@@ -8,9 +8,8 @@ from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
-from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, not_written, problem_finding, waiting
 from collectorfleet_operator.decide.deleted_driver import is_uncounted
 from collectorfleet_operator.decide.driver_lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_driver_lost
 from collectorfleet_operator.decide.hung import how_it_is_replaced
@@ -60,7 +59,7 @@ def _driver(seen: Situation, job: Job) -> Finding:
         return _no_pod(seen, job)
     if pod.is_lost_with_node:
         text = f"driver pod {pod.name} is lost with node {pod.node}, and is started on another one"
-        return hindered(_TYPE, Reason.NODE_LOST, text)
+        return problem_finding(_TYPE, Reason.NODE_LOST, text)
     match seen.driver_phase:
         case "Running":
             return _running(seen, pod)
@@ -73,16 +72,16 @@ def _driver(seen: Situation, job: Job) -> Finding:
 def _no_pod(seen: Situation, job: Job) -> Finding:
     suspended = why_suspended(job)
     if suspended:
-        return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
+        return problem_finding(_TYPE, Reason.CHILD_SUSPENDED, suspended)
     warned = newest_about(seen, (job.uid,), _TYPE)
     if warned:
-        return hindered(_TYPE, warned.reason, warned.message)
+        return problem_finding(_TYPE, warned.reason, warned.message)
     return waiting(_TYPE, Reason.PENDING, f"Job {job.name} has no pod yet")
 
 
 def _running(seen: Situation, pod: Pod) -> Finding:
     if seen.driver_is_lost:
-        return hindered(_TYPE, Reason.DRIVER_LOST, _lost(seen, pod))
+        return problem_finding(_TYPE, Reason.DRIVER_LOST, _lost(seen, pod))
     return Finding(condition(_TYPE, True, Reason.RUNNING, f"driver pod {pod.name} runs{_what_is_lost(seen)}"))
 
 
@@ -120,15 +119,15 @@ def _failed(job: Job, pod: Pod) -> Finding:
     runs_on = describe_leftovers(pod)
     if runs_on:
         text += f"; {runs_on}; it is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"
-    return hindered(_TYPE, Reason.RESTARTING, text)
+    return problem_finding(_TYPE, Reason.RESTARTING, text)
 
 
 def _starting(seen: Situation, pod: Pod) -> Finding:
     found = pod.problem
     if found is not None:
         reason = Reason.DRIVER_UNSCHEDULABLE if found.reason == UNSCHEDULABLE else found.reason
-        return hindered(_TYPE, reason, f"driver pod {pod.name}: {found.message}")
+        return problem_finding(_TYPE, reason, f"driver pod {pod.name}: {found.message}")
     warned = newest_about(seen, (pod.uid,), _TYPE)
     if warned:
-        return hindered(_TYPE, warned.reason, f"driver pod {pod.name}: {warned.message}")
+        return problem_finding(_TYPE, warned.reason, f"driver pod {pod.name}: {warned.message}")
     return waiting(_TYPE, Reason.STARTING, f"driver pod {pod.name} is starting")

@@ -11,7 +11,7 @@ from typing import Final
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.decide.conditions.finding import Finding, hindered, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, problem_finding, waiting
 from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_owner import PodOwner
@@ -52,11 +52,11 @@ def _ready(what: str) -> Finding:
 def _problem(seen: Situation, cluster: PodOwner, found: list[Pod]) -> Finding | None:
     lost = describe_lost_pods(seen.evaluators)
     if lost:
-        return hindered(_TYPE, Reason.NODE_LOST, lost)
+        return problem_finding(_TYPE, Reason.NODE_LOST, lost)
     common = common_problem(found, "evaluator pods")
     if common is not None:
         is_unschedulable = common.reason == UNSCHEDULABLE
         reason = Reason.EVALUATOR_UNSCHEDULABLE if is_unschedulable else common.reason
-        return hindered(_TYPE, reason, common.message)
+        return problem_finding(_TYPE, reason, common.message)
     warned = newest_about_pods_of(seen, cluster, found, _TYPE)
-    return None if warned is None else hindered(_TYPE, warned.reason, warned.message)
+    return None if warned is None else problem_finding(_TYPE, warned.reason, warned.message)

@@ -27,15 +27,15 @@ def waiting(type_: ConditionType, reason: str, message: str) -> Finding:
     return Finding(condition(type_, False, reason, message))
 
 
-def hindered(type_: ConditionType, reason: str, message: str) -> Finding:
+def problem_finding(type_: ConditionType, reason: str, message: str) -> Finding:
     return Finding(condition(type_, False, reason, message), problem=True)
 
 
-def stuck(type_: ConditionType, reason: str, message: str) -> Finding:
+def user_problem_finding(type_: ConditionType, reason: str, message: str) -> Finding:
     return Finding(condition(type_, False, reason, message), problem=True, needs_the_user=True)
 
 
 def not_written(type_: ConditionType, refused: Refused) -> Finding:
     """Return the false condition that a refused or failed write leads to."""
-    found = hindered if refused.is_retried else stuck
+    found = problem_finding if refused.is_retried else user_problem_finding
     return found(type_, refused.reason, refused.message)

@@ -12,7 +12,13 @@ from collectorfleet_operator.children.group_sizes import GroupSize
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.evaluators import with_evaluators
-from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, stuck, waiting
+from collectorfleet_operator.decide.conditions.finding import (
+    Finding,
+    not_written,
+    problem_finding,
+    user_problem_finding,
+    waiting,
+)
 from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.kuberay import is_late
 from collectorfleet_operator.decide.pod import Pod
@@ -34,7 +40,7 @@ _INSTALL: Final = (
 
 def raycluster_ready(seen: Situation) -> Finding:
     if not seen.kuberay_installed:
-        return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
+        return user_problem_finding(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
     found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
     # A refused write does not stop pods that are ready. The condition Stalled reports it.
     if refused is not None and found.is_needed and not is_true(found.condition):
@@ -50,7 +56,7 @@ def _as_seen(seen: Situation) -> Finding:
         return waiting(_TYPE, Reason.PENDING, "the RayCluster has not been created yet")
     suspended = why_suspended(seen.cluster)
     if suspended:
-        return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
+        return problem_finding(_TYPE, Reason.CHILD_SUSPENDED, suspended)
     return _pods(seen, seen.cluster, "; check that the KubeRay operator runs" if is_late(seen) else "")
 
 
@@ -79,12 +85,12 @@ def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
         return with_evaluators(seen, cluster, f"{ready} of {wanted} worker pods", late)
     lost = describe_lost_pods([*seen.heads, *seen.workers])
     if lost:
-        return hindered(_TYPE, Reason.NODE_LOST, lost)
+        return problem_finding(_TYPE, Reason.NODE_LOST, lost)
     found = _problem(seen, cluster, heads, workers, list(sizes))
     if found is not None and _NO_TOKEN in found.message:
-        return stuck(_TYPE, Reason.NAME_TAKEN, _secret_taken(cluster))
+        return user_problem_finding(_TYPE, Reason.NAME_TAKEN, _secret_taken(cluster))
     if found is not None:
-        return hindered(_TYPE, found.reason, found.message)
+        return problem_finding(_TYPE, found.reason, found.message)
     if not heads:
         return waiting(_TYPE, Reason.HEAD_PENDING, f"KubeRay has not created the head pod yet{late}")
     if not head_ready:

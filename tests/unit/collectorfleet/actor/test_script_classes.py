@@ -12,7 +12,7 @@ import torch
 from ray import cloudpickle
 from tensordict.nn import TensorDictModule
 
-from collectorfleet.actor.script_classes import give_modules
+from collectorfleet.actor.script_classes import make_importable
 
 SCRIPT = """
 import sys
@@ -45,8 +45,8 @@ def test_globals_of_a_script_are_those_of_a_module_that_can_be_imported(tmp_path
     of_class, of_function = type(policies[0].module[0]).forward, policies[1].module
     assert {globals_of(one)["__name__"] for one in (of_class, of_function)} == {"__main__"}
     for policy in policies:
-        give_modules(policy)
-        give_modules(policy)
+        make_importable(policy)
+        make_importable(policy)
     for function in (of_class, of_function):
         names = globals_of(function)
         module = import_module(str(names["__name__"]))
@@ -58,5 +58,5 @@ def test_globals_of_a_script_are_those_of_a_module_that_can_be_imported(tmp_path
 def test_globals_of_this_process_stay() -> None:
     main = sys.modules["__main__"]
     before = main.__name__
-    give_modules(TensorDictModule(torch.nn.Tanh(), ["observation"], ["action"]))
+    make_importable(TensorDictModule(torch.nn.Tanh(), ["observation"], ["action"]))
     assert main.__name__ == before

@@ -11,7 +11,7 @@ from tests.unit.collectorfleet.client.folders import folder
 
 from collectorfleet.client import TooLarge, Tree, pack
 from collectorfleet.client.tree import MOST_BYTES
-from collectorfleet.run.code.archive import put
+from collectorfleet.run.code.archive import write_tree
 from collectorfleet_api.v1alpha1 import Archive
 
 FILES = {"train.py": "import lib.envs\n", "lib/__init__.py": "", "lib/envs.py": "a = 1\n", "lib/data/map.txt": "x"}
@@ -21,7 +21,7 @@ def unpacked(tree: Tree, into: Path) -> dict[str, str]:
     into.mkdir()
     archive = into.with_suffix(".tar.gz")
     archive.write_bytes(tree.archive)
-    put(Archive(config_map="code", sha256=tree.sha256), archive, into)
+    write_tree(Archive(config_map="code", sha256=tree.sha256), archive, into)
     return {path.relative_to(into).as_posix(): path.read_text() for path in into.rglob("*") if path.is_file()}
 
 

@@ -47,7 +47,7 @@ def test_bytes_are_beside_the_message_and_read_only_where_they_arrive() -> None:
 
 
 def test_nothing_travels_too() -> None:
-    assert travelled(snapshots.NOTHING)[0] == snapshots.NOTHING
+    assert travelled(snapshots.EMPTY_SNAPSHOT)[0] == snapshots.EMPTY_SNAPSHOT
 
 
 class Lazy(nn.Module):

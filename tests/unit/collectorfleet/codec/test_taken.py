@@ -125,4 +125,8 @@ def test_a_digest_depends_on_all_bytes_and_their_order() -> None:
 def test_a_snapshot_is_whole_and_counts_no_versions_unless_it_says_so() -> None:
     made = snapshots.Snapshot((), [])
     assert (made.whole, made.policy_version) == (True, None)
-    assert (snapshots.NOTHING.entries, snapshots.NOTHING.arrays, snapshots.NOTHING.whole) == ((), [], False)
+    assert (snapshots.EMPTY_SNAPSHOT.entries, snapshots.EMPTY_SNAPSHOT.arrays, snapshots.EMPTY_SNAPSHOT.whole) == (
+        (),
+        [],
+        False,
+    )

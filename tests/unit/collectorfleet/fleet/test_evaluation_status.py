@@ -80,7 +80,7 @@ def test_the_status_stays_json_when_rewards_are_no_numbers() -> None:
     (play,) = state.sent()
     state.loads(play.evaluator, 1)
     state.answers(play, float("nan"))
-    assert state.not_finite()
+    assert state.drop_if_not_finite()
     written = _status(state).model_dump_json(by_alias=True, exclude_none=True)
     assert "NaN" not in written
     assert json.loads(written)["failed"] == 1

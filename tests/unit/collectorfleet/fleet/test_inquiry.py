@@ -97,5 +97,5 @@ def test_collectors_have_a_time_of_their_own_to_answer(monkeypatch: pytest.Monke
     asked = Inquiry(consumer, transport, "map_fn('reset')", timeout=10)
     assert asked.names() == ["c0", "c1"]
     monkeypatch.setattr(inquiry, "wait_built", lambda *_: IDS)
-    assert asked.of_all("execute") == {"c0": 1, "c1": 1}
+    assert asked.call_all("execute") == {"c0": 1, "c1": 1}
     assert given == pytest.approx([10.0, 9.0])

@@ -67,7 +67,7 @@ def test_arguments_that_are_not_lists_of_arguments_are_refused_in_a_sentence(
 
 
 def test_what_was_called_is_remembered_for_collectors_that_come_later() -> None:
-    asked = SimpleNamespace(names=lambda: ["c0"], of_all=lambda _method, calls: {"c0": calls["c0"]})
+    asked = SimpleNamespace(names=lambda: ["c0"], call_all=lambda _method, calls: {"c0": calls["c0"]})
     noted: list[str] = []
     fleet: Any = SimpleNamespace(_inquiry=lambda *_: asked, _consumer=SimpleNamespace(note_mapped=noted.append))
     assert FleetControl.map_fn(fleet, "env.set_level", [(3,)]) == [("env.set_level", (3,), {})]

@@ -41,9 +41,9 @@ class Fleet(Played):
             self.world.die(next(iter(self.world.alive.values())))
         with self.shared.changed:
             if self.shared.due:
-                self.consumer.take()
+                self.consumer.take_batch()
                 self.consumer.stage("weights")
-            self.consumer.ask()
+            self.consumer.request_batch()
 
     def kept(self) -> int:
         """Entries of all containers that the fleet keeps, whatever keeps them."""

@@ -42,7 +42,7 @@ def names(fleet: Played) -> list[str]:
 
 def ask(fleet: Played) -> None:
     with fleet.shared.changed:
-        fleet.consumer.ask()
+        fleet.consumer.request_batch()
     fleet.turn()
 
 

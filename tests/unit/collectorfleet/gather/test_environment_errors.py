@@ -49,7 +49,7 @@ def a_fleet(failure: FailurePolicy | None = None) -> Played:
     fleet.consumer.stage("weights")
     fleet.turn()
     build_all(fleet)
-    fleet.consumer.ask()
+    fleet.consumer.request_batch()
     fleet.turn()
     assert all(remote.requests for remote in fleet.world.alive.values())
     return fleet
@@ -69,7 +69,7 @@ def build_all(fleet: Played) -> None:
 
 def asked(fleet: Played) -> bool:
     with fleet.shared.changed:
-        return fleet.consumer.ask()
+        return fleet.consumer.request_batch()
 
 
 def test_the_first_error_ends_the_run_with_its_own_words() -> None:

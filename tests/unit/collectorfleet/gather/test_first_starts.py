@@ -35,7 +35,7 @@ def a_fleet(resumed: Mapping[str, Any] | None = None) -> Played:
     for remote in fleet.world.alive.values():
         fleet.world.load(remote)
     fleet.turn()
-    fleet.consumer.ask()
+    fleet.consumer.request_batch()
     fleet.turn()
     return fleet
 

@@ -30,7 +30,7 @@ def two_groups() -> Played:
     for name in ("c0", "c1"):
         fleet.world.load(fleet.remote(name))
     fleet.turn()
-    assert fleet.consumer.ask()
+    assert fleet.consumer.request_batch()
     fleet.turn()
     return fleet
 

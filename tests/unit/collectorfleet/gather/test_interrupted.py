@@ -79,7 +79,7 @@ def test_a_request_for_a_batch_that_was_interrupted_is_resumed_and_no_further_on
         assert not fleet.remote("c0").requests  # on-policy, nothing is made ahead of the next publish
         fleet.publish()
         with fleet.shared.changed:
-            fleet.consumer.ask()
+            fleet.consumer.request_batch()
         fleet.turn()
         fleet.answer()
     assert stalenesses == [0, 0, 0, 0]

@@ -88,7 +88,7 @@ class Anything(RuleBasedStateMachine):
 
     def take(self) -> None:
         with self.played.shared.changed:
-            batch = self.played.consumer.take()
+            batch = self.played.consumer.take_batch()
         if batch is None:
             return
         self.awaits = False
@@ -101,7 +101,7 @@ class Anything(RuleBasedStateMachine):
     def the_consumer_asks(self) -> None:
         if not self.awaits:
             with self.played.shared.changed:
-                self.awaits = self.played.consumer.ask()
+                self.awaits = self.played.consumer.request_batch()
 
     @rule()
     def the_consumer_publishes(self) -> None:

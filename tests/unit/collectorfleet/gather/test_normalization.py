@@ -17,15 +17,15 @@ from collectorfleet.gather.counters import restore
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Applied
-from collectorfleet.normalization import Running
+from collectorfleet.normalization import RunningStatistics
 
 HOUR = timedelta(hours=1)
 NAME = "0.VecNormV2.observation"
 
 
-def seen(updates: int, *, width: int = 1, decay: float = 1.0) -> dict[str, Running]:
+def seen(updates: int, *, width: int = 1, decay: float = 1.0) -> dict[str, RunningStatistics]:
     """What so many updates make that each add one."""
-    return {NAME: Running(decay, updates, {"loc": np.full(width, float(updates))})}
+    return {NAME: RunningStatistics(decay, updates, {"loc": np.full(width, float(updates))})}
 
 
 NOTHING_YET = seen(0)
@@ -45,7 +45,7 @@ class Fleet(Played):
         self.consumer.stage("weights")
         self.turn()
 
-    def join(self, name: str, begins_with: Mapping[str, Running] | None = NOTHING_YET) -> Remote:
+    def join(self, name: str, begins_with: Mapping[str, RunningStatistics] | None = NOTHING_YET) -> Remote:
         remote = self.remote(name)
         self.world.build(remote, begins_with)
         self.turn()
@@ -58,11 +58,11 @@ class Fleet(Played):
     def ask(self) -> None:
         with self.shared.changed:
             if self.shared.due:
-                self.consumer.take()
-            self.consumer.ask()
+                self.consumer.take_batch()
+            self.consumer.request_batch()
         self.turn()
 
-    def answer(self, remote: Remote, contribution: Mapping[str, Running] | None) -> None:
+    def answer(self, remote: Remote, contribution: Mapping[str, RunningStatistics] | None) -> None:
         self.world.answer(remote, normalization=contribution)
         self.turn()
 
@@ -207,7 +207,7 @@ def test_a_fleet_without_weights_and_normalization_has_no_versions() -> None:
     ],
     ids=["shape", "decay", "nothing"],
 )
-def test_environments_that_differ_are_refused_by_name(other: Mapping[str, Running] | None, says: str) -> None:
+def test_environments_that_differ_are_refused_by_name(other: Mapping[str, RunningStatistics] | None, says: str) -> None:
     fleet = Fleet()
     fleet.join("c0")
     fleet.world.build(fleet.remote("c1"), other)

@@ -51,7 +51,7 @@ def test_nothing_is_told_under_the_lock(monkeypatch: pytest.MonkeyPatch) -> None
     for remote in fleet.world.alive.values():
         fleet.world.load(remote)
     fleet.turn()
-    fleet.consumer.ask()
+    fleet.consumer.request_batch()
     fleet.turn()
     fleet.world.answer(fleet.remote("c0"))
     fleet.turn()

@@ -64,7 +64,7 @@ def test_collectors_that_are_gone_are_not_waited_for(fleet: Played) -> None:
 
 
 def test_weights_that_the_bound_holds_back_are_not_waited_for(fleet: Played) -> None:
-    assert fleet.consumer.ask()
+    assert fleet.consumer.request_batch()
     fleet.turn()
     fleet.consumer.stage("weights")
     fleet.turn()

@@ -41,7 +41,7 @@ def test_frames_that_still_wait_are_discarded_once_the_run_is_over(fleet: Played
     fleet.take()
     # A share of a second batch is there, and the other one is never answered.
     fleet.gather.plan = replace(fleet.gather.plan, shares=2)
-    assert fleet.consumer.ask()
+    assert fleet.consumer.request_batch()
     fleet.turn()
     fleet.world.answer(fleet.remote("c0"))
     fleet.turn()
@@ -54,7 +54,7 @@ def test_an_answer_that_comes_with_the_news_of_its_collectors_death_is_discarded
     fleet: Played,
 ) -> None:
     fleet.take()
-    assert fleet.consumer.ask()
+    assert fleet.consumer.request_batch()
     fleet.turn()
     lost = fleet.remote("c0")
     fleet.world.die(lost)

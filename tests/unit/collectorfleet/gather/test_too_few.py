@@ -50,21 +50,21 @@ def fleet() -> Played:
 
 def test_enough_are_enough(fleet: Played) -> None:
     fleet.turn()
-    assert fleet.consumer.ask()
+    assert fleet.consumer.request_batch()
 
 
 def test_one_more_that_is_lost_for_good_ends_the_run_with_the_first_cause(fleet: Played) -> None:
     fleet.world.die(fleet.remote("c1"))
     fleet.turn()
     with pytest.raises(TooFewCollectors, match=r"only 1 of 3 collectors left .*is 2.*first cause, c0: it died"):
-        fleet.consumer.ask()
+        fleet.consumer.request_batch()
 
 
 def test_how_few_are_enough_can_change_while_it_runs(fleet: Played) -> None:
     fleet.consumer.resize(3, min_available=3)
     fleet.turn()
     with pytest.raises(TooFewCollectors, match=r"only 2 of 3 collectors left .*minAvailable is 3"):
-        fleet.consumer.ask()
+        fleet.consumer.request_batch()
 
 
 def test_what_it_is_scaled_up_to_is_missed_once_it_was_there() -> None:
@@ -75,10 +75,10 @@ def test_what_it_is_scaled_up_to_is_missed_once_it_was_there() -> None:
     fleet.turn()
     fleet.turn(61)
     with pytest.raises(TooFewCollectors, match=r"only 2 of 6 collectors available for 6\d s \(minAvailable is 3\)"):
-        fleet.consumer.ask()
+        fleet.consumer.request_batch()
 
 
 def test_more_than_there_are_to_be_counts_as_all_of_them(fleet: Played) -> None:
     fleet.consumer.resize(1, min_available=3)
     fleet.turn()
-    assert fleet.consumer.ask()
+    assert fleet.consumer.request_batch()

@@ -19,7 +19,7 @@ class Fleet(Played):
         plan = Plan(shares=2, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None)
         super().__init__(plan, collectors=2, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
         self.consumer.stage("weights")
-        self.consumer.ask()
+        self.consumer.request_batch()
         self.turn()
 
     def turn(self, seconds: float = 0.0) -> None:

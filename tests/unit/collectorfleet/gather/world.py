@@ -203,7 +203,7 @@ class Played:
     def take(self) -> Batch | None:
         """What the consumer takes now."""
         with self.shared.changed:
-            return self.consumer.take()
+            return self.consumer.take_batch()
 
     def remote(self, name: str) -> Remote:
         return next(remote for remote in self.world.alive.values() if remote.id.name == name)
@@ -222,7 +222,7 @@ def working(allowed: timedelta) -> Played:
     fleet.turn()
     fleet.world.load(fleet.remote("c0"))
     fleet.turn()
-    assert fleet.consumer.ask()
+    assert fleet.consumer.request_batch()
     fleet.turn()
     assert fleet.remote("c0").requests
     return fleet

@@ -10,9 +10,9 @@ from tests.cluster.binaries import ROOT
 
 CODE = """
 import logging, os, sys
-from collectorfleet.pod.pod_logs import log_as_asked
+from collectorfleet.pod.pod_logs import set_up_pod_log
 
-log_as_asked(sys.stderr, os.environ)
+set_up_pod_log(sys.stderr, os.environ)
 logging.getLogger("collectorfleet.run").info("4 of 4 collectors")
 logging.getLogger("ray").info("a library's small talk")
 """

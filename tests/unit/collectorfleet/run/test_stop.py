@@ -78,10 +78,10 @@ def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason) -> No
     asks = threading.Timer(0.05, stop.request, [reason])
     with stop_on_signals(stop):
         asks.start()
-        with pytest.raises(StopNow), stop.at_once():
+        with pytest.raises(StopNow), stop.interruptible():
             threading.Event().wait(20)
         asks.join()
-        with pytest.raises(StopNow), stop.at_once():
+        with pytest.raises(StopNow), stop.interruptible():
             pytest.fail("what was asked for before is not seen")
     stop.run_ended()
 
@@ -89,7 +89,7 @@ def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason) -> No
 def test_a_patient_request_after_such_a_step_waits_again() -> None:
     stop = StopRequest()
     with stop_on_signals(stop):
-        with stop.at_once():
+        with stop.interruptible():
             pass
         stop.request(ORDERED)
         assert not threading.Event().wait(0.05)

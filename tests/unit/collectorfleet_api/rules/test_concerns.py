@@ -9,7 +9,7 @@ import pytest
 from tests.combinations.parts import EVALUATION, LEARNERS, SIMULATOR
 from tests.manifests import fleet
 
-from collectorfleet_api.rules.concerns import CONCERNS, Part, fields_by_part
+from collectorfleet_api.rules.concerns import AFFECTED_PARTS, Part, fields_by_part
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Model
 from collectorfleet_api.v1alpha1.base import inner_model
 
@@ -41,7 +41,7 @@ def leaves(model: type[Model], prefix: str = "") -> Iterator[str]:
 
 
 def rows_of(path: str) -> list[str]:
-    rows = [row for row in CONCERNS if path == row or path.startswith(f"{row}.")]
+    rows = [row for row in AFFECTED_PARTS if path == row or path.startswith(f"{row}.")]
     # Of several, the one that says more than the others is the field's.
     longest = max(map(len, rows), default=0)
     return [row for row in rows if len(row) == longest]
@@ -57,11 +57,11 @@ def test_every_field_of_the_spec_stands_in_the_table_once(path: str) -> None:
 
 def test_every_row_of_the_table_is_a_field_of_the_spec() -> None:
     assert len(FIELDS) > 50
-    assert set(CONCERNS) == {row for path in FIELDS for row in rows_of(path)}
+    assert set(AFFECTED_PARTS) == {row for path in FIELDS for row in rows_of(path)}
 
 
 def test_only_what_the_fleet_follows_while_it_runs_concerns_nobody() -> None:
-    assert {path for path, parts in CONCERNS.items() if not parts} == LIVE
+    assert {path for path, parts in AFFECTED_PARTS.items() if not parts} == LIVE
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.manifests import manifest
 
-from collectorfleet_api.rules.followed import FOLLOWED, as_run
+from collectorfleet_api.rules.followed import LIVE_FIELDS, as_run
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 STARTED = manifest({"spec.collectors": {"replicas": 4, "minAvailable": 3}})["spec"]
@@ -26,7 +26,7 @@ def test_only_the_size_is_followed() -> None:
         *("activeDeadlineSeconds", "startupDeadlineSeconds", "idleTimeoutSeconds", "networkPolicy"),
         "driver.livenessDeadlineSeconds",
     }
-    assert set(FOLLOWED) == {"collectors.replicas", "collectors.minAvailable", *of_the_operator}
+    assert set(LIVE_FIELDS) == {"collectors.replicas", "collectors.minAvailable", *of_the_operator}
     changes = {"spec.image": "ghcr.io/you/cheetah:2.0", "spec.collectors": {"replicas": 8, "minAvailable": 2}}
     spec = run(changes).spec
     assert (spec.collectors.replicas, spec.collectors.min_available) == (8, 2)

@@ -20,8 +20,8 @@ from collectorfleet_operator.children.table import (
     PROVIDERS,
     WATCHED,
     WORKLOAD_CHILD,
+    ChangeSource,
     Child,
-    News,
     child_named,
     manifests,
 )
@@ -67,7 +67,7 @@ def test_a_child_does_not_differ_from_itself(row: Child) -> None:
 
 @pytest.mark.parametrize("row", [row for row in CHILDREN if row is not WORKLOAD_CHILD], ids=str)
 def test_the_operator_may_do_what_a_row_asks_of_it(row: Child) -> None:
-    asked = {"get", "list", "create", "patch"} | ({"watch"} if row.news is News.WATCHED else set())
+    asked = {"get", "list", "create", "patch"} | ({"watch"} if row.change_source is ChangeSource.WATCHED else set())
     asked |= {"delete"} if row.build(fleet()) is None else set()
     assert asked <= verbs(row.kind)
 

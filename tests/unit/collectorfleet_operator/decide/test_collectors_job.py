@@ -197,7 +197,7 @@ def test_a_pod_on_a_lost_node_is_given_up() -> None:
     world.seconds = 20
     (deleted,) = world.plan().actions
     assert isinstance(deleted, Delete)
-    assert (deleted.kind, deleted.name, deleted.at_once) == (POD, name_of(pod), True)
+    assert (deleted.kind, deleted.name, deleted.force) == (POD, name_of(pod), True)
 
 
 def test_an_evicted_pod_is_nobodys_to_drain() -> None:

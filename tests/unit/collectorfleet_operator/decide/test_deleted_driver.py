@@ -40,7 +40,7 @@ def test_a_deleted_driver_gets_a_new_job_that_does_not_wait(code: int, condition
     first, second = world.carry_out()
     assert kinds([first, second]) == ["Delete Job", "Create Job"]
     assert isinstance(first, Delete)
-    assert first.at_once
+    assert first.force
     assert first.why == (
         f"Job cheetah-driver: its driver pod {name_of(pod)} was deleted, "
         "and the Job would wait before it creates the next pod"

@@ -183,7 +183,7 @@ def test_an_evaluator_on_a_lost_node_is_named_and_given_up() -> None:
     assert told(status, "RayClusterReady")[1:] == ("NodeLost", f"pod {name_of(pod)} is lost with node node-b")
     assert told(status, "Ready")[0] == "True"
     gone = [one for one in world.carry_out() if isinstance(one, Delete)]
-    assert [(one.name, one.at_once) for one in gone] == [(name_of(pod), True)]
+    assert [(one.name, one.force) for one in gone] == [(name_of(pod), True)]
 
 
 def test_scaling_leaves_evaluator_pods_as_they_are() -> None:

@@ -38,7 +38,7 @@ def test_it_is_deleted_once_its_lease_was_not_renewed_for_so_long() -> None:
     (gone,) = world.carry_out()
     assert isinstance(gone, Delete)
     # With its grace: one that only lost the API server writes its checkpoint.
-    assert (gone.kind, gone.name, gone.at_once, gone.grace_seconds) == (POD, name_of(pod), False, None)
+    assert (gone.kind, gone.name, gone.force, gone.grace_seconds) == (POD, name_of(pod), False, None)
     assert gone.why == f"Pod {name_of(pod)}: its driver hangs: its Lease was not renewed for 90 s"
     assert world.plan().actions == ()
 

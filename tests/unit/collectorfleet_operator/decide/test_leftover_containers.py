@@ -142,7 +142,7 @@ def test_a_driver_that_is_to_be_tried_again_is_once_its_shipper_had_time_to_end(
     world.seconds = 60
     (gone,) = world.carry_out()
     assert isinstance(gone, Delete)
-    assert (gone.kind, gone.at_once, gone.grace_seconds) == (POD, False, None)
+    assert (gone.kind, gone.force, gone.grace_seconds) == (POD, False, None)
     assert gone.why.endswith(f"its driver failed: it lost the head; {KEPT}")
     assert world.plan().actions == ()
 

@@ -43,7 +43,7 @@ def test_a_worker_on_a_lost_node_is_given_up_after_its_grace_and_told_by_name() 
     world.seconds = 10
     (gone,) = world.carry_out()
     assert isinstance(gone, Delete)
-    assert (gone.name, gone.uid, gone.at_once) == (name_of(worker), uid_of(worker), True)
+    assert (gone.name, gone.uid, gone.force) == (name_of(worker), uid_of(worker), True)
     assert gone.why == f"Pod {name_of(worker)}: node node2 is lost"
 
 

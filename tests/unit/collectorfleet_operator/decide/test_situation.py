@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.unit.collectorfleet_operator.world import World, running
 
-from collectorfleet_operator.decide.situation import Situation, once
+from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
 
 def test_other_questions_of_one_situation_have_other_answers() -> None:
     asked: list[tuple[int, int]] = []
 
-    @once
+    @cached_per_situation
     def total(seen: Situation, first: int, second: int = 0) -> int:
         asked.append((first, second))
         return len(seen.workers) + first + second
@@ -22,11 +22,11 @@ def test_other_questions_of_one_situation_have_other_answers() -> None:
 
 
 def test_another_situation_is_asked_anew_and_two_functions_are_two_questions() -> None:
-    @once
+    @cached_per_situation
     def workers(seen: Situation) -> int:
         return len(seen.workers)
 
-    @once
+    @cached_per_situation
     def heads(seen: Situation) -> int:
         return len(seen.heads)
 

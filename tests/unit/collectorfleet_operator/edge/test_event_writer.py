@@ -12,7 +12,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.events import Change, event
 from collectorfleet_operator.edge import event_writer
 from collectorfleet_operator.edge.errors import ConflictError, KubeError, NotLeadingError, UnavailableError
-from collectorfleet_operator.edge.event_writer import MOST_UNTOLD, PAUSE_SECONDS, EventWriter
+from collectorfleet_operator.edge.event_writer import MAX_UNWRITTEN_EVENTS, PAUSE_SECONDS, EventWriter
 from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of, uid_of
 
 
@@ -57,7 +57,7 @@ class Told:
     def happens(self, *messages: str, key: Key = KEY) -> None:
         """And a look tries to tell it."""
         self.writer.add(key, self.uid, [change(one) for one in messages])
-        asyncio.run(self.writer.tell(key))
+        asyncio.run(self.writer.write(key))
 
 
 def change(message: str) -> Change:
@@ -123,7 +123,7 @@ def test_a_namespace_whose_events_are_not_taken_keeps_no_other_waiting() -> None
     told.events.failing, told.events.fails_in = unavailable(), KEY.namespace
     told.happens("first")
     told.writer.add(Key("beside", "c"), "fleet-2", [change("second")])
-    asyncio.run(told.writer.tell(Key("beside", "c")))
+    asyncio.run(told.writer.write(Key("beside", "c")))
     assert told.events.told == ["second"]
     assert told.writer.is_behind(KEY)
 
@@ -150,9 +150,9 @@ def test_while_one_look_finds_out_whether_events_are_taken_again_no_other_waits(
     told.writer.add(Key("default", "other"), "fleet-2", [change("second")])
 
     async def run() -> None:
-        first = asyncio.create_task(told.writer.tell(KEY))
+        first = asyncio.create_task(told.writer.write(KEY))
         await asyncio.sleep(0)
-        await told.writer.tell(Key("default", "other"))
+        await told.writer.write(Key("default", "other"))
         first.cancel()
 
     asyncio.run(run())
@@ -174,11 +174,11 @@ def test_of_what_is_untold_the_newest_is_kept_of_fleets_that_are_there() -> None
     told = Told()
     gone = Key("default", "gone")
     told.events.failing = unavailable()
-    told.happens(*(str(number) for number in range(MOST_UNTOLD + 3)))
+    told.happens(*(str(number) for number in range(MAX_UNWRITTEN_EVENTS + 3)))
     told.happens("gone", key=gone)
     told.writer.forget_others({KEY})
     assert not told.writer.is_behind(gone)
     told.events.failing = None
     told.seconds = PAUSE_SECONDS
     told.happens()
-    assert told.events.told == [str(number) for number in range(3, MOST_UNTOLD + 3)]
+    assert told.events.told == [str(number) for number in range(3, MAX_UNWRITTEN_EVENTS + 3)]

@@ -27,7 +27,7 @@ def player(create_env: Any = envs.make_counting, policy: Any = None, **config: A
 
 
 def offer(version: int, policy: nn.Module | None = None, normalization: Normalization | None = None) -> Offer:
-    taken = snapshots.NOTHING if policy is None else snapshots.take(snapshots.tensors_of(policy))
+    taken = snapshots.EMPTY_SNAPSHOT if policy is None else snapshots.take(snapshots.tensors_of(policy))
     return Offer(version, taken, None if normalization is None else codec.encode(normalization))
 
 

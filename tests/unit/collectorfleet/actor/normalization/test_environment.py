@@ -108,7 +108,7 @@ def test_a_state_that_somebody_loads_is_no_contribution() -> None:
     found = normalization(env)
     see(other, 5)
     env.transform.load_state_dict(other.transform.state_dict())
-    found.restart()
+    found.reset_base()
     assert found.contribution() is None
 
 

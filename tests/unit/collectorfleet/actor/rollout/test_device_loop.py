@@ -151,7 +151,7 @@ def test_what_steps_in_its_own_way_is_stepped_by_it(kind: dict[str, Any], why: s
     theirs, ours = sides(partial(own, 3), partial(bounded_policy, draws=False), 24)
     assert ours.runner.loop.startswith("Fast, by the environment's own step: ")
     with pytest.raises(FastLoopUnsupported, match=why):
-        find.found_with_tensors(ours.runner.collector)
+        find.find_tensor_loop(ours.runner.collector)
     assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
 
 
@@ -161,7 +161,7 @@ def test_a_wrapper_of_gymnasiums_vectors_gives_torchrls_frames(mode: AutoresetMo
     # On the CPU another loop steps them. Wrappers of simulators on a GPU are of the same kind.
     theirs, ours = sides(partial(vectors, mode, chain=(RewardSum,)), None, 24)
     collector = ours.runner.collector
-    collector._use(find.found_with_tensors(collector))
+    collector._use(find.find_tensor_loop(collector))
     assert ours.runner.loop == "Fast, with tensors on cpu"
     for asked in (Asked(12), Asked(9, cut_after=4), Asked(12, random=True), Asked(12)):
         assert_equal(theirs.run(asked), ours.run(asked))

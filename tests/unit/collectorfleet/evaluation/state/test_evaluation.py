@@ -82,7 +82,7 @@ def test_a_last_version_whose_evaluation_failed_is_not_tried_for_ever() -> None:
     state = Evaluated()
     state.due(candidate(7))
     state.sent()
-    assert state.out_of_time(101.0)
+    assert state.drop_if_timed_out(101.0)
     state.run_ended(candidate(7))
     assert state.idle
 
@@ -117,7 +117,7 @@ def test_a_version_that_was_proven_too_late_for_its_first_evaluation_counts_in_a
     state.due(candidate(1))
     first, second = state.sent()
     state.answers(first)
-    assert state.out_of_time(101.0)
+    assert state.drop_if_timed_out(101.0)
     state.lost(state.named("e1"), "Hung", 101.0)
     assert state.loads(first.evaluator, 1)
     state.due(candidate(1))
@@ -130,7 +130,7 @@ def test_a_late_acknowledgement_of_an_older_version_is_no_fault() -> None:
     state.due(candidate(1))
     first, _ = state.sent()
     state.answers(first)
-    assert state.out_of_time(101.0)
+    assert state.drop_if_timed_out(101.0)
     state.due(candidate(2))
     state.sent(101.0)
     assert state.loads(first.evaluator, 1)

@@ -14,8 +14,8 @@ def test_an_evaluation_that_takes_too_long_fails_and_says_how_far_it_was() -> No
     (play,) = state.sent(now=10.0)
     state.loads(play.evaluator, 4)
     state.answers(play)
-    assert state.out_of_time(110.0) is None
-    assert state.out_of_time(110.5) == (
+    assert state.drop_if_timed_out(110.0) is None
+    assert state.drop_if_timed_out(110.5) == (
         "version 4: 1 of 3 episodes ended within 100 s; play fewer episodes, limit their length, or allow more time"
     )
     assert (state.failed, state.finished, state.idle) == (1, 0, True)
@@ -25,7 +25,7 @@ def test_answers_of_a_failed_evaluation_count_in_no_other() -> None:
     state = Evaluated(episodes=1, replicas=2)
     state.due(candidate(1))
     (late,) = state.sent()
-    assert state.out_of_time(101.0)
+    assert state.drop_if_timed_out(101.0)
     state.due(candidate(2))
     plays = state.sent(101.0)
     state.loads(late.evaluator, 1)
@@ -47,7 +47,10 @@ def test_a_return_that_is_no_number_fails_the_evaluation(value: float) -> None:
     state.answers(first, 1.0)
     (second,) = state.sent()
     state.answers(second, value)
-    assert state.not_finite() == f"version 3: the return of episode 1 is {value}; look for rewards that are not finite"
+    assert (
+        state.drop_if_not_finite()
+        == f"version 3: the return of episode 1 is {value}; look for rewards that are not finite"
+    )
     assert (state.failed, state.idle, state.best, state.result(0.0, NOW)) == (1, True, None, None)
 
 
@@ -55,20 +58,20 @@ def test_finite_returns_are_no_failure() -> None:
     state = Evaluated(episodes=1)
     state.due(candidate(3))
     (play,) = state.sent()
-    assert state.not_finite() is None
+    assert state.drop_if_not_finite() is None
     state.loads(play.evaluator, 3)
     state.answers(play)
-    assert state.not_finite() is None
+    assert state.drop_if_not_finite() is None
     assert state.result(0.0, NOW) is not None
 
 
 def test_the_end_waits_for_no_evaluator_that_never_comes() -> None:
     state = Evaluated()
     state.lost(state.named("e0"), "OutOfMemory: no memory left", 10.0)
-    assert state.nobody_comes(1000.0) is None  # nothing is due
+    assert state.why_evaluators_unavailable(1000.0) is None  # nothing is due
     state.run_ended(candidate(1))
-    assert state.nobody_comes(60.0) is None
-    assert state.nobody_comes(61.0) == (
+    assert state.why_evaluators_unavailable(60.0) is None
+    assert state.why_evaluators_unavailable(61.0) == (
         "the last version was not evaluated: none of 1 evaluators has been available for 51 s; "
         "evaluator e0: OutOfMemory: no memory left"
     )

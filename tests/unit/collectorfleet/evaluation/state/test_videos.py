@@ -82,7 +82,7 @@ def test_a_failed_evaluation_counts() -> None:
     made = state(every=2, timeout_seconds=100.0)
     made.due(candidate(1))
     made.sent(now=0.0)
-    assert made.out_of_time(1000.0) is not None
+    assert made.drop_if_timed_out(1000.0) is not None
     made.lost(made.named("e0"), "it was busy", 0.0)
     made.start(100.0)
     assert [version for version in range(2, 6) if any(evaluate(made, version))] == [3, 5]
@@ -111,7 +111,7 @@ def test_of_a_batch_the_first_rows_are_recorded_whatever_other_evaluators_have_p
 def test_without_a_plan_nothing_is_recorded() -> None:
     made = Evaluated()
     assert evaluate(made, 1) == [0, 0]
-    assert (made.videos.newest, made.videos.are_asked_for) == ((), False)
+    assert (made.videos.newest, made.videos.is_enabled) == ((), False)
 
 
 def test_a_renderer_that_fails_is_told_until_another_episode_is_recorded() -> None:
@@ -185,7 +185,7 @@ def test_a_recorded_evaluation_has_a_quarter_of_the_timeout_more_for_its_rendere
     made.due(candidate(1))
     made.sent(now=0.0)
     assert [one.name for one in made.too_long_recording(seconds)] == ["e0"] * is_too_long
-    assert (made.out_of_time(seconds) is not None) == is_too_long
+    assert (made.drop_if_timed_out(seconds) is not None) == is_too_long
 
 
 def test_an_evaluation_that_is_not_recorded_has_the_timeout_alone() -> None:
@@ -194,8 +194,8 @@ def test_an_evaluation_that_is_not_recorded_has_the_timeout_alone() -> None:
     made.due(candidate(2))
     made.sent(now=0.0)
     assert made.too_long_recording(100.1) == []
-    assert made.out_of_time(100.0) is None
-    assert made.out_of_time(100.1) is not None
+    assert made.drop_if_timed_out(100.0) is None
+    assert made.drop_if_timed_out(100.1) is not None
 
 
 @pytest.mark.parametrize("lost_at", [60.0, 125.1])
@@ -205,11 +205,11 @@ def test_the_whole_timeout_is_left_for_an_episode_whose_evaluator_was_lost_while
     made.due(candidate(1))
     made.sent()
     made.lost(made.named("e0"), "Died", lost_at)
-    assert made.out_of_time(lost_at + 149.0) is None  # it builds
+    assert made.drop_if_timed_out(lost_at + 149.0) is None  # it builds
     made.start(lost_at + 40.0)
     made.sent(now=lost_at + 40.0)
-    assert made.out_of_time(lost_at + 140.0) is None
-    assert made.out_of_time(lost_at + 140.1) is not None
+    assert made.drop_if_timed_out(lost_at + 140.0) is None
+    assert made.drop_if_timed_out(lost_at + 140.1) is not None
 
 
 def test_an_evaluation_fails_in_the_end_if_no_evaluator_comes_back_after_a_lost_recording() -> None:
@@ -217,8 +217,8 @@ def test_an_evaluation_fails_in_the_end_if_no_evaluator_comes_back_after_a_lost_
     made.due(candidate(1))
     made.sent()
     made.lost(made.named("e0"), "Died", 10.0)
-    assert made.out_of_time(160.0) is None
-    assert made.out_of_time(160.1) is not None
+    assert made.drop_if_timed_out(160.0) is None
+    assert made.drop_if_timed_out(160.1) is not None
 
 
 def test_after_a_lost_recording_nothing_more_of_the_evaluation_is_recorded() -> None:

@@ -71,7 +71,7 @@ def test_an_admission_may_be_as_old_as_its_request_until_it_is_complete() -> Non
     answer(admissions, first, 7)
     assert (made.oldest_version, made.complete) == (5, False)
     answer(admissions, second, 8)
-    assert (made.oldest_version, made.counts_as, made.complete) == (7, 7, True)
+    assert (made.oldest_version, made.version_for_bound, made.complete) == (7, 7, True)
 
 
 def test_frames_of_an_older_trajectory_are_as_stale_as_they_are_and_count_as_requested() -> None:
@@ -81,7 +81,7 @@ def test_frames_of_an_older_trajectory_are_as_stale_as_they_are_and_count_as_req
     answer(admissions, first, 2)
     assert made.oldest_version == 2
     answer(admissions, second, 6)
-    assert (made.oldest_version, made.counts_as) == (2, 5)
+    assert (made.oldest_version, made.version_for_bound) == (2, 5)
     assert admissions.hand_out([made], 6).staleness == 4
 
 
@@ -90,7 +90,7 @@ def test_whose_time_runs_out_first_is_handed_out_first() -> None:
     (early,), (late,) = admit(admissions, 1), admit(admissions, 2)
     answer(admissions, late, 2)
     answer(admissions, early, 3)
-    assert [one.counts_as for one in admissions.oldest_complete(2)] == [2, 3]
+    assert [one.version_for_bound for one in admissions.oldest_complete(2)] == [2, 3]
     assert [one.number for one in admissions.oldest_complete(1)] == [1]
     admissions.hand_out(admissions.oldest_complete(1), 3)
     assert [one.number for one in admissions.oldest_complete(2)] == [0]
@@ -120,10 +120,10 @@ def test_who_was_asked_for_a_share_of_an_admission_is_known() -> None:
     admissions = Admissions(1, None)
     admissions.admit(1, FRAMES, [False, False])
     (made,) = admissions
-    assert not made.asked_anew
+    assert not made.has_new_requests
     for slot in range(2):
         admissions.submitted(admissions.line.popleft(), slot, CollectorId(f"c{slot}", 1), slot)
-    assert made.asked_anew
+    assert made.has_new_requests
     assert made.holders == {CollectorId("c0", 1), CollectorId("c1", 1)}
 
 

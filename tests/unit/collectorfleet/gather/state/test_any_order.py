@@ -130,7 +130,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def the_consumer_asks(self) -> None:
-        self.gather.asked = not self.gather.finished
+        self.gather.is_batch_wanted = not self.gather.finished
 
     @rule()
     def the_consumer_publishes(self) -> None:
@@ -141,14 +141,14 @@ class AnyOrder(RuleBasedStateMachine):
     @rule()
     def the_gather_thread_turns(self) -> None:
         self.submit()
-        chosen = self.gather.due() if self.gather.asked else None
+        chosen = self.gather.due() if self.gather.is_batch_wanted else None
         if chosen is not None:
             plan = self.gather.plan
             batch = self.gather.hand_out(chosen)
             self.handed_out += batch.frames
             assert batch.staleness >= 0
             assert self.mixes or plan.bound is None or batch.staleness <= plan.bound
-            asked = self.gather.version - min(share.admission.counts_as for share in batch.shares)
+            asked = self.gather.version - min(share.admission.version_for_bound for share in batch.shares)
             assert plan.bound is None or asked <= plan.bound
             assert all(share.done for share in batch.shares)
             assert plan.in_order or len(batch.shares) == plan.shares

@@ -25,7 +25,7 @@ def ready(collectors: Collectors, name: str, version: int = 1, now: float = 0.0,
 
 
 def ask(collectors: Collectors, one: Collector, request: int, now: float = 0.0) -> None:
-    collectors.asked(one, request, request, now)
+    collectors.note_request(one, request, request, now)
 
 
 @pytest.fixture
@@ -46,22 +46,22 @@ def test_only_the_incarnation_that_lives_is_found(collectors: Collectors) -> Non
 
 def test_built_ones_are_counted_before_and_after_their_first_weights(collectors: Collectors) -> None:
     one = start(collectors, "c0")
-    assert (collectors.have_built, collectors.available) == (0, 0)
+    assert (collectors.built_count, collectors.available) == (0, 0)
     collectors.built(one, "pod", 7, 0.0)
-    assert (collectors.have_built, collectors.available) == (1, 0)
+    assert (collectors.built_count, collectors.available) == (1, 0)
     collectors.applied(one, 1, 0.0)
-    assert (collectors.have_built, collectors.available) == (1, 1)
+    assert (collectors.built_count, collectors.available) == (1, 1)
     collectors.applied(one, 2, 0.0)
-    assert (collectors.have_built, collectors.available, one.applied_version) == (1, 1, 2)
+    assert (collectors.built_count, collectors.available, one.applied_version) == (1, 1, 2)
     collectors.retired(one)
-    assert (collectors.have_built, collectors.available) == (0, 0)
+    assert (collectors.built_count, collectors.available) == (0, 0)
 
 
 def test_one_that_is_lost_before_its_first_weights_is_counted_no_more(collectors: Collectors) -> None:
     one = start(collectors, "c0")
     collectors.built(one, "pod", 7, 0.0)
     collectors.retired(one)
-    assert (collectors.have_built, collectors.available, collectors.acknowledged) == (0, 0, None)
+    assert (collectors.built_count, collectors.available, collectors.acknowledged) == (0, 0, None)
 
 
 def test_a_version_is_acknowledged_once_the_last_available_one_has_it(collectors: Collectors) -> None:
@@ -111,8 +111,8 @@ def test_the_least_busy_takes_the_next_share_and_of_those_who_was_asked_longest_
 
 def test_one_without_a_share_of_the_admission_goes_before_one_that_is_less_busy(collectors: Collectors) -> None:
     first, second = ready(collectors, "c0"), ready(collectors, "c1")
-    collectors.asked(second, 1, 0, 0.0)
-    collectors.asked(first, 2, 1, 0.0)
+    collectors.note_request(second, 1, 0, 0.0)
+    collectors.note_request(first, 2, 1, 0.0)
     collectors.answered(first, 2, 0.0)
     # c0 is idle and has a share of admission 1; c1 has one request, of admission 0.
     assert collectors.next_free(1) is second

@@ -57,7 +57,7 @@ def test_nothing_is_collected_before_a_batch_is_asked_for() -> None:
 def test_sync_without_look_ahead_waits_for_the_consumer() -> None:
     gather = gather_of(SYNC)
     assert list(gather.submissions(0.0)) == []  # the consumer may still publish
-    gather.asked = True
+    gather.is_batch_wanted = True
     assert len(list(gather.submissions(0.0))) == 1
 
 
@@ -83,7 +83,7 @@ def test_random_frames_are_counted_over_all_collectors() -> None:
 
 def test_a_fleet_that_starts_gives_each_collector_its_share_but_does_not_wait_for_a_replacement() -> None:
     gather = gather_of(replace(SYNC, shares=2))
-    gather.asked = True
+    gather.is_batch_wanted = True
     gather.collectors.starting(CollectorId("c1", 2), 1, 0.0)
     assert [one.id.name for one, _ in gather.submissions(1.0)] == ["c0"]
     assert [one.id.name for one, _ in gather.submissions(11.0)] == ["c0"]  # c1 takes too long
@@ -94,7 +94,7 @@ def test_the_version_advances_freely_while_nothing_is_under_way_and_once_where_o
     for _ in range(3):
         assert gather.may_advance()
         gather.version += 1
-    gather.asked = True
+    gather.is_batch_wanted = True
     list(gather.submissions(0.0))
     assert not gather.may_advance()  # the second batch ahead would be two versions old
     answer(gather, "c0", version=4)
@@ -107,7 +107,7 @@ def test_the_version_advances_freely_while_nothing_is_under_way_and_once_where_o
 def test_once_the_goal_is_reached_the_last_version_waits_for_no_batch_that_nobody_gets() -> None:
     gather = gather_of(Plan(1, 10, True, 0, None))
     ready(gather, "c0")
-    gather.begun = gather.asked = True
+    gather.begun = gather.is_batch_wanted = True
     gather.version = 1
     assert list(gather.submissions(0.0))
     assert not gather.may_advance()
@@ -119,7 +119,7 @@ def test_once_the_goal_is_reached_the_last_version_waits_for_no_batch_that_nobod
 
 def test_the_first_shares_make_a_batch_and_the_late_one_goes_into_the_next() -> None:
     gather = gather_of(replace(ASYNC, shares=2, bound=1), collectors=3)
-    gather.asked = True
+    gather.is_batch_wanted = True
     list(gather.submissions(0.0))
     answer(gather, "c0")
     assert gather.due() is None
@@ -127,7 +127,7 @@ def test_the_first_shares_make_a_batch_and_the_late_one_goes_into_the_next() -> 
     chosen = gather.due()
     assert chosen is not None
     assert gather.hand_out(chosen).frames == 2 * FRAMES
-    gather.version, gather.asked = 2, True
+    gather.version, gather.is_batch_wanted = 2, True
     list(gather.submissions(0.0))
     answer(gather, "c1", version=1)  # the straggler
     answer(gather, "c0", version=2)
@@ -138,7 +138,7 @@ def test_the_first_shares_make_a_batch_and_the_late_one_goes_into_the_next() -> 
 
 def test_exact_staleness_asks_for_the_version_of_the_admission_even_when_a_newer_one_is_out() -> None:
     gather = gather_of(replace(SYNC, shares=2, bound=1, exact=True))
-    gather.asked = True
+    gather.is_batch_wanted = True
     first = [request for _, request in gather.submissions(0.0)]
     assert [request.version for request in first] == [1, 1]
     gather.version = 2
@@ -151,7 +151,7 @@ def test_exact_staleness_asks_for_the_version_of_the_admission_even_when_a_newer
 
 def test_once_enough_shares_are_there_the_others_are_cut_short_once() -> None:
     gather = gather_of(replace(SYNC, shares=3, cut_short_after=2), collectors=3)
-    gather.asked = True
+    gather.is_batch_wanted = True
     list(gather.submissions(0.0))
     answer(gather, "c0")
     assert list(gather.stragglers()) == []
@@ -165,7 +165,7 @@ def test_the_object_store_is_not_filled_beyond_its_budget() -> None:
     list(gather.submissions(0.0))
     member = named(gather, "c0")
     gather.answered(member, Answer(member.id, member.in_flight[0], "data", FRAMES, 1, 1.0, 100), 0.0)
-    gather.asked = True
+    gather.is_batch_wanted = True
     chosen = gather.due()
     assert chosen is not None
     gather.hand_out(chosen)
@@ -177,7 +177,7 @@ def test_answers_that_are_older_than_they_were_asked_for_stop_nobody_and_say_how
     gather.version = 5
     stalenesses = []
     for _ in range(20):
-        gather.asked = True
+        gather.is_batch_wanted = True
         for _one, _request in gather.submissions(0.0):
             pass
         for one in gather.collectors:
@@ -194,7 +194,7 @@ def test_answers_that_are_older_than_they_were_asked_for_stop_nobody_and_say_how
 
 def test_an_answer_that_is_older_than_it_was_asked_for_does_not_go_before_one_whose_time_runs_out() -> None:
     gather = gather_of(replace(ASYNC, bound=3), collectors=2)
-    gather.asked = True
+    gather.is_batch_wanted = True
     first = next(gather.submissions(0.0))[0].id.name
     gather.version = 4  # as far as the bound allows while the first one is under way
     second = next(one.id.name for one, _ in gather.submissions(0.0) if one.id.name != first)
@@ -203,7 +203,7 @@ def test_an_answer_that_is_older_than_it_was_asked_for_does_not_go_before_one_wh
     chosen = gather.due()
     assert chosen is not None
     assert [share.version for share in gather.hand_out(chosen).shares] == [1]
-    gather.asked = True
+    gather.is_batch_wanted = True
     chosen = gather.due()
     assert chosen is not None
     assert gather.hand_out(chosen).staleness == 4
@@ -212,7 +212,7 @@ def test_an_answer_that_is_older_than_it_was_asked_for_does_not_go_before_one_wh
 def test_a_resumed_run_asks_for_no_weights_before_it_published_some() -> None:
     gather = Gather(replace(ASYNC, bound=0))
     gather.restored(frames=500, version=7)
-    gather.begun = gather.asked = True
+    gather.begun = gather.is_batch_wanted = True
     ready(gather, "c0", version=0)
     ((one, request), *_) = list(gather.submissions(0.0))
     assert (request.min_version, request.version) == (0, None)
@@ -221,7 +221,7 @@ def test_a_resumed_run_asks_for_no_weights_before_it_published_some() -> None:
     assert chosen is not None
     assert gather.hand_out(chosen).staleness == 0
     gather.version += 1
-    gather.asked = True
+    gather.is_batch_wanted = True
     assert [asked.min_version for _, asked in gather.submissions(0.0)] == [8]
 
 
@@ -232,7 +232,7 @@ def test_one_large_share_long_ago_does_not_hold_back_small_ones_for_ever() -> No
         list(gather.submissions(0.0))
         busy = next(one for one in gather.collectors if one.in_flight)
         gather.answered(busy, Answer(busy.id, busy.in_flight[0], "data", FRAMES, 1, 1.0, size_bytes), 0.0)
-        gather.asked = True
+        gather.is_batch_wanted = True
         gather.hand_out(gather.due() or [])
         size_bytes = 10
     list(gather.submissions(0.0))
@@ -246,7 +246,7 @@ class Rollout:
 def test_a_rollout_is_gone_with_the_last_who_uses_it_and_waits_for_no_garbage_collector() -> None:
     gather = gather_of(ASYNC)
     list(gather.submissions(0.0))
-    gather.asked = True
+    gather.is_batch_wanted = True
     payload = Rollout()
     one, lives = named(gather, "c0"), weakref.ref(payload)
     gather.answered(one, Answer(one.id, one.in_flight[0], payload, FRAMES, 1, 1.0), 0.0)
@@ -265,7 +265,7 @@ def test_a_gather_is_throttled_only_while_the_bound_holds_back_idle_collectors_o
     assert not gather.throttled
     assert list(gather.submissions(0.0)) == []
     assert gather.throttled  # c0 is idle, because the consumer may still publish
-    gather.asked = True
+    gather.is_batch_wanted = True
     assert len(list(gather.submissions(0.0))) == 1
     assert not gather.throttled
 
@@ -274,24 +274,24 @@ def test_answers_of_a_resumed_run_are_no_older_than_the_weights_that_it_began_wi
     gather = Gather(replace(ASYNC, random_frames=30))
     gather.restored(frames=20, version=7)
     assert (gather.version, gather.frames_handed_out) == (7, 20)
-    gather.begun = gather.asked = True
+    gather.begun = gather.is_batch_wanted = True
     one = ready(gather, "c0", version=0)
     assert [request.random for _, request in gather.submissions(0.0)] == [True, False]
     gather.answered(one, Answer(one.id, one.in_flight[0], "data", FRAMES, 0, 1.0), 0.0)
     assert gather.choose()
     assert not gather.choose()
     assert [share.version for share in gather.hand_out(gather.chosen or []).shares] == [7]
-    assert (gather.frames_handed_out, gather.asked, gather.chosen) == (30, False, None)
+    assert (gather.frames_handed_out, gather.is_batch_wanted, gather.chosen) == (30, False, None)
 
 
 def test_a_run_ends_with_the_frames_that_were_asked_for() -> None:
     gather = gather_of(replace(SYNC, total_frames=2 * FRAMES))
     for _ in range(2):
         assert not gather.finished
-        gather.asked = True
+        gather.is_batch_wanted = True
         assert len(list(gather.submissions(0.0))) == 1
         answer(gather, "c0")
         gather.hand_out(gather.due() or [])
     assert gather.finished
-    gather.asked = True
+    gather.is_batch_wanted = True
     assert list(gather.submissions(0.0)) == []

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from collectorfleet.gather.state.normalization import FleetNormalization
-from collectorfleet.normalization import Running
+from collectorfleet.normalization import RunningStatistics
 
 KEY, OTHER = "0.VecNormV2.observation", "1.VecNormV2.reward"
 
 
-def running(value: float = 1.0, *, decay: float = 0.5, size: int = 2, updates: int = 1) -> Running:
-    return Running(decay, updates, {"sum": np.full(size, value)})
+def running(value: float = 1.0, *, decay: float = 0.5, size: int = 2, updates: int = 1) -> RunningStatistics:
+    return RunningStatistics(decay, updates, {"sum": np.full(size, value)})
 
 
 def value(state: FleetNormalization, name: str = KEY) -> float:
@@ -54,11 +54,11 @@ def test_a_saved_state_goes_on_where_environments_have_it_and_the_others_are_nam
     [
         (running(size=3), "decay 0.5, sum [3]"),
         (running(decay=0.25), "decay 0.25, sum [2]"),
-        (Running(0.5, 1, {"sum": np.zeros(2), "count": np.zeros(())}), "decay 0.5, count [], sum [2]"),
+        (RunningStatistics(0.5, 1, {"sum": np.zeros(2), "count": np.zeros(())}), "decay 0.5, count [], sum [2]"),
     ],
     ids=["another shape", "another decay", "other sums"],
 )
-def test_an_environment_that_normalizes_otherwise_is_refused_with_both(other: Running, here: str) -> None:
+def test_an_environment_that_normalizes_otherwise_is_refused_with_both(other: RunningStatistics, here: str) -> None:
     state = FleetNormalization()
     state.reported("c0", {KEY: running()})
     with pytest.raises(ValueError, match=KEY) as refused:
@@ -72,7 +72,9 @@ def test_an_environment_that_normalizes_otherwise_is_refused_with_both(other: Ru
 @pytest.mark.parametrize(
     ("found", "name"), [({}, KEY), ({KEY: running(), OTHER: running()}, OTHER)], ids=["lacks one", "has one more"]
 )
-def test_an_environment_with_other_transforms_is_refused_by_name(found: dict[str, Running], name: str) -> None:
+def test_an_environment_with_other_transforms_is_refused_by_name(
+    found: dict[str, RunningStatistics], name: str
+) -> None:
     state = FleetNormalization()
     state.reported("c0", {KEY: running()})
     with pytest.raises(ValueError, match=name) as refused:

@@ -37,7 +37,7 @@ def working(collectors: Collectors, name: str, since: float) -> Collector:
     collectors.built(one, "pod", 1, 0.0)
     collectors.offered(one, 1)
     collectors.applied(one, 1, 0.0)
-    collectors.asked(one, int(since), int(since), since)
+    collectors.note_request(one, int(since), int(since), since)
     return one
 
 

@@ -24,13 +24,13 @@ def test_weights_from_before_the_first_collector_get_what_it_tells() -> None:
     versions.normalized(told)
     after = replace(weights(3), normalization=later)
     versions.published(after, NOW, 0.0)
-    assert [versions.completed(one).normalization for one in [*early, after]] == [told, told, later]
+    assert [versions.with_first_normalization(one).normalization for one in [*early, after]] == [told, told, later]
 
 
 def test_weights_of_environments_without_statistics_stay_as_they_are() -> None:
     versions = Versions()
     versions.published(weights(1), NOW, 0.0)
-    assert versions.completed(weights(1)).normalization is None
+    assert versions.with_first_normalization(weights(1)).normalization is None
 
 
 def published(count: int) -> Versions:
@@ -61,8 +61,8 @@ def test_a_version_is_released_unless_it_is_the_newest() -> None:
 def test_each_publish_has_one_outcome() -> None:
     versions = published(5)
     assert outcomes(versions) == (5, 0, 0, 0)
-    versions.failed(failure(2), by_all=False)
-    versions.failed(failure(3), by_all=True)
+    versions.failed(failure(2), has_no_other_available=False)
+    versions.failed(failure(3), has_no_other_available=True)
     assert (outcomes(versions), versions.last_failure) == ((5, 0, 0, 1), failure(3))
     versions.acknowledged(2)
     assert outcomes(versions) == (5, 1, 1, 1)
@@ -75,9 +75,9 @@ def test_each_publish_has_one_outcome() -> None:
 
 def test_a_version_that_some_and_then_all_fail_to_apply_has_failed() -> None:
     versions = published(1)
-    versions.failed(failure(1), by_all=False)
-    versions.failed(failure(1), by_all=True)
-    versions.failed(failure(1), by_all=True)
+    versions.failed(failure(1), has_no_other_available=False)
+    versions.failed(failure(1), has_no_other_available=True)
+    versions.failed(failure(1), has_no_other_available=True)
     versions.acknowledged(1)
     assert outcomes(versions) == (1, 0, 0, 1)
 
@@ -85,7 +85,7 @@ def test_a_version_that_some_and_then_all_fail_to_apply_has_failed() -> None:
 def test_a_failure_of_an_acknowledged_version_changes_no_outcome() -> None:
     versions = published(2)
     versions.acknowledged(1)
-    versions.failed(failure(1), by_all=False)
+    versions.failed(failure(1), has_no_other_available=False)
     versions.acknowledged(2)
     assert outcomes(versions) == (2, 2, 0, 0)
     assert versions.last_failure == failure(1)
@@ -93,13 +93,13 @@ def test_a_failure_of_an_acknowledged_version_changes_no_outcome() -> None:
 
 def test_failures_in_a_row_are_counted_until_a_collector_has_weights() -> None:
     versions = published(3)
-    versions.failed(failure(1), by_all=True)
-    versions.failed(failure(2), by_all=False)
-    versions.failed(failure(2), by_all=True)
+    versions.failed(failure(1), has_no_other_available=True)
+    versions.failed(failure(2), has_no_other_available=False)
+    versions.failed(failure(2), has_no_other_available=True)
     versions.acknowledged(None)
-    assert versions.unproven == 2
+    assert versions.failures_in_a_row == 2
     versions.acknowledged(3)
-    assert versions.unproven == 0
+    assert versions.failures_in_a_row == 0
 
 
 def test_the_digest_of_a_collector_is_that_of_its_version_or_of_another_one() -> None:

@@ -14,7 +14,7 @@ from tests.gitops.git_http import served
 from collectorfleet.errors import InfrastructureError, InvalidOption
 from collectorfleet.run.code import bounds, pack_bounds
 from collectorfleet.run.code.bounds import Bounds
-from collectorfleet.run.code.git import put
+from collectorfleet.run.code.git import write_tree
 from collectorfleet.run.code.pack_bounds import BadPack, check_pack
 from collectorfleet_api.v1alpha1 import Git
 
@@ -57,7 +57,7 @@ def test_a_tree_that_repeats_itself_is_refused_by_the_number_of_its_folders(
     blob = made(repository, ["hash-object", "-w", "--stdin"], "a = 1\n")
     commit = commit_of(repository, f"100644 blob {blob}\ta.py\n" if has_file else "")
     with pytest.raises(InvalidOption, match=r"lab\.git at [0-9a-f]{40}: 5\d\d files of 0 bytes unpacked are more"):
-        put(Git(repository=f"{address}/lab.git", commit=commit), None, into)
+        write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
 
 def test_a_tree_deeper_than_a_path_is_long_is_refused(repository: Repository, address: str, into: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_tree_deeper_than_a_path_is_long_is_refused(repository: Repository, ad
     commit = repository.git("commit-tree", tree, "-m", "deep")
     repository.git("push", "--quiet", str(repository.bare), f"{commit}:refs/heads/deep")
     with pytest.raises(InvalidOption, match=r"the tree cannot be written: .* a path of more than 1024"):
-        put(Git(repository=f"{address}/lab.git", commit=commit), None, into)
+        write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
 
 def test_a_folder_of_too_many_names_is_refused_before_they_are_read(
@@ -76,7 +76,7 @@ def test_a_folder_of_too_many_names_is_refused_before_they_are_read(
     monkeypatch.setattr(bounds, "MOST_FOLDER_BYTES", 100)
     commit = repository.commit(**{f"module{number}": "" for number in range(10)})
     with pytest.raises(InvalidOption, match=r": a folder whose names take \d+ bytes is more than 100; put data on a"):
-        put(Git(repository=f"{address}/lab.git", commit=commit), None, into)
+        write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
 
 def test_a_huge_file_that_compresses_well_is_refused_before_it_is_unpacked(
@@ -90,7 +90,7 @@ def test_a_huge_file_that_compresses_well_is_refused_before_it_is_unpacked(
     tracemalloc.start()
     try:
         with pytest.raises(InvalidOption, match=r": objects of 16,77\d,\d{3} bytes in \d{2},\d{3} fetched bytes are m"):
-            put(Git(repository=f"{address}/lab.git", commit=commit), None, into)
+            write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -104,7 +104,7 @@ def test_more_objects_than_a_tree_can_have_are_refused_before_one_is_read(
     monkeypatch.setattr(pack_bounds, "MOST_OBJECTS", 3)
     commit = repository.commit(one="a = 1\n", two="b = 2\n")
     with pytest.raises(InvalidOption, match=": 4 objects are more than 3; put data on a volume"):
-        put(Git(repository=f"{address}/lab.git", commit=commit), None, into)
+        write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
 
 @pytest.fixture
@@ -147,4 +147,4 @@ def test_a_damaged_pack_is_asked_for_again_by_kubernetes(
     commit = repository.commit(one="a = 1\n")
     monkeypatch.setattr("collectorfleet.run.code.git.check_pack", damaged)
     with pytest.raises(InfrastructureError, match="the server sent damaged objects: BadPack: it is cut off"):
-        put(Git(repository=f"{address}/lab.git", commit=commit), None, into)
+        write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)

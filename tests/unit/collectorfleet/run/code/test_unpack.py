@@ -64,7 +64,7 @@ def zip_of(*members: Member, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 
 def put(archive: bytes, folder: Path, *, layer: bool = False) -> None:
-    before = artifact._take_away if layer else None
+    before = artifact._apply_whiteouts if layer else None
     unpack(io.BytesIO(archive), folder, Bounds("spec.code.archive"), before=before)
 
 

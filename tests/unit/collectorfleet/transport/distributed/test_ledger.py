@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from collectorfleet.codec.snapshot import NOTHING
+from collectorfleet.codec.snapshot import EMPTY_SNAPSHOT
 from collectorfleet.messages import Answer, CollectorId
 from collectorfleet.transport.distributed.ledger import Account, Ledger
 from collectorfleet.transport.processes.frames import Frames
@@ -34,7 +34,7 @@ def frames(collector: CollectorId, request: int) -> Frames:
 
 
 def test_what_nobody_has_goes_to_all_at_once_and_is_on_its_way_to_all(ledger: Ledger) -> None:
-    parcel = Parcel.of(NOTHING)
+    parcel = Parcel.of(EMPTY_SNAPSHOT)
     ledger.request(B, [parcel])
     assert ledger.next_parcel([A, B, C]) == (parcel, [A, B, C], True)
     ledger.sending(parcel, [A, B, C])
@@ -43,7 +43,7 @@ def test_what_nobody_has_goes_to_all_at_once_and_is_on_its_way_to_all(ledger: Le
 
 
 def test_what_others_have_goes_to_those_alone_who_wait_for_it(ledger: Ledger) -> None:
-    parcel = Parcel.of(NOTHING)
+    parcel = Parcel.of(EMPTY_SNAPSHOT)
     ledger.request(A, [parcel])
     ledger.sending(parcel, [A])
     ledger.arrived(A, parcel.number)
@@ -52,7 +52,7 @@ def test_what_others_have_goes_to_those_alone_who_wait_for_it(ledger: Ledger) ->
 
 
 def test_a_new_gang_is_sent_what_is_not_known_to_have_arrived_and_nothing_else(ledger: Ledger) -> None:
-    parcel = Parcel.of(NOTHING)
+    parcel = Parcel.of(EMPTY_SNAPSHOT)
     ledger.request(A, [parcel])
     ledger.request(C, [parcel])
     ledger.sending(parcel, [A, B, C])
@@ -62,7 +62,7 @@ def test_a_new_gang_is_sent_what_is_not_known_to_have_arrived_and_nothing_else(l
 
 
 def test_an_offer_replaces_what_was_not_sent_and_no_request_waits_for(ledger: Ledger) -> None:
-    going, waited_for, replaced, newest, of_another = (Parcel.of(NOTHING) for _ in range(5))
+    going, waited_for, replaced, newest, of_another = (Parcel.of(EMPTY_SNAPSHOT) for _ in range(5))
     ledger.offer(A, "policy", [going])
     ledger.sending(going, [A])
     ledger.request(A, [waited_for])
@@ -77,7 +77,7 @@ def test_an_offer_replaces_what_was_not_sent_and_no_request_waits_for(ledger: Le
 
 
 def test_a_normalization_goes_after_weights_that_went_whatever_is_offered_between_the_two(ledger: Ledger) -> None:
-    weights, normalization, newer, newest = (Parcel.of(NOTHING) for _ in range(4))
+    weights, normalization, newer, newest = (Parcel.of(EMPTY_SNAPSHOT) for _ in range(4))
     ledger.offer(A, "policy", [weights, normalization])
     ledger.sending(weights, [A])
     ledger.offer(A, "policy", [newer, normalization])
@@ -87,13 +87,13 @@ def test_a_normalization_goes_after_weights_that_went_whatever_is_offered_betwee
 
 def test_whoever_is_called_and_says_nothing_is_left_out_until_it_speaks(ledger: Ledger) -> None:
     called = ledger.call_together()
-    ledger.heard_of(A)
+    ledger.note_message(A)
     ledger.remove(B)
     assert not ledger.answered(called)
-    assert ledger.without(called)
-    ledger.silence(called)
+    assert ledger.has_lost_any(called)
+    ledger.exclude_unresponsive(called)
     assert ledger.present() == [A]
-    ledger.heard_of(C)
+    ledger.note_message(C)
     assert ledger.present() == [A, C]
 
 
@@ -106,7 +106,7 @@ def test_frames_of_who_is_left_out_do_not_hold_up_those_of_the_others(ledger: Le
 
 
 def test_members_that_may_have_a_parcel_are_told_that_it_will_not_be_offered_again(ledger: Ledger) -> None:
-    parcel = Parcel.of(NOTHING)
+    parcel = Parcel.of(EMPTY_SNAPSHOT)
     ledger.request(A, [parcel])
     ledger.sending(parcel, [A, B])
     assert ledger.drop(parcel.number) == [A, B]
@@ -114,4 +114,4 @@ def test_members_that_may_have_a_parcel_are_told_that_it_will_not_be_offered_aga
 
 
 def test_two_parcels_have_two_numbers() -> None:
-    assert Parcel.of(NOTHING).number != Parcel.of(NOTHING).number
+    assert Parcel.of(EMPTY_SNAPSHOT).number != Parcel.of(EMPTY_SNAPSHOT).number

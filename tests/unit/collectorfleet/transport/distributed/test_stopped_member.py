@@ -13,7 +13,7 @@ from tests.paused import go_on, pause
 from tests.wait import eventually
 
 from collectorfleet.messages import CollectorId
-from collectorfleet.transport.distributed import grouping
+from collectorfleet.transport.distributed import group_messages
 from collectorfleet.transport.distributed.courier import Courier
 from collectorfleet.transport.distributed.link import Address, Link, Listener, dial
 
@@ -118,7 +118,7 @@ def test_a_stopped_member_with_megabytes_under_way_does_not_keep_a_call_from_oth
         courier.join(STOPPED, link)
         assert in_time(lambda: courier.join(OTHER, other_link))
         assert in_time(lambda: heard.append(other.receive_message()))
-        assert heard == [grouping.Call()]
+        assert heard == [group_messages.RollCall()]
     finally:
         process.kill()
         other.close()

@@ -10,7 +10,7 @@ import pytest
 from tests.wait import eventually
 
 from collectorfleet.actor.inbox import Offer
-from collectorfleet.codec.snapshot import NOTHING, Snapshot
+from collectorfleet.codec.snapshot import EMPTY_SNAPSHOT, Snapshot
 from collectorfleet.transport.processes.control import Offered
 from collectorfleet.transport.rpc.fetcher import Fetcher
 
@@ -50,7 +50,7 @@ class Fetching:
         self.asked.append(parcel)
         if not self._releases.get(timeout=30):
             raise End
-        return None if parcel in self.gone else NOTHING
+        return None if parcel in self.gone else EMPTY_SNAPSHOT
 
     def _offer(self, policy: str, offer: Offer) -> None:
         self.offers.append((policy, offer.version))

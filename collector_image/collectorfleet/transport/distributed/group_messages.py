@@ -12,13 +12,13 @@ from collectorfleet.transport.processes.parcel import Header
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """Answer with :class:`Here`. The driver is about to form a gang."""
+class RollCall:
+    """Answer with :class:`RollCallAnswer`. The driver is about to form a gang."""
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """A member's answer to :class:`Call`, from the thread that uses the group."""
+class RollCallAnswer:
+    """A member's answer to :class:`RollCall`, from the thread that uses the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
+class ReceiveParcel:
     """Receive a parcel over the group of that epoch, by broadcast or alone."""
 
     epoch: int
@@ -42,7 +42,7 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True)
-class Give:
+class SendFrames:
     """Send the frames that answer this request over the group of that epoch."""
 
     epoch: int
@@ -72,7 +72,7 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Has:
+class ParcelReceived:
     """A member acknowledges a parcel."""
 
     parcel: int

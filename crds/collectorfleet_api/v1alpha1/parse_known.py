@@ -13,7 +13,7 @@ M = TypeVar("M", bound=Model)
 Path = tuple[str | int, ...]
 
 
-def understood(model: type[M], stored: dict[str, Any]) -> M:
+def parse_known(model: type[M], stored: dict[str, Any]) -> M:
     """Return the model of ``stored`` without the values that this release does not define.
 
     Parts that lack a required field without these values are removed, too.

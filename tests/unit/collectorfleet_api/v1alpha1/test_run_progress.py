@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from collectorfleet_api.v1alpha1.course import duration, summary
+from collectorfleet_api.v1alpha1.run_progress import duration, summary
 
 
 @pytest.mark.parametrize(
