@@ -177,7 +177,8 @@ class Fleets:
     ) -> CollectorFleet:
         """Block until a condition is True, or a function of the fleet returns True. Return the fleet.
 
-        If the API server does not answer, the request is repeated until the timeout.
+        If the API server does not answer, the request is repeated until the timeout. If it hangs, the call takes up to
+        5 s longer.
 
         Raises:
             FleetStalled: the fleet waits for its user, or has failed, so that it cannot reach the condition.
