@@ -10,6 +10,7 @@ from typing import Any, Final
 from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
+from collectorfleet.client.connection import without_retries
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
@@ -88,10 +89,11 @@ def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float)
     """Block until the fleet changes, for at most ``seconds`` or 60 s.
 
     The block takes up to 1 s longer if less than 1 s is left, up to 4 s longer if the API server accepts the request
-    and then hangs, and up to 1 s longer if the request fails. A busy API server may name a later time for the request.
+    and then hangs, and up to 1 s longer if the request fails.
     """
     selection, version = Selection(name=fleet.metadata.name), fleet.metadata.resource_version or ""
     try:
-        next(requests.watch(selection, version, min(seconds, WATCH_SECONDS)), None)
+        with without_retries():
+            next(requests.watch(selection, version, min(seconds, WATCH_SECONDS)), None)
     except (ApiException, HTTPError, ValueError):
         time.sleep(min(1.0, max(seconds, 0.0)))  # the next request raises the error

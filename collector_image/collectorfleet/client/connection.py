@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,9 +22,33 @@ from collectorfleet.errors import ClusterUnavailable, InvalidKubeconfig, one_sen
 _NAMESPACE_OF_A_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _DEFAULT: Final = "default"
 _DEFAULT_FILE: Final = "~/.kube/config"
-# A failed request is not repeated, so that its timeout holds. A busy server names the time of the next attempt.
-_RETRIES: Final = Retry(total=3, connect=0, read=0, redirect=False, retry_after_max=10)
 _LOGS: Final = "/log"
+_HAS_DEADLINE: Final = ContextVar("has_deadline", default=False)
+
+
+class _Retries(Retry):
+    """Retries of a busy server, which names the time of the next attempt."""
+
+    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
+        """Return whether a request with this answer is sent again, inside :func:`without_retries` never."""
+        return not _HAS_DEADLINE.get() and super().is_retry(method, status_code, has_retry_after)
+
+
+# A failed request is not repeated, so that its timeout holds.
+_RETRIES: Final = _Retries(total=3, connect=0, read=0, redirect=False, retry_after_max=10)
+
+
+@contextmanager
+def without_retries() -> Iterator[None]:
+    """Let requests inside the block fail if the server is busy, so that a caller keeps its own deadline.
+
+    Otherwise a request waits up to three times for the time that the server names, each time for at most 10 s.
+    """
+    before = _HAS_DEADLINE.set(True)
+    try:
+        yield
+    finally:
+        _HAS_DEADLINE.reset(before)
 
 
 @dataclass(frozen=True)

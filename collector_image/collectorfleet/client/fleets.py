@@ -11,7 +11,7 @@ from kubernetes import client
 
 from collectorfleet.client.changes import Change, await_change, changes
 from collectorfleet.client.conditions import condition_is_true, describe_readiness, stalled
-from collectorfleet.client.connection import Connection, connect
+from collectorfleet.client.connection import Connection, connect, without_retries
 from collectorfleet.client.errors import ClusterError, ClusterUnavailable, FleetStalled
 from collectorfleet.client.events import time_of
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
@@ -205,7 +205,8 @@ class Fleets:
     def _seen(self, name: str, deadline: float) -> CollectorFleet | ClusterUnavailable:
         within = min(max(deadline - time.monotonic(), _RETRY_SECONDS), self._seconds)
         try:
-            return self._parsed(self._requests.get(name, within=within))
+            with without_retries():
+                return self._parsed(self._requests.get(name, within=within))
         except ClusterUnavailable as error:
             return error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +85,20 @@ def test_a_watch_that_hangs_prolongs_a_wait_by_a_few_seconds(server: ApiServer, 
         fleets.wait(NAME, lambda _: False, timeout=0.2)
     assert time.monotonic() - began < 10
     assert len(server.requests) == 3  # the fleet, the watch, and the fleet at the end
+
+
+@pytest.mark.parametrize("busy", ["for each request", "for watches"])
+def test_a_busy_server_that_names_a_later_time_does_not_prolong_a_wait(
+    busy: str, server: ApiServer, fleets: Fleets
+) -> None:
+    body = json.dumps(played_api.status(429, "TooManyRequests", "later")).encode()
+    refuse = played_api.send(429, body, "application/json", Retry_After="10")
+    is_busy = busy == "for each request"
+    server.answer = lambda request: (refuse if is_busy or "watch=true" in request.path else Request.serve)(request)
+    began = time.monotonic()
+    with pytest.raises(TimeoutError, match=f"fleet {NAME}: not "):
+        fleets.wait(NAME, lambda _: False, timeout=0.2)
+    assert time.monotonic() - began < 8
 
 
 @pytest.mark.parametrize(
