@@ -35,7 +35,7 @@ from collectorfleet_operator.decide.warnings import (
 )
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import NotServedError, RefusedError
+from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.listing import Listing, Unchanged
 from collectorfleet_operator.objects import Key, Kind, Object, changed_at
@@ -158,19 +158,29 @@ class Resync:
     async def read_code_changes(self) -> None:
         """Read when the code's ConfigMaps of failed fleets last changed. Report fleets with changed code.
 
-        Each ConfigMap is read once, by name. ConfigMaps of other fleets are not read.
+        Each ConfigMap is read once, by name. ConfigMaps of other fleets are not read. Raises the first error only after
+        all ConfigMaps are read. A fleet whose ConfigMap cannot be read keeps its earlier time.
         """
         code = {
             key: Key(key.namespace, fleet.code_of_failed)
             for key, fleet in self._cache.summaries().items()
             if fleet.code_of_failed
         }
-        changed = {config_map: await self._changed(config_map) for config_map in set(code.values())}
-        found = {key: at for key, config_map in code.items() if (at := changed[config_map]) is not None}
+        changed: dict[Key, datetime | None] = {}
+        first: KubeError | None = None
+        for config_map in set(code.values()):
+            try:
+                changed[config_map] = await self._changed(config_map)
+            except KubeError as error:
+                first = first or error
+        times = {key: changed.get(config_map, self.code_changes.get(key)) for key, config_map in code.items()}
+        found = {key: at for key, at in times.items() if at is not None}
         news = {key for key, at in found.items() if at != self.code_changes.get(key)}
         self.code_changes.clear()
         self.code_changes.update(found)
         self._concerns(news)
+        if first:
+            raise first
 
     async def _uids(self, fleets: Iterable[Key]) -> dict[str, Key]:
         """Return the fleet of each pod, and of each child that makes pods, by the uid of pod or child."""

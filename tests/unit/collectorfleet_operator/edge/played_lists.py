@@ -32,6 +32,7 @@ class PlayedLists:
         self.breaks_off: set[Kind] = set()  # after the first item
         self.code_changed_at = "2026-07-01T12:00:00Z"
         self.found_names: list[str] = []  # of objects that were read by name
+        self.unreadable: set[str] = set()  # names of ConfigMaps
         self.kueue: frozenset[str] | None = frozenset()  # served versions; None: refused
         self.version = 1000
 
@@ -72,6 +73,8 @@ class PlayedLists:
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
         self.found_names.append(name)
+        if name in self.unreadable:
+            raise UnavailableError(f"get {kind} {namespace}/{name}", "the answer is not an object")
         return {"metadata": {"managedFields": [{"time": self.code_changed_at}]}}
 
     def change(self, kind: Kind, key: Key, **fields: Any) -> None:

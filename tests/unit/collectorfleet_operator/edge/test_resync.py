@@ -163,6 +163,26 @@ def test_mended_code_concerns_the_fleet_that_failed_once() -> None:
     assert played.resync.code_changes == {KEY: datetime(2026, 7, 1, 13, tzinfo=UTC)}
 
 
+def test_code_that_cannot_be_read_delays_no_other_fleet() -> None:
+    """A tenant may name what is not a ConfigMap, such as ``.``, which the API server answers with a list."""
+    played = listed(failed(running()))
+    odd, fleet = Key(KEY.namespace, "odd"), played.lists.objects[FLEET, KEY]
+    kept = {**metadata(fleet), "name": odd.name, "uid": "odd", "resourceVersion": "2000"}
+    played.cache.put(FLEET, {**fleet, "metadata": kept, "spec": {**fleet["spec"], "code": {"configMap": "."}}})
+    played.after(played.resync.read_code_changes)
+    before = dict(played.resync.code_changes)
+    assert before.keys() == {KEY, odd}
+
+    played.lists.unreadable, played.lists.code_changed_at = {"."}, "2026-07-01T13:00:00Z"
+
+    async def read() -> None:
+        with pytest.raises(UnavailableError, match="not an object"):
+            await played.resync.read_code_changes()
+
+    assert played.after(read) == {KEY}
+    assert played.resync.code_changes == {KEY: datetime(2026, 7, 1, 13, tzinfo=UTC), odd: before[odd]}
+
+
 def test_code_that_many_fleets_share_is_asked_for_once() -> None:
     played = listed(failed(running()))
     played.add_copy(FLEET, KEY, name="other", uid="other")
