@@ -6,7 +6,7 @@ import logging
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Final
 
 from collectorfleet.errors import CollectorFleetError
@@ -37,11 +37,10 @@ class RayNode:
 
         Raises CannotJoin with the output of `ray start`, and StopNow after a request to stop.
         """
-        while True:
-            try:
-                return self._joined.result(timeout=0.2)
-            except TimeoutError:
-                self._stop.raise_if_requested()
+        # result() with a timeout would raise the same error as a thread that ended with TimeoutError.
+        while not wait([self._joined], 0.2).done:
+            self._stop.raise_if_requested()
+        self._joined.result()
 
     def _join(self) -> None:
         said = ""

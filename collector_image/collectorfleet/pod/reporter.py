@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Final
 
@@ -72,11 +72,10 @@ class Reporter:
         Raises FleetGone if the fleet was deleted or replaced, and InvalidOption if its spec is invalid. Raises StopNow
         after a request to stop. An unexpected error in the thread is also raised here.
         """
-        while True:
-            try:
-                return self._fleet.result(timeout=NOTICE_SECONDS)
-            except TimeoutError:
-                self._stop.raise_if_requested()
+        # result() with a timeout would raise the same error as a thread that ended with TimeoutError.
+        while not wait([self._fleet], NOTICE_SECONDS).done:
+            self._stop.raise_if_requested()
+        return self._fleet.result()
 
     def attach(self, session: RunningSession) -> None:
         """Report the state of ``session`` from now on, and pass changes of the fleet's size to it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -115,6 +116,18 @@ def test_a_cancelled_start_is_raised_and_not_waited_for(
         eventually(reporting._fleet.done, within=10, what="an answer to who waits for the fleet")
         with pytest.raises(asyncio.CancelledError):
             reporting.fleet()
+
+
+def test_a_start_that_times_out_is_raised_and_not_waited_for(
+    server: PlayedServer, stop: StopRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reporter, "read_fleet", fails_with(TimeoutError("no token within 60 s")))
+    timer = threading.Timer(5, stop.request, [StopReason(EndReason.ORDERED, "the test waited for too long")])
+    timer.start()
+    with Reporter(SETTINGS, stop) as reporting, pytest.raises((TimeoutError, StopNow)) as caught:
+        reporting.fleet()
+    timer.cancel()
+    assert str(caught.value) == "no token within 60 s"
 
 
 @pytest.mark.parametrize("error", [CollectorFleetError("lost"), ZeroDivisionError("lost")], ids=["ours", "a bug"])
