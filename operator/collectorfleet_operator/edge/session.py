@@ -162,9 +162,16 @@ class Session:
 
     async def _look_at_code(self) -> None:
         """Read the code's ConfigMaps as often as the complete lists. It is separate: each ConfigMap takes a request."""
+        logged = ""
         while True:
-            with contextlib.suppress(KubeError):
+            try:
                 await self._resync.read_code_changes()
+            except KubeError as error:
+                if str(error) != logged:
+                    log.warning("cannot read the code of a failed fleet: %s", error)
+                logged = str(error)
+            else:
+                logged = ""
             await asyncio.sleep(TICKS_PER_FULL_LIST * TICK_SECONDS)
 
     async def _served_kinds_changed(self, missing: set[Kind]) -> bool:

@@ -14,6 +14,7 @@ from tests.unit.collectorfleet_operator.world import NOON, World, running
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.edge import session
+from collectorfleet_operator.edge.errors import UnavailableError
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.health import Health
 from collectorfleet_operator.edge.metrics.instruments import Instruments
@@ -80,6 +81,33 @@ def test_warnings_that_are_not_listed_are_said_once_and_asked_for_less_often(cap
     assert pauses == [2, 4, 8, 16, 30, 30]
     assert played.health.age_seconds == 60.0
     assert caplog.messages == ["the API server does not answer: list Event: no answer"]
+
+
+def test_code_that_cannot_be_read_is_said_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "TICK_SECONDS", 0.0)
+    played, passes, enough = Played(), [0], asyncio.Event()
+
+    async def fail() -> None:
+        passes[0] += 1
+        if passes[0] == 3:
+            enough.set()
+        raise UnavailableError("get ConfigMap lab/.", "the answer is not an object of Kubernetes")
+
+    monkeypatch.setattr(played.session._resync, "read_code_changes", fail)
+
+    async def scenario() -> None:
+        reading = asyncio.create_task(played.session._look_at_code())
+        async with asyncio.timeout(10):
+            await enough.wait()
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+
+    asyncio.run(scenario())
+    assert caplog.messages == [
+        "cannot read the code of a failed fleet: get ConfigMap lab/.: the answer is not an object of Kubernetes"
+    ]
 
 
 BOTH = frozenset({"v1beta1", "v1beta2"})
