@@ -8,6 +8,7 @@ import threading
 import time
 from typing import Final
 
+from collectorfleet.errors import describe
 from collectorfleet.pod.lease_loop import LeaseLoop
 from collectorfleet.pod.outage import Outage
 from collectorfleet.pod.report_schedule import EVERY_SECONDS
@@ -44,7 +45,7 @@ class ReportLoop:
 
     async def run(self, closing: threading.Event) -> None:
         """Report until ``closing`` is set, and then write the last report, with retries for 10 s."""
-        changes, wait_until = 0, 0.0
+        changes, wait_until, logged = 0, 0.0, ""
         while not closing.is_set():
             looked = time.monotonic()
             try:
@@ -53,10 +54,14 @@ class ReportLoop:
                 # The wait is short, so that the loop notices ``closing`` soon.
                 changes = await asyncio.to_thread(self._run.wait_for_change, changes, EVERY_SECONDS / 4)
                 await asyncio.sleep(looked + LOOK_SECONDS - time.monotonic())
-            except Exception:
-                # A bug in reporting must not end a run, which may have taken days.
-                log.exception("reporting continues after an error")
+            except Exception as error:
+                # A bug in reporting must not end a run, which may have taken days, and must not fill its log.
+                if describe(error) != logged:
+                    log.exception("reporting continues after an error")
+                logged = describe(error)
                 await asyncio.sleep(RETRY_SECONDS)
+            else:
+                logged = ""
         await self._write_last()
 
     async def _write_if_due(self) -> bool:

@@ -106,6 +106,25 @@ def test_a_bug_of_ours_costs_a_report_and_no_run(
     assert [record.message for record in caplog.records] == ["reporting continues after an error"]
 
 
+def test_a_bug_that_lasts_is_said_once_and_again_when_it_is_back(
+    stop: StopRequest, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = StatusWriter.due
+    looks: list[Exception | None] = [*[ZeroDivisionError()] * 3, KeyError("c1"), None, ZeroDivisionError()]
+
+    def due(self: StatusWriter, report: DriverReport) -> bool:
+        error = looks.pop(0) if looks else None
+        if error is not None:
+            raise error
+        return whole(self, report)
+
+    monkeypatch.setattr(StatusWriter, "due", due)
+    with caplog.at_level(logging.ERROR):
+        reported(PlayedApi(), stop, batches=[1, 1, 1, 1])
+    said = [record.exc_info[0] for record in caplog.records if record.exc_info]
+    assert said == [ZeroDivisionError, KeyError, ZeroDivisionError]
+
+
 def test_a_bug_in_the_last_report_is_said_and_the_report_is_tried_again(
     stop: StopRequest, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
