@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -182,10 +183,12 @@ def test_a_driver_whose_worker_pods_changed_keeps_its_pods_and_what_else_is_on_i
     before["metadata"]["annotations"]["somebody/else"] = "x"
     assert not has_changed_workers(before)
     template = {"spec": {"nodeSelector": {"disk": "fast"}}}
-    changed = with_workers_of(before, fleet({"spec.workers.template": template}))
+    stored = copy.deepcopy(before)
+    changed = with_workers_of(stored, fleet({"spec.workers.template": template}))
     annotations = changed["metadata"]["annotations"]
     assert has_changed_workers(changed)
     assert changed["spec"] == before["spec"]
+    assert stored == before
     assert annotations["somebody/else"] == "x"
     assert not {"uid", "resourceVersion"} & changed["metadata"].keys()
     differing = {key for key, value in before["metadata"]["annotations"].items() if annotations[key] != value}

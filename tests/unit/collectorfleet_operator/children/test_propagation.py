@@ -54,5 +54,6 @@ def test_what_kubernetes_and_other_tools_know_objects_by_is_never_given_on(key: 
 
 def test_without_a_list_nothing_is_given_on() -> None:
     made = fleet({"metadata.labels": LABELS})
-    child = manifests(made)[DRIVER_CHILD]
-    assert propagated(child, Propagation().of(made.metadata)) == child
+    given = Propagation().of(made.metadata)
+    assert given == {}
+    assert propagated(manifests(made)[DRIVER_CHILD], given) == manifests(made)[DRIVER_CHILD]
