@@ -15,7 +15,6 @@ import torch
 from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule
 from torch import nn
-from torchrl.collectors import Collector
 from torchrl.data import Binary, Composite, Unbounded
 from torchrl.envs import EnvBase, StepCounter, TransformedEnv
 
@@ -238,29 +237,6 @@ def make_drawn(lengths: tuple[int, ...] = (5, 95)) -> Counting:
 
 def make_drawing() -> Counting:
     return Drawing()
-
-
-def nothing() -> None:
-    """Do nothing, as a hook."""
-
-
-def mark_batch(batch: TensorDictBase) -> None:
-    """Add the entry ``marked`` to a batch, as a hook whose effect is visible in the data."""
-    batch["marked"] = torch.ones(batch.batch_size)
-
-
-def mark_with_words(batch: TensorDictBase) -> None:
-    """Add a text to a batch, as a hook that leaves an entry which no array can carry."""
-    batch.set_non_tensor("words", "not a number")
-
-
-class MarkingCollector(Collector):
-    """A collector of the user's own, which adds the entry ``marked`` to its batches."""
-
-    def rollout(self) -> TensorDictBase:
-        batch = super().rollout()
-        mark_batch(batch)
-        return batch
 
 
 class Constant(nn.Module):

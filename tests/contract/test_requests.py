@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from tests import envs
+from tests import hooks
 from tests.contract.harness import (
     AGAIN,
     C0,
@@ -108,7 +108,7 @@ def test_incarnations_of_one_slot_number_their_trajectories_apart(harness: Harne
 
 
 def test_what_no_array_can_carry_travels_and_is_counted(harness: Harness) -> None:
-    harness.config = replace(PLAIN, options={"post_collect_hook": envs.mark_with_words})
+    harness.config = replace(PLAIN, options={"post_collect_hook": hooks.mark_with_words})
     harness.start()
     harness.ask(C0)
     answer = harness.hear(Answer)

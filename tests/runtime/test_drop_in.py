@@ -9,7 +9,7 @@ import pytest
 import ray
 import torch
 from tensordict import TensorDictBase
-from tests import envs
+from tests import envs, hooks
 from tests.runtime.batches import VERSION, Make, learn, values
 from tests.wait import eventually
 from torchrl.data import LazyTensorStorage, ReplayBuffer, TensorDictReplayBuffer
@@ -271,7 +271,7 @@ def test_the_seed_decides_what_environments_do(make: Make) -> None:
 
 
 def test_hooks_and_statistics(make: Make) -> None:
-    collector = make(total_frames=40, pre_collect_hook=envs.nothing, post_collect_hook=envs.mark_batch)
+    collector = make(total_frames=40, pre_collect_hook=hooks.nothing, post_collect_hook=hooks.mark_batch)
     for batch in collector:
         assert (batch["marked"] == 1).all()
     stats = collector.stats("both")
@@ -319,5 +319,5 @@ def test_nothing_is_written_while_it_is_paused_and_then_it_goes_on(make: Make) -
 
 
 def test_a_class_of_torchrls_is_what_runs_in_each_actor(make: Make) -> None:
-    batch = next(iter(make(collector_class=envs.MarkingCollector)))
+    batch = next(iter(make(collector_class=hooks.MarkingCollector)))
     assert (batch["marked"] == 1).all()
