@@ -187,14 +187,16 @@ def test_only_the_main_thread_is_interrupted() -> None:
 
 
 def test_a_signal_in_the_middle_of_the_end_interrupts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    stop = StopRequest()
+    stop, pressed = StopRequest(), []
     with stop_on_signals(stop):
         press()
 
         def is_set() -> None:
-            press()  # as if it came there
+            press()  # the signal comes at this moment
+            pressed.append(signal.SIGINT)
 
         monkeypatch.setattr(stop._ended, "set", is_set)
         stop.run_ended()
         monkeypatch.undo()
     stop.run_ended()
+    assert len(pressed) == 1
