@@ -5,10 +5,13 @@ The error keeps its type and its traceback. The ``try`` costs no time in a step 
 
 from __future__ import annotations
 
+import os
+import sysconfig
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from torch import nn
@@ -19,6 +22,11 @@ from collectorfleet.torchrl_private.collectors import PROCESS_CHECK
 _KEY: Final = "collectorfleet_origin"
 # TorchRL's collectors of several processes put this text between message and traceback of an error from a process.
 _WORKER_TRACEBACK: Final = "\n\nWorker traceback:"
+# TorchRL's collectors call these files themselves, such as copy.py for entries that are no tensors.
+_LIBRARIES: Final = ("tensordict", "torch", "torchrl", "numpy")
+_OWN: Final = str(Path(__file__).parents[1]) + os.sep
+_STANDARD_LIBRARY: Final = (sysconfig.get_path("stdlib") + os.sep, "<frozen ")
+_PACKAGES: Final = ("site-packages", "dist-packages")
 
 
 class Origin(StrEnum):
@@ -27,7 +35,7 @@ class Origin(StrEnum):
     ENVIRONMENT = "environment"
     POLICY = "policy"
     REPLAY_BUFFER = "replay buffer"
-    FRAMES = "frames"  # the frames of a rollout cannot be encoded for the driver
+    FRAMES = "frames"  # the frames of a rollout cannot be copied, counted or encoded for the driver
     OPTIONS = "collector options"
     PARAMETERS = "environment parameters"  # the environment has no such parameters, or rejects them
     PROCESSES = "processes of the collector"  # a process ended, and its log has the reason
@@ -96,7 +104,11 @@ def origin_of(error: BaseException) -> Origin:
 
 
 def _is_library(file: str) -> bool:
-    return any(f"/{package}/" in file for package in ("tensordict", "torch", "torchrl"))
+    # TorchRL's collectors call the fleet's collector, which may call TorchRL's loop.
+    if file.startswith(_OWN) or any(f"/{package}/" in file for package in _LIBRARIES):
+        return True
+    # Environments of Python may have the folder for packages below the standard library.
+    return file.startswith(_STANDARD_LIBRARY) and not any(f"/{folder}/" in file for folder in _PACKAGES)
 
 
 def cause_of(error: BaseException, description: str) -> str:

@@ -139,8 +139,9 @@ class RolloutRunner:
         finally:
             segments = inbox.end_rollout()
         self._has_run = True
-        first_starts = self._first_starts.digest(batch)
-        rollout = replace(self._finish(batch, segments), loop=self._changed_loop(), first_starts=first_starts)
+        with calling(Origin.FRAMES):
+            first_starts = self._first_starts.digest(batch)
+            rollout = replace(self._finish(batch, segments), loop=self._changed_loop(), first_starts=first_starts)
         if self.normalization is None:
             return rollout
         with calling(Origin.ENVIRONMENT):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,15 +13,16 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from tensordict import TensorDict, TensorDictBase
-from tensordict.nn import TensorDictModule
+from tensordict import NonTensorData, TensorDict, TensorDictBase
+from tensordict.nn import TensorDictModule, TensorDictModuleBase
 from tests import envs
 from torch import nn
 from torchrl.collectors import MultiSyncCollector
-from torchrl.data import Unbounded
+from torchrl.data import NonTensor, Unbounded
 from torchrl.envs import EnvBase, GymWrapper, SerialEnv
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.origin import Origin, mark, origin_of
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.messages import CollectorId, Raised, Request, Started
@@ -90,6 +92,27 @@ def test_an_environment_that_raises_is_named_and_may_be_tried_again(
     assert "in step" in said.traceback or "in reset" in said.traceback
 
 
+class Whole(TensorDictModuleBase):
+    """A policy that may read any entry, so the fleet's collector calls TorchRL's loop."""
+
+    in_keys, out_keys = ("observation",), ("action",)
+
+    def forward(self, observed: TensorDictBase) -> TensorDictBase:
+        return observed.set("action", torch.zeros(2))
+
+
+def test_an_environment_that_raises_is_named_if_torchrls_loop_steps_it() -> None:
+    make = partial(envs.make_counting, misbehaves="raise", at=9)
+    server = CollectorServer(C0, CollectorConfig(make, Whole(), 40))
+    built = server.build(0, seed_environment=False)
+    assert isinstance(built, Started)
+    assert built.loop is not None
+    assert built.loop.startswith("TorchRL: ")
+    said = server.run(Request(1, 40, 0))
+    assert isinstance(said, Raised)
+    assert (said.where, said.by_environment) == ("environment make_counting", True)
+
+
 @pytest.mark.parametrize("make", [one, several, vector])
 def test_an_environment_that_returns_another_shape_than_it_says_is_named(make: Callable[[str], EnvBase]) -> None:
     said = told(lambda: make("shape"), envs.make_policy(), AUTO)
@@ -121,6 +144,43 @@ def test_torchrls_loop_blames_the_frames_for_observations_of_another_shape() -> 
     said = told(Growing, envs.make_policy(), TORCHRL)
     assert (said.where, said.by_environment) == ("frames", False)
     assert "[3] at entry 0 and [4] at entry 5" in said.cause
+
+
+class Unshared(envs.Counting):
+    """Has an entry that cannot be copied, from its fifth step on."""
+
+    def __init__(self, at: int = 5) -> None:
+        super().__init__()
+        self._from = at
+        self.observation_spec["lock"] = NonTensor(shape=())
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDictBase:
+        return self._with(super()._reset(tensordict, **kwargs))
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        return self._with(super()._step(tensordict))
+
+    def _with(self, found: TensorDictBase) -> TensorDictBase:
+        return found.set("lock", NonTensorData(threading.Lock() if self._steps >= self._from else "none"))
+
+
+@pytest.mark.parametrize("at", [0, 5], ids=["from the first reset", "from a step"])
+def test_an_entry_that_cannot_be_copied_is_not_blamed_on_the_policy(at: int) -> None:
+    server = CollectorServer(C0, CollectorConfig(partial(Unshared, at), envs.make_policy(), 20))
+    said: Any = server.build(0, seed_environment=False)
+    said = said if isinstance(said, Raised) else server.run(Request(1, 20, 0))
+    # From a step on, TorchRL copies the entry in its method of the environment.
+    assert said.where == ("environment Unshared" if at else "frames")
+    assert said.cause == "TypeError: cannot pickle '_thread.lock' object"
+
+
+def test_an_error_while_frames_are_counted_is_not_blamed_on_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(*_: Any) -> None:
+        raise ArithmeticError("no such frame")
+
+    monkeypatch.setattr(EpisodeCounter, "ended", ended)
+    said = told(envs.make_counting, envs.make_policy(), AUTO)
+    assert (said.where, said.cause) == ("frames", "ArithmeticError: no such frame")
 
 
 class Imagines(nn.Module):
