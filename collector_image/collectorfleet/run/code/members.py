@@ -59,6 +59,9 @@ class MemberFolder:
 
     def __init__(self, path: Path) -> None:
         self._root = path.resolve(strict=True)
+        # Folders by their parts, without folders behind links. No member replaces a folder, so an entry stays valid.
+        # Otherwise each file of a deep folder would check each level again.
+        self._folders: dict[tuple[str, ...], Path] = {(): self._root}
 
     def put(self, member: Member, content: IO[bytes] | None = None) -> None:
         """Write the member. It replaces a file or link of the same name. Raises BadMember or OSError."""
@@ -105,9 +108,12 @@ class MemberFolder:
         return place if place.exists() or place.is_symlink() else None
 
     def _parent(self, parts: tuple[str, ...], name: str) -> Path:
-        place = self._root
-        for part in parts[:-1]:
-            place = self._enter(place / part, name)
+        known = next(count for count in range(len(parts) - 1, -1, -1) if parts[:count] in self._folders)
+        place = self._folders[parts[:known]]
+        for count in range(known + 1, len(parts)):
+            above, place = place, self._enter(place / parts[count - 1], name)
+            if parts[: count - 1] in self._folders and place == above / parts[count - 1]:
+                self._folders[parts[:count]] = place
         return place
 
     def _enter(self, place: Path, name: str) -> Path:

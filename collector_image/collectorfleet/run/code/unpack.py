@@ -26,6 +26,7 @@ _DAMAGED: Final = (
 )
 _LONGEST_TARGET_BYTES: Final = 4096
 _ENCRYPTED: Final = 0x1
+_SHOWN_BYTES: Final = 16
 _MOST_PADDING_BYTES: Final = 16 * 2**20
 _TAR_KINDS: Final = {
     **dict.fromkeys(tarfile.REGULAR_TYPES, Kind.FILE),
@@ -68,7 +69,7 @@ def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | No
 
 
 def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before | None) -> None:
-    with BoundedTar.open(fileobj=file, mode="r:*") as tree:
+    with _open_tar(file) as tree:
         found = []
         for one in tree:
             if one.size < 0:
@@ -78,10 +79,23 @@ def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before
             tree.fileobj.begin_member()
         tree.fileobj.release()
         _read_to_end(tree)
-        left_out = _check([member for _, member in found], folder, before)
+        left_out = _check([member for _, member in found], folder, bounds, before)
         for one, member in found:
             if member.name not in left_out:
                 folder.put(member, tree.extractfile(one) if member.kind is Kind.FILE else None)
+
+
+def _open_tar(file: IO[bytes]) -> BoundedTar:
+    try:
+        opened: BoundedTar = BoundedTar.open(fileobj=file, mode="r:*")
+    except tarfile.ReadError as error:
+        file.seek(0)
+        begin = file.read(_SHOWN_BYTES)
+        starts = f"it begins with {begin!r}" if begin else "it is empty"
+        raise tarfile.ReadError(
+            f"neither a zip nor a readable tar, plain or compressed by gzip, bzip2 or xz; {starts}"
+        ) from error
+    return opened
 
 
 def _read_to_end(tree: BoundedTar) -> None:
@@ -104,7 +118,7 @@ def _unzip(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before
         directory.release()
         bounds.unpack(sum(one.file_size for one in tree.infolist()), len(tree.infolist()))
         found = [(one, _of_zip(one, tree)) for one in tree.infolist()]
-        left_out = _check([member for _, member in found], folder, before)
+        left_out = _check([member for _, member in found], folder, bounds, before)
         for one, member in found:
             if member.name in left_out:
                 continue
@@ -119,7 +133,8 @@ def _of_zip(one: zipfile.ZipInfo, tree: zipfile.ZipFile) -> Member:
     if one.flag_bits & _ENCRYPTED:
         raise BadMember(f"{one.filename!r} is encrypted; pack it without a password")
     mode = one.external_attr >> 16  # 0 in zips from Windows
-    if one.is_dir() or stat.S_ISDIR(mode):
+    # ZipInfo.is_dir of Python 3.11 raises IndexError for an empty name.
+    if one.filename.endswith("/") or stat.S_ISDIR(mode):
         return Member(one.filename, Kind.FOLDER)
     if stat.S_ISLNK(mode):
         with tree.open(one) as content:
@@ -129,12 +144,27 @@ def _of_zip(one: zipfile.ZipInfo, tree: zipfile.ZipFile) -> Member:
     return Member(one.filename, kind, executable=bool(mode & stat.S_IXUSR))
 
 
-def _check(members: Sequence[Member], folder: MemberFolder, before: Before | None) -> frozenset[str]:
+def _check(members: Sequence[Member], folder: MemberFolder, bounds: Bounds, before: Before | None) -> frozenset[str]:
     for member in members:
         parts_of(member.name)
         if member.kind is Kind.OTHER:
             raise BadMember(f"{member.name!r} is a {member.kind.value}")
+    _count_folders(members, bounds)
     return before([member.name for member in members], folder) if before is not None else frozenset()
+
+
+def _count_folders(members: Sequence[Member], bounds: Bounds) -> None:
+    """Count the folders that only appear in the paths of members. Raises InvalidOption if the limit is exceeded.
+
+    Without this count, 50,000 members could create 25 million folders.
+    """
+    paths = {"/".join(parts_of(member.name)) for member in members}
+    for path in list(paths):
+        above = path.rpartition("/")[0]
+        while above and above not in paths:
+            bounds.unpack(0)
+            paths.add(above)
+            above = above.rpartition("/")[0]
 
 
 def remove(path: Path) -> None:

@@ -103,6 +103,25 @@ def test_too_many_members_are_refused_before_one_is_written(into: Path, monkeypa
     refused(folders + bytes(1024), into, "21 files of 0 bytes unpacked are more than 20 or")
 
 
+def deep_file(number: int, levels: int) -> bytes:
+    """The header of an empty file below so many folders, which no member of the tar names."""
+    one = tarfile.TarInfo(f"{number}/{'a/' * (levels - 1)}x.py")
+    return one.tobuf(tarfile.GNU_FORMAT)
+
+
+def test_folders_that_only_paths_name_count_before_one_is_made(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_FILES", 20)
+    refused(deep_file(1, levels=30) + bytes(1024), into, "21 files of 0 bytes unpacked are more than 20 or")
+
+
+def test_folders_that_members_and_paths_name_count_once(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_FILES", 6)
+    folders = b"".join(header(name, 0, tarfile.DIRTYPE) for name in ("1/", "./1/a"))
+    archive = folders + b"".join(header(f"1/a/b/{number}.py", 0) for number in range(3)) + bytes(1024)
+    unpack(io.BytesIO(archive), into, Bounds("spec.code.archive"))
+    assert len([one for one in into.rglob("*") if one.is_file()]) == 3
+
+
 def with_size(archive: bytes, size: int) -> bytes:
     """The directory of a zip of one file says that the file has so many bytes."""
     begin = archive.index(b"PK\x01\x02") + 24

@@ -99,6 +99,28 @@ def test_what_can_be_executed_and_links_stay_so_and_modes_are_plain(pack: object
     assert (into / "lib/same.py").readlink() == Path("../run.py")
 
 
+@pytest.mark.parametrize("pack", [tar, zip_of])
+def test_a_member_without_a_name_is_left_out(pack: object, into: Path) -> None:
+    put(pack(file("a.py"), file("")), into)  # type: ignore[operator]
+    assert files(into) == ["a.py"]
+
+
+@pytest.mark.parametrize(
+    ("archive", "begins"),
+    [(b"", "it is empty"), (b"<!DOCTYPE html><html>", "it begins with b'<!DOCTYPE html><'")],
+    ids=["empty", "a page"],
+)
+def test_a_file_of_another_format_is_named_in_one_line(into: Path, archive: bytes, begins: str) -> None:
+    refused(archive, into, f"ReadError: neither a zip nor a readable tar, plain or compressed by .*; {begins}$")
+
+
+def test_a_link_that_replaces_a_link_decides_where_later_members_go(into: Path) -> None:
+    links = [Member("lib", Kind.LINK, target) for target in ("one", "two")]
+    folders = [Member(name, Kind.FOLDER) for name in ("one", "two")]
+    put(tar(*folders, links[0], file("lib/deep/a.py"), links[1], file("lib/deep/b.py")), into)
+    assert files(into) == ["one/deep/a.py", "two/deep/b.py"]
+
+
 def test_a_hard_link_of_a_tar_is_the_file_that_it_names(into: Path) -> None:
     put(tar(file("a.py"), Member("lib/b.py", Kind.HARD_LINK, "./a.py")), into)
     assert (into / "lib/b.py").read_bytes() == CONTENT
