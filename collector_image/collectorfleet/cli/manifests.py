@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from collectorfleet.cli.pods import pod_problems
 from collectorfleet_api.manifests.files import Manifests, load_file, load_stream
@@ -30,9 +30,16 @@ def without_fleet(found: Manifests) -> str:
     """Return the message for manifests without a fleet. It names the first objects that the manifests have instead."""
     if not found.objects:
         return "the file has no Kubernetes object; name a file with a CollectorFleet"
-    named = [f"{obj['kind']} {(obj.get('metadata') or {}).get('name')}" for obj in found.objects]
+    named = [_named(obj) for obj in found.objects]
     shown = ", ".join(named[:_SHOWN]) + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
     return f"the file has no CollectorFleet, only {shown}"
+
+
+def _named(obj: dict[str, Any]) -> str:
+    """Return the kind of an object, with its name if it has one."""
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return f"{obj['kind']} {name}" if name else str(obj["kind"])
 
 
 def path_of(file: str) -> Path:

@@ -73,7 +73,7 @@ class Document:
 
 def read_documents(text: str) -> Iterator[Document]:
     """Yield every document that is not empty. Raises YamlError at the first document that is not readable."""
-    loader = None
+    loader: _Loader | None = None
     try:
         loader = _Loader(text)
         while loader.check_node():
@@ -88,6 +88,12 @@ def read_documents(text: str) -> Iterator[Document]:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise YamlError(line, f"not text: U+{error.character:04X} is a control character; name a YAML file") from error
+    except YamlError:
+        raise
+    except (ValueError, OverflowError) as error:  # PyYAML converts numbers of any size
+        line = loader.line + 1 if loader is not None else 1
+        text = "not YAML: an escape such as \\U00110000, or the version of %YAML, is too large; correct it"
+        raise YamlError(line, text) from error
     finally:
         if loader is not None:
             loader.dispose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.manifests import manifest
 from tests.unit.collectorfleet.cli.files import written
 from tests.unit.collectorfleet.client.folders import files, folder
@@ -74,6 +75,17 @@ def test_a_dry_run_refuses_a_manifest_with_other_code(tmp_path: Path, capsys: py
     written(path, manifest({"spec.code": {"configMap": "code"}}))
     assert main(["submit", str(path), "--dry-run"]) == 64
     assert "spec.code: `submit` packs the code itself; remove code from the manifest" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("metadata", [None, "code", [], {}, {"name": None}, {"name": 5}], ids=repr)
+def test_a_config_map_without_a_name_is_refused_before_a_cluster_is_asked(
+    project: Path, capsys: pytest.CaptureFixture[str], metadata: object
+) -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    file = project / "fleet.yaml"
+    file.write_text(yaml.safe_dump_all([manifest(), config_map]))
+    assert main(["submit", str(project), "--path", "src"]) == 64
+    assert capsys.readouterr().err == f"error: {file}: a ConfigMap has no name; write text into its metadata.name\n"
 
 
 def test_a_folder_that_is_not_there_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,8 +60,11 @@ def test_one_wrong_file_of_several_is_enough(tmp_path: Path, capsys: pytest.Capt
             yaml.safe_dump_all([{**CODE, "metadata": {"name": name}} for name in "abcde"]).encode(),
             "the file has no CollectorFleet, only ConfigMap a, ConfigMap b, ConfigMap c and 2 more",
         ),
+        (yaml.safe_dump({**CODE, "metadata": "code"}).encode(), "the file has no CollectorFleet, only ConfigMap"),
+        (yaml.safe_dump({**CODE, "metadata": [1]}).encode(), "the file has no CollectorFleet, only ConfigMap"),
+        (b"apiVersion: v1\nkind: List\nitems: null\n", "the file has no CollectorFleet, only List"),
     ],
-    ids=["empty", "comments", "another kind", "many"],
+    ids=["empty", "comments", "another kind", "many", "text as metadata", "list as metadata", "no items"],
 )
 def test_a_file_without_a_fleet_says_so_and_is_no_error_beside_a_fleet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, sentence: str

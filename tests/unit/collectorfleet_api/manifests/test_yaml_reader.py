@@ -159,6 +159,17 @@ def test_a_key_that_is_no_word_is_refused(text: str) -> None:
     assert refused.value.line == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['a: 1\nb: "\\U00110000"', 'a: 1\nb: "\\UFFFFFFFF"', f"# a\n%YAML {'1' * 5000}.1\n---\na: 1"],
+    ids=["after the last character", "beyond all integers", "version"],
+)
+def test_a_number_that_is_too_large_for_yaml_is_refused_with_its_line(text: str) -> None:
+    with pytest.raises(YamlError, match=r"an escape such as .*, or the version of %YAML, is too large") as refused:
+        list(read_documents(text))
+    assert refused.value.line == 2
+
+
 def test_half_of_a_character_is_a_problem() -> None:
     found = only(r'a: "\ud83d"')
     assert [problem.field for problem in found.problems] == ["a"]
