@@ -5,7 +5,6 @@ The index is written last, so that all files that it names exist.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Final
 from collectorfleet.durable_files import write_json
 from collectorfleet.errors import InvalidOption
 from collectorfleet.learners.roster import Place
+from collectorfleet.stored_json import parse_json
 
 RECORD: Final = "shards.json"
 
@@ -104,7 +104,7 @@ def write_record(folder: Path, slots: Sequence[int], policies: Mapping[str, Kept
 def read_record(folder: Path) -> Record:
     """Read the index. Raise InvalidOption for a folder without a checkpoint."""
     try:
-        found = json.loads((folder / RECORD).read_text())
+        found = parse_json((folder / RECORD).read_text())
         policies = {
             policy_id: Kept(Place(row["shard"], row["slot"]), row["file"])
             for policy_id, row in found["policies"].items()

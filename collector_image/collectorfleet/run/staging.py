@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from collectorfleet.stored_json import parse_json
+
 DRIVER: Final = "driver.json"
 _STAGING: Final = re.compile(r"\.driver-(\d+)-([0-9a-f]+)")
 
@@ -53,7 +55,7 @@ def is_signed(folder: Path, turn: Turn) -> bool:
 def read_driver(staging: Path) -> dict[str, str]:
     """Return the content of ``driver.json`` in a staging folder, or an empty dict if it is missing or damaged."""
     try:
-        found = json.loads((staging / DRIVER).read_text())
+        found = parse_json((staging / DRIVER).read_text())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) and {"driver", "since", "token"} <= found.keys() else {}

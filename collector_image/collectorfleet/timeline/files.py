@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
 
+from collectorfleet.stored_json import parse_json
 from collectorfleet.timeline.timeline import Timeline
 
 NAME: Final = "timeline.json"
@@ -20,7 +20,7 @@ def read(file: Path) -> Timeline | None:
     except FileNotFoundError:
         return None
     try:
-        return Timeline.from_wire(json.loads(content), ignore_unknown=True)
+        return Timeline.from_wire(parse_json(content), ignore_unknown=True)
     except ValidationError as error:
         raise ValueError(f"{file}: {error.errors()[0]['msg']} at {error.errors()[0]['loc']}") from error
     except ValueError as error:  # no JSON, or no text

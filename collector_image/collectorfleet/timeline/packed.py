@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from collectorfleet.stored_json import parse_json
 from collectorfleet.timeline.evaluations import halved
 from collectorfleet.timeline.timeline import Timeline
 
@@ -35,7 +36,7 @@ def pack(timeline: Timeline) -> bytes:
 def unpack(packed: bytes) -> Timeline:
     """Return the timeline in ``packed``. Raises ValueError for other content."""
     try:
-        return Timeline.from_wire(json.loads(gzip.decompress(packed)), ignore_unknown=True)
+        return Timeline.from_wire(parse_json(gzip.decompress(packed)), ignore_unknown=True)
     except ValidationError as error:
         raise ValueError(f"{error.errors()[0]['msg']} at {error.errors()[0]['loc']}") from error
     except (OSError, EOFError, zlib.error) as error:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Final, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from collectorfleet_api.v1alpha1.base import Count, Model
+
+# The last second that Python's dates have.
+_LAST_SECOND: Final = 253_402_300_799
+Seconds = Annotated[float, Field(ge=0, le=_LAST_SECOND)]
 
 
 class Span(Model):
     """A collector in one state, from ``begin`` to ``end`` in seconds since the epoch."""
 
     state: str
-    begin: float
-    end: float
+    begin: Seconds
+    end: Seconds
 
 
 class RunEvent(Model):
     """An event at one time, such as a lost collector or a restarted driver."""
 
-    time: float
+    time: Seconds
     what: str
     collector: str | None = None
 
@@ -32,7 +36,7 @@ class Evaluated(Model):
     the mean ``return_mean``, or None for one episode.
     """
 
-    time: float
+    time: Seconds
     version: int
     frames: int
     return_mean: float
@@ -61,8 +65,8 @@ class Timeline(Model):
     """
 
     fleet: str
-    began: float
-    times: list[float] = Field(default_factory=list)
+    began: Seconds
+    times: list[Seconds] = Field(default_factory=list)
     series: dict[str, list[float | None]] = Field(default_factory=dict)
     every: float = 0.0
     total_frames: int | None = None
@@ -73,3 +77,10 @@ class Timeline(Model):
     ended: str | None = None  # a sentence on how the run ended
     configuration: dict[str, Any] | None = None
     earlier: list[Earlier] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _have_equal_lengths(self) -> Self:
+        for name, values in self.series.items():
+            if len(values) != len(self.times):
+                raise ValueError(f"series {name!r} has {len(values)} values for {len(self.times)} times")
+        return self

@@ -21,6 +21,7 @@ from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import remove
 from collectorfleet.run.position import Position
+from collectorfleet.stored_json import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +92,7 @@ def check_format(folder: Path, number: int) -> None:
 
 
 def _counters(folder: Path, number: int) -> dict[str, Any]:
-    counters = json.loads((folder / name_of(number) / _COUNTERS).read_text())
+    counters = parse_json((folder / name_of(number) / _COUNTERS).read_text())
     if not isinstance(counters, dict) or not isinstance(counters.get("position"), dict):
         raise ValueError(f"{_COUNTERS} has no counters")
     written_in = int(counters.get("format", 1))

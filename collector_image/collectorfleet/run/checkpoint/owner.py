@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.folders import holds_anything
+from collectorfleet.stored_json import parse_json
 
 FILE: Final = "fleet.json"
 
@@ -24,8 +24,8 @@ class Owner:
 def owner_of(folder: Path, fleet: str, run: str) -> Owner:
     """Return the owner of the folder. If the folder is empty, ``run`` begins here and owns it.
 
-    Raises InvalidOption if another fleet owns the folder, or if it has other content. Raises OSError, ValueError or
-    KeyError if it cannot be read.
+    Raises InvalidOption if another fleet owns the folder, or if the folder or its ``fleet.json`` has other content.
+    Raises OSError if it cannot be read.
     """
     file = folder / FILE
     # This check comes first, because another driver may start now, and fleet.json is the first file it publishes.
@@ -46,10 +46,23 @@ def to_json(fleet: str, run: str, drivers: int) -> dict[str, Any]:
 
 
 def _read(file: Path, fleet: str) -> Owner:
-    found = json.loads(file.read_text())
-    if found["fleet"] != fleet:
+    try:
+        found = parse_json(file.read_text())
+    except ValueError:
+        found = None
+    if not _is_written_by_a_run(found):
         raise InvalidOption(
-            f"checkpoints in {file.parent}: they are of fleet {found['fleet']}, and this is fleet {fleet}; "
-            "name another folder"
+            f"checkpoints in {file.parent}: {FILE} is not one that a run wrote; restore the file, or name an empty "
+            "folder to start over"
         )
-    return Owner(str(found["run"]), int(found["starts"]))
+    name, owner = found["fleet"], Owner(found["run"], found["starts"])
+    if name != fleet:
+        raise InvalidOption(
+            f"checkpoints in {file.parent}: they are of fleet {name}, and this is fleet {fleet}; name another folder"
+        )
+    return owner
+
+
+def _is_written_by_a_run(found: Any) -> bool:
+    kinds = {"fleet": str, "run": str, "starts": int}
+    return isinstance(found, dict) and all(type(found.get(key)) is kind for key, kind in kinds.items())

@@ -5,7 +5,6 @@ Flux, ORAS and image builders push trees as tars. The content of a layer decides
 
 from __future__ import annotations
 
-import json
 import ssl
 import tempfile
 from collections.abc import Iterable
@@ -19,6 +18,7 @@ from collectorfleet.run.code.members import BadMember, MemberFolder
 from collectorfleet.run.code.registry import Reference, Registry
 from collectorfleet.run.code.registry_login import login
 from collectorfleet.run.code.unpack import clear, remove, unpack
+from collectorfleet.stored_json import parse_json
 from collectorfleet_api.v1alpha1 import Artifact
 
 _MOST_MANIFEST_BYTES: Final = 4 * 2**20  # limit of registries
@@ -55,9 +55,11 @@ def _checked(file: IO[bytes], digest: str, bounds: Bounds) -> dict[str, Any]:
     _check(file, digest, bounds)
     file.seek(0)
     try:
-        manifest: dict[str, Any] = json.loads(file.read(_MOST_MANIFEST_BYTES))
+        manifest = parse_json(file.read(_MOST_MANIFEST_BYTES))
     except ValueError as error:
         raise InvalidOption(f"{bounds.where}: the server sent no manifest of an artifact: {error}") from error
+    if not isinstance(manifest, dict):
+        raise InvalidOption(f"{bounds.where}: the server sent no manifest of an artifact, but other JSON")
     return manifest
 
 

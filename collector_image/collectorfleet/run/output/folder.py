@@ -7,7 +7,6 @@ its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -19,6 +18,7 @@ from collectorfleet.durable_files import is_temporary, mapping_error
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import holds_anything
+from collectorfleet.stored_json import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class OutputFolder:
                 raise self._refusal("it is not empty and holds no output of a fleet")
             return None
         manifest = _read(file)
-        if manifest is None or not empty.keys() <= manifest.keys():
+        if manifest is None or not _has_types_of(empty, manifest):
             raise self._refusal(f"its {MANIFEST} is not one that a fleet wrote")
         if any(manifest[key] != empty[key] for key in ("run", "format")):
             raise self._refusal(f"it holds {manifest['frames']} frames of another run of fleet {manifest['fleet']}")
@@ -119,10 +119,17 @@ class OutputFolder:
         return UserCodeError(f"spec.output.path {self.path}", f"{why}; use an empty folder")
 
 
+def _has_types_of(empty: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    """Return whether ``manifest`` has all keys of ``empty``, with values of the same types. None is any type."""
+    return all(
+        key in manifest and (value is None or type(manifest[key]) is type(value)) for key, value in empty.items()
+    )
+
+
 def _read(file: Path) -> dict[str, Any] | None:
     """Return the JSON object in ``file``, or None for other content."""
     try:
-        found = json.loads(file.read_text())
+        found = parse_json(file.read_text())
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -91,7 +91,17 @@ def test_a_run_that_cannot_be_read_is_named_in_one_sentence(
     assert len(said.splitlines()) == 1
 
 
-@pytest.mark.parametrize("content", ["{", "[]"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("{", "[]", "[" * 100_000),
+        '{"fleet": "cheetah", "began": 1e308}',
+        '{"fleet": "cheetah", "began": -1e308}',
+        '{"fleet": "cheetah", "began": 1, "times": [1, 2], "series": {"available": [1]}}',
+        '{"fleet": "cheetah", "began": 1, "times": [1e300], "series": {}}',
+    ],
+    ids=["half", "list", "deep", "after all dates", "before all dates", "a series that is too short", "a late time"],
+)
 def test_the_page_of_one_run_names_a_file_that_is_no_timeline(tmp_path: Path, capsys: Capsys, content: str) -> None:
     (tmp_path / files.NAME).write_text(content)
     assert main(["report", str(tmp_path)]) == 64

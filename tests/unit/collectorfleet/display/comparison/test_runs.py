@@ -50,11 +50,6 @@ def test_of_points_with_the_same_frames_the_newest_counts() -> None:
             id="no episode",
         ),
         pytest.param(
-            Timeline(fleet="f", began=BEGAN, times=[BEGAN, BEGAN + 1], series={"return": [1.0]}),
-            "runs/3: its timeline is damaged: return has 1 values at 2 times",
-            id="cut",
-        ),
-        pytest.param(
             Timeline(fleet="f", began=BEGAN, times=[BEGAN + 1, BEGAN], series={"return": [1.0, 2.0]}),
             "runs/3: its timeline is damaged: its times do not increase",
             id="out of order",

@@ -56,7 +56,7 @@ def test_a_new_folder_has_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["state.pt", "checkpoint.json"])
-@pytest.mark.parametrize("damage", ["torn", "empty", "gone", "list", "without counters", "other"])
+@pytest.mark.parametrize("damage", ["torn", "empty", "gone", "list", "without counters", "deep", "infinite", "other"])
 def test_one_that_is_damaged_is_passed_over_for_the_one_before(
     folder: Path, part: str, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -73,6 +73,10 @@ def test_one_that_is_damaged_is_passed_over_for_the_one_before(
             file.write_bytes(b"[]")
         case "without counters":
             file.write_bytes(b'{"position": [], "sha256": "", "time": ""}')
+        case "deep":
+            file.write_bytes(b"[" * 100_000)
+        case "infinite":
+            file.write_bytes(b'{"format": 1e999, "position": {}}')
         case _:
             file.write_bytes(b"[]" + content[2:])
     with caplog.at_level(logging.WARNING):

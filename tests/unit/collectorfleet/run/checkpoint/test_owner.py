@@ -43,3 +43,20 @@ def test_what_a_killed_driver_was_about_to_write_is_nothing(tmp_path: Path) -> N
     (tmp_path / ".unfinished-fleet.json").write_text('{"fle')
     assert not holds_anything(tmp_path)
     assert register_driver(tmp_path, "cheetah", "run-1").starts == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", '{"fle', "[]", "null", "5", "[" * 100_000, '{"name": "theirs"}'),
+        '{"fleet": "cheetah", "run": null, "starts": 1}',
+        '{"fleet": "cheetah", "run": "run-1", "starts": null}',
+        '{"fleet": "cheetah", "run": "run-1", "starts": 1e999}',
+    ],
+    ids=["empty", "half", "list", "null", "number", "deep", "foreign", "no run", "no starts", "infinite starts"],
+)
+def test_a_file_that_no_run_wrote_is_refused_in_a_sentence_and_kept(tmp_path: Path, content: str) -> None:
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(InvalidOption, match=f"^checkpoints in {tmp_path}: {FILE} is not one that a run wrote; restore"):
+        owner_of(tmp_path, "cheetah", "run-2")
+    assert (tmp_path / FILE).read_text() == content

@@ -161,8 +161,8 @@ def test_what_file_systems_put_into_a_folder_leaves_it_empty(tmp_path: Path, nam
 
 @pytest.mark.parametrize(
     "text",
-    ["", '{"form', "[]", "null", '{"format": "Text", "run": "run-1"}'],
-    ids=["empty", "half", "list", "null", "without frames"],
+    ["", '{"form', "[]", "null", "[" * 100_000, '{"format": "Text", "run": "run-1"}', json.dumps(EMPTY | {"parts": 5})],
+    ids=["empty", "half", "list", "null", "deep", "without frames", "parts that are a number"],
 )
 def test_a_manifest_that_no_fleet_wrote_is_refused_in_a_sentence_and_kept(tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
