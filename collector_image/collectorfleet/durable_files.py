@@ -102,7 +102,15 @@ def write_json(file: Path, content: Any) -> None:
 
 
 def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
-    """Call ``put`` to write the content of ``file``, atomically. Raises OSError and the errors of ``put``."""
+    """Call ``put`` to write the content of ``file``, atomically. Raises OSError and the errors of ``put``.
+
+    If ``file`` is a symbolic link, its target is written. A device or pipe is written directly, not replaced.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        with file.open("wb") as out:
+            put(out)
+        return
+    file = Path(os.path.realpath(file))
     unfinished = file.with_name(UNFINISHED + file.name)
     try:
         with unfinished.open("wb") as out:

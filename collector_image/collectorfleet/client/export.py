@@ -14,6 +14,7 @@ from kubernetes import client
 from kubernetes.stream import stream
 from kubernetes.stream.ws_client import ERROR_CHANNEL
 
+from collectorfleet import durable_files
 from collectorfleet.client.connection import Connection
 from collectorfleet.client.errors import ClusterError, ClusterUnavailable, as_cluster_errors
 from collectorfleet.client.export_pod import CONTAINER, digest_command, export_command, export_pod, piece_command
@@ -61,14 +62,13 @@ class Exporter:
             OSError: ``file`` cannot be written.
         """
         pod = export_pod(fleet, driver, node=self._node(fleet))
-        unfinished = file.with_name(f".unfinished-{file.name}")
-        try:
-            with unfinished.open("wb") as out, self._running(pod) as name:
+
+        def copy(out: BinaryIO) -> None:
+            with self._running(pod) as name:
                 self._run(name, export_command(fleet.metadata.name, file.suffix, best=best))
                 self._copy(name, file.suffix, out)
-            unfinished.replace(file)
-        finally:
-            unfinished.unlink(missing_ok=True)
+
+        durable_files.write(file, copy)
 
     def _node(self, fleet: CollectorFleet) -> str | None:
         """Return the running driver's node if the claim can be mounted on only one node at a time."""

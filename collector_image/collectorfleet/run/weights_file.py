@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from collectorfleet.durable_files import UNFINISHED
+from collectorfleet import durable_files
 from collectorfleet.run.checkpoint.kept_weights import KeptWeights
 
 _VERSIONS_OF: Final = ("collectorfleet", "torch", "torchrl")
@@ -22,31 +22,23 @@ def write_weights(file: Path, weights: KeptWeights) -> None:
 
     Raises OSError, and KeyError for an unknown suffix.
     """
-    write = WRITERS[file.suffix]
+    put = WRITERS[file.suffix]
     metadata = {**weights.metadata, **{package: version(package) for package in _VERSIONS_OF}}
-    unfinished = file.with_name(f"{UNFINISHED}{file.name}")
-    try:
-        write(unfinished, weights.tensors, metadata)
-        unfinished.replace(file)
-    except BaseException:
-        # The unfinished file would take space on a full volume.
-        unfinished.unlink(missing_ok=True)
-        raise
+    durable_files.write(file, lambda out: put(out, weights.tensors, metadata))
 
 
-def _write_torch(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+def _put_torch(out: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
     # Clone, because torch writes the whole storage of a tensor, even for a view of a part of it.
     state = {name: tensor.clone() for name, tensor in tensors.items()}
-    with file.open("wb") as out:
-        torch.save({"state_dict": state, "metadata": dict(metadata)}, out)
+    torch.save({"state_dict": state, "metadata": dict(metadata)}, out)
 
 
-def _write_safetensors(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+def _put_safetensors(out: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
     # Clone, because the format allows no shared tensors. Only the owner may read files of safetensors' `save_file`.
-    file.write_bytes(save({name: tensor.clone().contiguous() for name, tensor in tensors.items()}, dict(metadata)))
+    out.write(save({name: tensor.clone().contiguous() for name, tensor in tensors.items()}, dict(metadata)))
 
 
-WRITERS: Final[Mapping[str, Callable[[Path, Mapping[str, Tensor], Mapping[str, str]], None]]] = {
-    ".pt": _write_torch,
-    ".safetensors": _write_safetensors,
+WRITERS: Final[Mapping[str, Callable[[BinaryIO, Mapping[str, Tensor], Mapping[str, str]], None]]] = {
+    ".pt": _put_torch,
+    ".safetensors": _put_safetensors,
 }

@@ -31,6 +31,29 @@ def test_a_try_that_fails_leaves_the_old_file_and_nothing_that_takes_room(tmp_pa
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"old")]
 
 
+def test_the_target_of_a_link_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there/file")
+    for content in (b"first", b"second"):
+        write(tmp_path / "link", lambda out, content=content: out.write(content))  # type: ignore[misc]
+        assert (tmp_path / "there" / "file").read_bytes() == content
+    assert (tmp_path / "link").is_symlink()
+    assert [one.name for one in (tmp_path / "there").iterdir()] == ["file"]
+
+
+def test_a_pipe_gets_the_content_and_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write(pipe, lambda out: out.write(b"new"))
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do(tmp_path: Path) -> None:
     def full(_: BinaryIO) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -25,3 +25,13 @@ def test_weights_that_find_no_room_leave_the_old_file_and_nothing_that_takes_roo
     with pytest.raises(OSError, match="no room"):
         write_weights(file, KeptWeights({"weight": torch.zeros(3)}, {}))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(file.name, "old")]
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
+def test_weights_go_through_a_link(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "there").mkdir()
+    link = tmp_path / f"weights{suffix}"
+    link.symlink_to(f"there/file{suffix}")
+    write_weights(link, KeptWeights({"weight": torch.zeros(3)}, {}))
+    assert link.is_symlink()
+    assert [one.name for one in (tmp_path / "there").iterdir()] == [f"file{suffix}"]
