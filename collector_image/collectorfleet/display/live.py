@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -39,11 +40,14 @@ class LiveTable:
         self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=REDRAWS_PER_SECOND)
 
     def __enter__(self) -> LiveTable:
-        self._live.start()
+        with suppress(OSError):
+            self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._live.stop()
+        # A terminal that was closed meanwhile does not end the run.
+        with suppress(OSError):
+            self._live.stop()
 
     def _draw(self) -> RenderableType:
         return table(self._name, self._report(), time.monotonic() - self._started)

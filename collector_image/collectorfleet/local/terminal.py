@@ -58,6 +58,6 @@ class Terminal:
 
 
 def _print(line: str, stream: TextIO) -> None:
-    # A closed pipe, as with `| head`, does not end the run.
-    with suppress(BrokenPipeError):
+    # A closed pipe, as with `| head`, does not end the run. Neither does a closed terminal or a full volume.
+    with suppress(OSError):
         print(plain(line), file=stream, flush=True)

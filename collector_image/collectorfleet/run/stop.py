@@ -132,8 +132,12 @@ class StopRequest:
         self._ended.set()
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Handle SIGINT and SIGTERM. Raises StopNow at the second signal, and when the time for the batch is over."""
-        if self._is_over:
+        """Handle SIGINT, SIGTERM and SIGHUP.
+
+        Raises StopNow at the second signal, and when the time for the batch is over. A second SIGHUP has no effect.
+        """
+        # The kernel and the shell may each send a SIGHUP when a terminal is closed.
+        if self._is_over or (number == signal.SIGHUP and self._signalled):
             return
         if self._time_is_over or self._signalled:
             self._interrupt()
@@ -166,8 +170,14 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals(stop: StopRequest) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into requests to stop, inside the ``with`` block. Use it in the main thread only."""
-    before = {number: signal.signal(number, stop.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    """Turn SIGINT, SIGTERM and SIGHUP into requests to stop, inside the ``with`` block. Main thread only.
+
+    An ignored SIGHUP stays ignored, as ``nohup`` wants.
+    """
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop.on_signal) for number in numbers}
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from collectorfleet.display.lines import ProgressLines
+from collectorfleet.display.live import LiveTable
 from collectorfleet.local.terminal import Terminal
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
 from collectorfleet_api.v1alpha1 import DriverReport
@@ -50,6 +51,29 @@ def test_a_reader_that_went_away_does_not_end_a_run() -> None:
     with os.fdopen(writing, "w", buffering=1) as out:
         Terminal(out, out).say("is anybody there")
         # Unwritten, and written once more when it is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
+def test_a_full_volume_behind_the_output_does_not_end_a_run() -> None:
+    with Path("/dev/full").open("w") as out:
+        terminal = Terminal(out, out)
+        terminal.say("is there room")
+        with terminal.progress("cheetah", DriverReport):
+            pass
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # for what is written once more when it is closed
+
+
+def test_a_terminal_that_is_closed_does_not_end_a_run() -> None:
+    controlling, shown = os.openpty()
+    with os.fdopen(shown, "w") as out:
+        terminal = Terminal(out, out)
+        progress = terminal.progress("cheetah", DriverReport)
+        assert isinstance(progress, LiveTable)
+        with progress:
+            os.close(controlling)
+        terminal.say("is anybody there")
+        with terminal.progress("cheetah", DriverReport):  # begins on a terminal that is gone
+            pass
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 

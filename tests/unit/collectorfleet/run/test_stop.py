@@ -40,6 +40,27 @@ def test_sigterm_is_named() -> None:
     assert stop.reason == StopReason(EndReason.SIGTERM, "SIGTERM")
 
 
+def test_a_closed_terminal_asks_once_however_often_it_is_said() -> None:
+    stop = StopRequest()
+    with stop_on_signals(stop):
+        press(signal.SIGHUP)
+        press(signal.SIGHUP)
+    stop.run_ended()
+    assert stop.reason == StopReason(EndReason.SIGTERM, "SIGHUP")
+
+
+def test_a_run_under_nohup_outlives_its_terminal() -> None:
+    stop = StopRequest()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stop_on_signals(stop):
+            press(signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert not stop.requested()
+
+
 def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> None:
     stop = StopRequest(killed_after=0.05)
     with stop_on_signals(stop):
