@@ -238,3 +238,14 @@ def test_of_two_runs_in_one_folder_the_later_one_goes_on_and_the_earlier_one_end
     kept = json.loads((newest / "checkpoint.json").read_text())
     assert kept["completed"]
     assert kept["position"]["frames"] == json.loads(later.stdout)["progress"]["framesDelivered"]
+
+
+def test_a_file_in_place_of_the_folder_is_named_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    manifest = write(tmp_path, fleets.code(), fleets.fleet(train="unused:train"))
+    refused = run(manifest, "--checkpoint", "file")
+    assert refused.returncode == 64
+    assert refused.stderr.splitlines()[0] == (
+        "error: --checkpoint file: Not a directory; name a folder that can be read and written to"
+    )
+    assert (tmp_path / "file").read_text() == "mine"

@@ -28,10 +28,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run.add_argument(
         "-o", "--output", choices=["json"], help="print the final status on stdout, everything else on stderr"
     )
-    run.add_argument("--checkpoint", type=Path, metavar="DIR", help="keep checkpoints in DIR")
+    run.add_argument("--checkpoint", type=_path, metavar="DIR", help="keep checkpoints in DIR")
     run.add_argument("--resume", action="store_true", help="resume from the checkpoints in the DIR of --checkpoint")
     run.add_argument(
-        "--report", type=Path, metavar="FILE", help=("write a report of the run into FILE, a page of HTML")
+        "--report", type=_path, metavar="FILE", help=("write a report of the run into FILE, a page of HTML")
     )
     run.add_argument("--metrics-port", type=_port, metavar="N", help="serve Prometheus metrics on 127.0.0.1:N/metrics")
     run.add_argument("-v", "--verbose", action="store_true", help="show logs, tracebacks and what collectors print")
@@ -80,6 +80,13 @@ def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet 
         problem = f"the file has no fleet {options.fleet}; it has {names}"
     print(f"error: {options.file}: {problem}", file=sys.stderr)
     return None
+
+
+def _path(text: str) -> Path:
+    # Path("") is the current folder, and an unset variable of a shell is "".
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty; write a path, or leave the option out")
+    return Path(text)
 
 
 def _port(text: str) -> int:

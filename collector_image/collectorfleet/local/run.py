@@ -185,7 +185,13 @@ class LocalRun:
         path = self._options.checkpoints
         if path is None:
             return nullcontext()
-        if not self._options.resume and holds_anything(path):
+        try:
+            is_used = not self._options.resume and holds_anything(path)
+        except OSError as error:
+            raise InvalidOption(
+                f"--checkpoint {path}: {error.strerror}; name a folder that can be read and written to"
+            ) from error
+        if is_used:
             raise InvalidOption(
                 f"--checkpoint {path}: the folder is not empty; resume its run with --resume, or name an empty folder"
             )

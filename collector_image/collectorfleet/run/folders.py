@@ -28,6 +28,18 @@ def holds_anything(path: Path) -> bool:
     return any(not _IGNORED.fullmatch(one) for one in os.listdir(path))
 
 
+def make(path: Path) -> None:
+    """Make the folder and its parents if they do not exist.
+
+    Raises OSError, and NotADirectoryError with the reason if a file or a broken link has the name of the folder.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        link = f", but a link to {os.readlink(path)}, which does not exist" if path.is_symlink() else ", but a file"
+        raise NotADirectoryError(errno.ENOTDIR, f"not a folder{link}; name a folder", str(path)) from error
+
+
 def remove(path: Path) -> None:
     """Remove a file or a folder, even if other processes still write into it. Retries for 2 s.
 

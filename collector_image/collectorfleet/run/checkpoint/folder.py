@@ -30,6 +30,7 @@ from collectorfleet.run.checkpoint.checkpoint_files import (
 )
 from collectorfleet.run.checkpoint.journal import Journal
 from collectorfleet.run.fenced_folder import FencedFolder
+from collectorfleet.run.folders import make
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.position import Position
 
@@ -53,7 +54,7 @@ class CheckpointFolder:
         self.path = path
         self._fleet = fleet
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            make(path)
             # This check comes before taking the folder, which may belong to another fleet.
             starts = owner.owner_of(path, fleet, run).starts
             for newest in numbers_in(path)[:1]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from collectorfleet.durable_files import is_temporary, mapping_error
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.fenced_folder import FencedFolder
-from collectorfleet.run.folders import holds_anything
+from collectorfleet.run.folders import holds_anything, make
 from collectorfleet.stored_json import parse_json
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class OutputFolder:
         self._part = part
         self._files = FencedFolder(self.path)
         with self.writing():
-            self.path.mkdir(parents=True, exist_ok=True)
+            make(self.path)
             self._found(empty)  # check before taking the folder, which may belong to another run
             self._files.take()
             with self._files.reporting_takeover():

@@ -35,3 +35,11 @@ def test_a_port_is_a_number_that_can_be_listened_on(port: str, capsys: pytest.Ca
     with pytest.raises(SystemExit):
         main(["run", "fleet.yaml", f"--metrics-port={port}"])
     assert f"{port!r} is not a port; write a number from 1 to 65535" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--checkpoint", "--report"])
+def test_an_empty_path_is_not_the_current_folder(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "fleet.yaml", option, ""])
+    said = f"argument {option}: the path is empty; write a path, or leave the option out"
+    assert said in capsys.readouterr().err
