@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,3 +108,13 @@ def test_a_run_that_is_interrupted_in_a_batch_leaves_what_was_learned_from_the_b
     assert state["progress"] == {"updates": updates, "is_whole": True}
     assert words["position"]["frames"] == updates * FRAMES
     assert updates in (1, 2)
+
+
+def test_a_last_checkpoint_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    with training(tmp_path, "train") as process:
+        (tmp_path / "go").touch()
+        shutil.rmtree(tmp_path / "checkpoints")
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, said
+    assert "warning: the last checkpoint could not be written, and there is no other: " in said

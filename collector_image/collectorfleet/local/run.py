@@ -74,6 +74,7 @@ def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunO
         local.end(ended)
         if options.status_out:
             _write(final_status(fleet.spec, local.report(), ended, datetime.now(UTC)), options.status_out)
+        terminal.say_unwritten(local.report().checkpoint)
         terminal.say_exit(ended, folder.log_file)
         folder.clean(ended)
     return exit_code(ended)

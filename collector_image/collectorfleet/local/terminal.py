@@ -14,7 +14,7 @@ from collectorfleet.display.lines import ProgressLines
 from collectorfleet.display.live import LiveTable
 from collectorfleet.display.plain import plain
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
-from collectorfleet_api.v1alpha1 import DriverReport
+from collectorfleet_api.v1alpha1 import CheckpointStatus, DriverReport
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,13 @@ class Terminal:
         if drawn_on.is_terminal and not self.verbose:
             return LiveTable(fleet, report, drawn_on)
         return ProgressLines(report, self.say, every_seconds=LINES_EVERY_SECONDS)
+
+    def say_unwritten(self, checkpoint: CheckpointStatus | None) -> None:
+        """Warn if the last checkpoint could not be written, and say from where the run can resume."""
+        if checkpoint is None or checkpoint.failure is None:
+            return
+        frames = f"the newest is of {checkpoint.frames:,} frames" if checkpoint.frames else "there is no other"
+        _print(f"warning: the last checkpoint could not be written, and {frames}: {checkpoint.failure}", self.errors)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:
         """Show how the run ended. Write the traceback of a failure to the log, and show the path of the log."""

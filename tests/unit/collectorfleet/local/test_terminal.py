@@ -13,7 +13,7 @@ from collectorfleet.display.lines import ProgressLines
 from collectorfleet.display.live import LiveTable
 from collectorfleet.local.terminal import Terminal
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
-from collectorfleet_api.v1alpha1 import DriverReport
+from collectorfleet_api.v1alpha1 import CheckpointStatus, DriverReport
 
 
 @pytest.fixture
@@ -43,6 +43,18 @@ def test_a_failure_is_its_first_cause_and_the_place_of_its_traceback(
     assert read(terminal.errors) == ("error: train t:t: ValueError: no\nThe traceback is in /tmp/cfleet-1/run.log.\n")
     assert read(terminal.out) == ""
     assert "Traceback ...\nValueError: no" in caplog.text
+
+
+def test_a_last_checkpoint_that_is_not_on_disk_is_a_warning(terminal: Terminal) -> None:
+    terminal.say_unwritten(None)
+    terminal.say_unwritten(CheckpointStatus(frames=100))
+    assert read(terminal.errors) == ""
+    terminal.say_unwritten(CheckpointStatus(frames=0, failure="/a: no room"))
+    terminal.say_unwritten(CheckpointStatus(frames=2000, failure="/a: no room"))
+    assert read(terminal.errors).splitlines() == [
+        "warning: the last checkpoint could not be written, and there is no other: /a: no room",
+        "warning: the last checkpoint could not be written, and the newest is of 2,000 frames: /a: no room",
+    ]
 
 
 def test_a_reader_that_went_away_does_not_end_a_run() -> None:
