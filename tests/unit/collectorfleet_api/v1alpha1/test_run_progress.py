@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from collectorfleet_api.v1alpha1.run_progress import duration, summary
 
 
