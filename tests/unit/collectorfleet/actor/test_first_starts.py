@@ -67,7 +67,9 @@ def test_what_transforms_make_of_observations_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [envs.make_counting, partial(envs.make_starting, states=2), partial(several, 1, 1, 2)], ids=str
+    "make",
+    [envs.make_counting, partial(envs.make_starting, states=2), partial(several, 1, 1, 2)],
+    ids=["always the same", "one of two states", "two of three alike"],
 )
 def test_nothing_is_said_where_starts_come_again(make: Callable[[], EnvBase]) -> None:
     assert said(make, 12) == []
