@@ -22,6 +22,7 @@ FRAMES = 200
 
 # A checkpoint takes until there is a file `go`.
 TRAIN = """
+import os
 import threading
 from pathlib import Path
 
@@ -47,6 +48,12 @@ def train(collector, run, folder):
         (Path(folder) / "trained").touch()
 
 
+def train_elsewhere(collector, run, folder):
+    os.chdir(folder + "/elsewhere")
+    for _ in collector:
+        (Path(folder) / "trained").touch()
+
+
 def train_and_hang(collector, run, folder):
     progress = {"updates": 0, "is_whole": True}
     run.keep(progress=progress)
@@ -61,12 +68,13 @@ def train_and_hang(collector, run, folder):
 
 
 @contextmanager
-def training(folder: Path, function: str) -> Iterator[program.Program]:
+def training(folder: Path, function: str, *options: str) -> Iterator[program.Program]:
     """A run that has a batch."""
+    options = options or ("--checkpoint", str(folder / "checkpoints"))
     (folder / "ended.py").write_text(TRAIN)
     fleet = fleets.fleet(train=f"ended:{function}", frames=FRAMES, kwargs={"folder": str(folder)})
     fleet["spec"]["driver"]["checkpoint"] = {"claimName": "only-on-a-cluster", "everySeconds": 3600}
-    process = start(write(folder, fleets.code(), changed(fleet, JOB)), "--checkpoint", str(folder / "checkpoints"))
+    process = start(write(folder, fleets.code(), changed(fleet, JOB)), *options)
     try:
         eventually((folder / "trained").exists, within=120, what="a batch")
         yield process
@@ -118,3 +126,16 @@ def test_a_last_checkpoint_that_cannot_be_written_is_a_warning(tmp_path: Path) -
         _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM, said
     assert "warning: the last checkpoint could not be written, and there is no other: " in said
+
+
+def test_paths_of_the_command_line_stay_where_they_were_if_the_code_changes_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    options = ("--checkpoint", "checkpoints", "--report", "report.html")
+    with training(tmp_path, "train_elsewhere", *options) as process:
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, said
+    words, _ = left(tmp_path)
+    assert words["position"]["frames"] >= FRAMES
+    assert "stopped: SIGTERM" in (tmp_path / "report.html").read_text()
+    assert list((tmp_path / "elsewhere").iterdir()) == []

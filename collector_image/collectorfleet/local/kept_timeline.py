@@ -43,7 +43,8 @@ def ended_as(ended: Exit) -> str:
 
 
 def _shown(fleet: str, page: Path, videos: Path | None) -> Keep:
-    show = write_page(page, videos=videos)
+    # The user's code may change the current folder.
+    show = write_page(page.absolute(), videos=videos)
     try:
         show(Timeline(fleet=fleet, began=time.time()))
     except OSError as error:

@@ -19,7 +19,7 @@ def video_folder(spec: CollectorFleetSpec, checkpoints: Path | None, scratch: Pa
     if spec.evaluation is None or spec.evaluation.video is None:
         return None
     # With a training function, the run has no output.
-    output = Path(spec.output.path) if spec.output is not None and spec.driver.train is None else None
+    output = Path(spec.output.path).absolute() if spec.output is not None and spec.driver.train is None else None
     parent = checkpoints or output or scratch
     return None if parent is None else parent / FOLDER
 

@@ -51,6 +51,7 @@ class CheckpointFolder:
         InfrastructureError if the volume is full or fails. Raises UserCodeError if the folder cannot be written to, or
         if all its checkpoints are damaged.
         """
+        path = path.absolute()  # the user's code may change the current folder
         self.path = path
         self._fleet = fleet
         try:

@@ -41,7 +41,7 @@ def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
     """
     found: dict[str, Logger] = {}
     if log.tensorboard is not None:
-        found["driver.log.tensorboard"] = TensorBoard(Path(log.tensorboard) / fleet)
+        found["driver.log.tensorboard"] = TensorBoard(Path(log.tensorboard).absolute() / fleet)
     if log.logger is not None:
         found[f"driver.log.logger {log.logger.factory}"] = _of_the_user(log.logger)
     return found

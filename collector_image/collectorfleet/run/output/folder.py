@@ -37,7 +37,7 @@ class OutputFolder:
         Raises UserCodeError if the folder cannot be written to, has output of another run or format than ``empty``
         names, or has any other content. Raises FolderTakenOver if another driver takes it at this moment.
         """
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # the user's code may change the current folder
         self._part = part
         self._files = FencedFolder(self.path)
         with self.writing():
