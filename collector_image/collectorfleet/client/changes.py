@@ -88,8 +88,8 @@ def _events(requests: FleetRequests, selection: Selection, version: str) -> Iter
 def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float) -> None:
     """Block until the fleet changes, for at most ``seconds`` or 60 s.
 
-    The block takes up to 1 s longer if less than 1 s is left, up to 4 s longer if the API server accepts the request
-    and then hangs, and up to 1 s longer if the request fails.
+    The block takes up to 4 s longer if the API server accepts the request and then hangs. It takes up to 1 s longer if
+    less than 1 s is left, or if the request fails.
     """
     selection, version = Selection(name=fleet.metadata.name), fleet.metadata.resource_version or ""
     try:

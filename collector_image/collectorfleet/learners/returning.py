@@ -66,8 +66,8 @@ def returning(of: type) -> type:
 def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
     """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError.
 
-    A replay actor first drops the frames of the policies ``without``, because it may have been restarted from a file
-    with these frames since they were dropped.
+    A replay actor first drops the frames of the policies ``without``. It may have been restarted since the last drop,
+    from a file that has these frames.
     """
     for policy_id in without:
         # A coroutine cannot be awaited here. Its frames were dropped by a call of its own.
