@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pytest
 import torch
 from tests import hooks
 from tests.contract.harness import (
@@ -23,6 +24,7 @@ from tests.contract.harness import (
 )
 
 from collectorfleet.codec.frames import MASK_KEY, TRAJECTORY_KEY
+from collectorfleet.errors import UserCodeError
 from collectorfleet.messages import POLICY, Answer, CollectorId, Placed, Raised, Started
 
 
@@ -114,6 +116,29 @@ def test_what_no_array_can_carry_travels_and_is_counted(harness: Harness) -> Non
     answer = harness.hear(Answer)
     assert answer.pickled == 1
     assert batch_of(answer)["words"] == "not a number"
+
+
+def test_what_cannot_be_pickled_is_named_and_the_collector_stays(harness: Harness) -> None:
+    harness.config = replace(PLAIN, options={"post_collect_hook": hooks.mark_with_unpicklable})
+    harness.start()
+    harness.ask(C0)
+    said = harness.hear(Raised)
+    assert (said.where, said.by_environment) == ("frames", False)
+    assert said.cause == (
+        "TypeError: the entry handle cannot be pickled for the driver: ValueError: a handle of this process; leave it "
+        "out of the frames"
+    )
+
+
+def test_what_the_driver_cannot_unpickle_is_named_where_it_is_read(harness: Harness) -> None:
+    harness.config = replace(PLAIN, options={"post_collect_hook": hooks.mark_with_unreadable})
+    harness.start()
+    harness.ask(C0)
+    answer = harness.hear(Answer)
+    with pytest.raises(
+        UserCodeError, match=r"^frames, as the driver read the entry handle: ValueError: no such handle"
+    ):
+        batch_of(answer)
 
 
 def test_a_running_rollout_is_cut_short(harness: Harness, gate: Path) -> None:

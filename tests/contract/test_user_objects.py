@@ -108,7 +108,11 @@ def test_frames_that_cannot_be_pickled_are_told(processes: Harness) -> None:
     processes.start()
     processes.ask(C0)
     raised = processes.hear(Raised)
-    assert (raised.where, raised.cause) == ("frames", "TypeError: it stays where it is")
+    assert raised.where == "frames"
+    assert raised.cause == (
+        "TypeError: the entry stays cannot be pickled for the driver: TypeError: it stays where it is; leave it out of "
+        "the frames"
+    )
 
 
 def test_a_thread_that_ends_is_told_and_not_waited_for(processes: Harness) -> None:

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from ray import cloudpickle
 from tensordict import LazyStackedTensorDict, TensorDict, TensorDictBase, is_tensor_collection
 from torch import Tensor
 
 from collectorfleet.codec import repeats
 from collectorfleet.codec.host import on_the_host
+from collectorfleet.errors import UserCodeError, describe
 from collectorfleet.torchrl_private.tensordicts import has_names
 
 # Arrays in Ray's object store are read-only, and this module does not write to them.
@@ -93,7 +95,7 @@ class Encoded:
 
     schema: Schema | None
     arrays: list[Array] = field(repr=False)
-    pickled: list[Any] = field(default_factory=list, repr=False)
+    pickled: list[bytes] = field(default_factory=list, repr=False)
 
     @property
     def size_bytes(self) -> int:
@@ -106,9 +108,12 @@ def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
 
     ``compact`` leaves out the entries of ``next`` that the root has one step later. It requires a rollout whose last
     dimension is time.
+
+    Raises:
+        TypeError: an entry that is no tensor cannot be pickled.
     """
     tensors: list[Tensor] = []
-    pickled: list[Any] = []
+    pickled: list[bytes] = []
     schema = _encode(batch, tensors, pickled)
     arrays = [_array(tensor) for tensor in on_the_host(tensors)]
     if compact and batch.ndim and "next" in schema.children:
@@ -117,13 +122,17 @@ def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
 
 
 def decode(encoded: Encoded) -> TensorDictBase:
-    """Return the TensorDict, which reads the arrays without a copy. Do not write to it if the arrays are read-only."""
+    """Return the TensorDict, which reads the arrays without a copy. Do not write to it if the arrays are read-only.
+
+    Raises:
+        UserCodeError: an entry that is no tensor cannot be unpickled here.
+    """
     if encoded.schema is None:
         raise ValueError("a rollout without its schema cannot be read")
     return _decode(encoded.schema, encoded, len(encoded.schema.batch_size) - 1)
 
 
-def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[Any]) -> Schema:
+def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[bytes]) -> Schema:
     # has_names returns False for a lazy stack, although the stack may have names.
     names = tuple(batch.names) if has_names(batch) or isinstance(batch, LazyStackedTensorDict) else None
     if isinstance(batch, LazyStackedTensorDict):
@@ -142,8 +151,27 @@ def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[Any]) ->
         else:
             schema.pickled[key] = len(pickled)
             # Moved to the CPU, because the reader may not have the same GPU.
-            pickled.append(value.cpu() if isinstance(value, Tensor) or is_tensor_collection(value) else value)
+            moved = value.cpu() if isinstance(value, Tensor) or is_tensor_collection(value) else value
+            pickled.append(_pickle(key, moved))
     return schema
+
+
+def _pickle(key: str, value: Any) -> bytes:
+    # The transport would take an error of pickling for the loss of the collector.
+    try:
+        written: bytes = cloudpickle.dumps(value)
+    except Exception as error:
+        raise TypeError(
+            f"the entry {key} cannot be pickled for the driver: {describe(error)}; leave it out of the frames"
+        ) from error
+    return written
+
+
+def _unpickle(key: str, written: bytes) -> Any:
+    try:
+        return cloudpickle.loads(written)
+    except (Exception, SystemExit) as error:
+        raise UserCodeError.of(f"frames, as the driver read the entry {key}", error) from error
 
 
 def _leave_out(after: Schema, before: Schema, arrays: list[Array], time: int) -> None:
@@ -188,7 +216,7 @@ def _decode(schema: Schema, encoded: Encoded, time: int) -> TensorDictBase:
         after = repeats.repeated(arrays[one.root.index], arrays[one.rows], arrays[one.where], time)
         entries[key] = _tensor(after, one.root.dtype)
     entries |= {key: _decode(child, encoded, time) for key, child in schema.children.items()}
-    entries |= {key: encoded.pickled[index] for key, index in schema.pickled.items()}
+    entries |= {key: _unpickle(key, encoded.pickled[index]) for key, index in schema.pickled.items()}
     device = torch.device("cpu") if schema.has_device else None
     return TensorDict(entries, batch_size=schema.batch_size, names=schema.names, device=device)
 
