@@ -34,13 +34,13 @@ def prefix_of(version: int, episode: int) -> str:
 def newest_videos(folder: Path) -> list[VideoFile]:
     """Return the videos of the last written version in ``folder``, in the order of episodes.
 
-    Without the folder, the list is empty. Among files of the same time, the highest version counts. Raises OSError if a
-    file cannot be read.
+    Without the folder, or if a file has its name, the list is empty. Among files of the same time, the highest version
+    counts. Raises OSError if a file cannot be read.
     """
     # The time decides, not the version: after a resume from an older checkpoint, new versions may be lower.
     try:
         found = [(match, path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     _, newest = max(((_written_at(path), int(match[1])) for match, path in found), default=(0, None))
     shown = [_read(match, path) for match, path in found if int(match[1]) == newest]
@@ -57,5 +57,5 @@ def _written_at(path: Path) -> int:
 def _read(name: re.Match[str], path: Path) -> VideoFile | None:
     try:
         return VideoFile(int(name[1]), int(name[2]), name[3], path.read_bytes())
-    except FileNotFoundError:  # replaced meanwhile
+    except (FileNotFoundError, IsADirectoryError):  # replaced meanwhile, or no video
         return None

@@ -47,3 +47,10 @@ def test_the_video_that_was_written_last_is_shown_though_a_lost_timeline_had_hig
 def test_a_folder_without_videos_and_no_folder_show_none(tmp_path: Path) -> None:
     assert newest_videos(tmp_path) == []
     assert newest_videos(tmp_path / "videos") == []
+
+
+def test_what_is_no_folder_and_no_file_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert newest_videos(tmp_path / "file") == []
+    (tmp_path / name_of(3, 0, 5.0)).mkdir()
+    assert newest_videos(tmp_path) == []
