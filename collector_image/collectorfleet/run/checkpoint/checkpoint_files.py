@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import re
 from contextlib import suppress
 from dataclasses import asdict
@@ -38,9 +39,36 @@ def name_of(number: int) -> str:
 
 
 def numbers_in(folder: Path) -> list[int]:
-    """Return the numbers of all checkpoints in ``folder``, also of damaged ones, the newest first."""
-    found = (re.fullmatch(r"checkpoint-(\d+)", path.name) for path in folder.iterdir())
-    return sorted((int(match[1]) for match in found if match), reverse=True)
+    """Return the numbers of all checkpoints in ``folder``, also of damaged ones, the newest first.
+
+    Other libraries also write folders such as ``checkpoint-100000``. They have other files, and are left out.
+    """
+    return [number for number in _named_numbers(folder) if _is_checkpoint(folder / name_of(number))]
+
+
+def free_number(folder: Path) -> int:
+    """Return a number that is larger than the numbers of all checkpoints, and of all files with such a name."""
+    return max(_named_numbers(folder), default=0) + 1
+
+
+def _named_numbers(folder: Path) -> list[int]:
+    found = (re.fullmatch(r"checkpoint-(\d{6,18})", name) for name in os.listdir(folder))
+    numbers = (int(match[1]) for match in found if match)
+    return sorted({number for number in numbers if os.path.lexists(folder / name_of(number))}, reverse=True)
+
+
+def _is_checkpoint(path: Path) -> bool:
+    try:
+        names = os.listdir(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True  # it may be one, and cannot be read
+    if path.is_symlink():
+        return False
+    # A checkpoint of a newer release may have further files, and a damaged one may lack some.
+    visible = {name for name in names if not name.startswith(".")}
+    return _COUNTERS in names or visible <= {_STATE, _REPLAY_BUFFER}
 
 
 def write_checkpoint(

@@ -23,6 +23,7 @@ from collectorfleet.errors import CollectorFleetError, InfrastructureError, User
 from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.checkpoint_files import (
     check_format,
+    free_number,
     name_of,
     newest_checkpoint,
     numbers_in,
@@ -102,7 +103,7 @@ class CheckpointFolder:
         replay_buffer: Path | None = None,
     ) -> None:
         """Write a checkpoint to disk, and remove old checkpoints. Blocks. Raises FolderTakenOver or OSError."""
-        number = max(numbers_in(self.path), default=0) + 1
+        number = free_number(self.path)
         written = write_checkpoint(
             self.files, number, position, state, completed=completed, replay_buffer=replay_buffer
         )

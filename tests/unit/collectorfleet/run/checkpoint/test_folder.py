@@ -255,3 +255,27 @@ def test_a_file_or_a_broken_link_is_no_folder_and_stays(tmp_path: Path) -> None:
         opened(tmp_path / "link")
     assert (tmp_path / "file").read_text() == "mine"
     assert (tmp_path / "link").is_symlink()
+
+
+def test_what_another_library_calls_a_checkpoint_is_neither_read_nor_removed(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("checkpoint-500", "checkpoint-100000"):
+        (folder / name).mkdir()
+        (folder / name / "model.safetensors").write_text(name)
+    (folder / "checkpoint-200000").write_text("a file")
+    (folder / "checkpoint-300000").symlink_to("checkpoint-100000")
+    with caplog.at_level(logging.WARNING):
+        again = opened(folder)
+    assert again.newest is not None
+    assert again.newest.position == position(3)
+    assert caplog.text == ""
+    again.write(position(4), b"state 4")
+    again.write(position(5), b"state 5")
+    newest = opened(folder).newest
+    assert newest is not None
+    assert newest.position == position(5)
+    for name in ("checkpoint-500", "checkpoint-100000"):
+        assert (folder / name / "model.safetensors").read_text() == name
+    assert (folder / "checkpoint-200000").read_text() == "a file"
+    assert (folder / "checkpoint-300000").is_symlink()
