@@ -13,8 +13,8 @@ from collectorfleet.pod.kubernetes_api import UnusableAnswer, error_text
 
 log = logging.getLogger(__name__)
 
-# A retry may help. The connection may be lost, or the server may be overloaded. A proxy may have answered in place of the
-# server. The operator may still create the Role.
+# A retry may help. The connection may be lost, or the server may be overloaded. A proxy may have answered in place of
+# the server. The operator may still create the Role.
 TRANSIENT: Final = (ApiException, ClientError, OSError, asyncio.TimeoutError, UnusableAnswer)
 
 

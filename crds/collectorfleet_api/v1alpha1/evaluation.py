@@ -60,8 +60,8 @@ class EvaluationVideo(Model):
     every_evaluations: Positive = Field(
         default=5,
         description=(
-            "Record the first evaluation, and then one in this many. The count includes failed evaluations and continues "
-            "after a resume. An evaluation that begins after the end of the run is recorded, too."
+            "Record the first evaluation, and then one in this many. The count includes failed evaluations, and "
+            "continues after a resume. An evaluation that begins after the end of the run is recorded, too."
         ),
     )
     pixel_key: str | None = Field(
