@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from collectorfleet_api.times import EARLIEST_YEAR, LATEST_YEAR, is_plausible
+from collectorfleet_api.v1alpha1.types import ObjectName
 
 
 class Model(BaseModel):
@@ -80,7 +81,7 @@ class Model(BaseModel):
 
 
 class LocalObjectReference(Model):
-    name: str = Field(min_length=1, max_length=253, description="Name of the object, in the fleet's namespace.")
+    name: ObjectName = Field(description="Name of the object, in the fleet's namespace.")
 
 
 def inner_model(annotation: Any) -> type[Model] | None:

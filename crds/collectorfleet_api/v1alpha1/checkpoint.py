@@ -5,13 +5,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import Model, Positive
-from collectorfleet_api.v1alpha1.types import SubPath
+from collectorfleet_api.v1alpha1.types import ObjectName, SubPath
 
 
 class Checkpoint(Model):
-    claim_name: str = Field(
-        min_length=1,
-        max_length=253,
+    claim_name: ObjectName = Field(
         description=(
             "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share a claim: "
             "each fleet has a folder of its own name. A fleet that is deleted and created again resumes from its "

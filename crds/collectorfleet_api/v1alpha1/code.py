@@ -5,16 +5,14 @@ from __future__ import annotations
 from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import LocalObjectReference, Model
-from collectorfleet_api.v1alpha1.types import GitUrl, HttpUrl, Sha256, SubPath
+from collectorfleet_api.v1alpha1.types import GitUrl, HttpUrl, ObjectName, Sha256, SubPath
 
 
 class Archive(Model):
     """A package tree in one file: a zip, or a tar with or without compression."""
 
-    config_map: str | None = Field(
+    config_map: ObjectName | None = Field(
         default=None,
-        min_length=1,
-        max_length=253,
         description="ConfigMap in the fleet's namespace that has the archive in `binaryData`, below `key`.",
     )
     key: str = Field(
@@ -91,16 +89,12 @@ class Artifact(Model):
 class CertificateAuthority(Model):
     """PEM certificates that pods trust when they fetch code, in addition to the system's certificates."""
 
-    config_map: str | None = Field(
+    config_map: ObjectName | None = Field(
         default=None,
-        min_length=1,
-        max_length=253,
         description="ConfigMap in the fleet's namespace that has the certificates below `key`.",
     )
-    secret: str | None = Field(
+    secret: ObjectName | None = Field(
         default=None,
-        min_length=1,
-        max_length=253,
         description="Secret in the fleet's namespace that has the certificates below `key`. In place of `configMap`.",
     )
     key: str = Field(
@@ -118,10 +112,8 @@ class CertificateAuthority(Model):
 
 
 class Code(Model):
-    config_map: str | None = Field(
+    config_map: ObjectName | None = Field(
         default=None,
-        min_length=1,
-        max_length=253,
         description=(
             "ConfigMap in the fleet's namespace whose keys are Python files. Head, workers and driver mount it and "
             "put it first on the import path."

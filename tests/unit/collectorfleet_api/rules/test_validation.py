@@ -70,6 +70,20 @@ def test_a_fleet_without_problems_is_read() -> None:
             )
             for name in ("One", "one..gpu", "one.-gpu", "one-")
         ),
+        *(
+            pytest.param(
+                {path.rpartition(".")[0]: {**beside, path.rpartition(".")[2]: "."}},
+                f"{path}: \".\" is not a name of an object; write lower-case letters, digits, '-' and '.', as kubectl "
+                "shows it",
+                id=path,
+            )
+            for path, beside in (
+                # The API server answers a request for the object "." with the list of all objects.
+                ("spec.code.configMap", {}),
+                ("spec.code.archive.configMap", {"sha256": "0" * 64}),
+                ("spec.driver.checkpoint.claimName", {}),
+            )
+        ),
         pytest.param(
             {"spec.environment.factory": "my_envs.make"},
             'spec.environment.factory: "my_envs.make" is not an import path; '
