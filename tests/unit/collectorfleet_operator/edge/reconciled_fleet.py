@@ -61,7 +61,7 @@ class PlayedKube:
         return self.world.store({**fleet, "status": {**others, **status}})
 
     async def delete(
-        self, kind: Kind, key: Key, uid: str, *, at_once: bool = False, grace_seconds: int | None = None
+        self, kind: Kind, key: Key, uid: str, *, force: bool = False, grace_seconds: int | None = None
     ) -> None:
         stored = self.world.get(kind, key)
         assert uid_of(stored) == uid
