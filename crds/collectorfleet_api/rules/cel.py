@@ -6,8 +6,8 @@ GPUs are counted in ten-thousandths, as in ``packing``.
 
 ``combinations`` has the rules that Python and CEL share, with one sentence each. This module has the other rules, for
 which Python has separate code. Some compare with the object before the change, which Python does not have. Some are
-about the name, which is outside the spec. Some are arithmetic: Python suggests numbers that are too costly to find in
-CEL (5 or 8 collectors), or the CEL sentence has no numbers.
+about the name, which is outside the spec. Some are arithmetic: Python's messages have more numbers. Some of these are
+too costly to find in CEL, such as 5 or 8 collectors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Combinations about batches: options of one mode only, and options for the slowest shares."""
+"""Rules for options about batches: options of one mode only, and options for the slowest shares."""
 
 from __future__ import annotations
 

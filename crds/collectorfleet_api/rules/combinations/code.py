@@ -1,4 +1,4 @@
-"""Combinations about the source of the user's code. Code outside the image has exactly one source."""
+"""Rules for options about the source of the user's code. Code outside the image has exactly one source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Combinations of ``spec.evaluation`` with other parts of the spec."""
+"""Rules for ``spec.evaluation`` together with other parts of the spec."""
 
 from __future__ import annotations
 

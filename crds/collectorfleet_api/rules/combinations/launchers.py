@@ -1,4 +1,4 @@
-"""Combinations about the launcher and the transport, and options that need Ray."""
+"""Rules for options about the launcher and the transport, and for options that need Ray."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Combinations of ``spec.learners`` with other options that it needs or excludes."""
+"""Rules for ``spec.learners`` and the options that it needs or excludes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Combinations of environment parameters and the curriculum with other parts of the spec."""
+"""Rules for environment parameters and the curriculum together with other parts of the spec."""
 
 from __future__ import annotations
 

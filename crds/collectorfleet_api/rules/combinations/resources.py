@@ -1,4 +1,4 @@
-"""Combinations about processes, devices and GPUs of collectors and driver, and about errors of environments."""
+"""Rules for processes, devices and GPUs of collectors and driver, and for errors of environments."""
 
 from __future__ import annotations
 

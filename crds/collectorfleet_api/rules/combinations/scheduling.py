@@ -1,4 +1,4 @@
-"""Combinations of the fields of a toleration. The API server has the same rules for pods."""
+"""Rules for the fields of a toleration. The API server has the same rules for pods."""
 
 from __future__ import annotations
 

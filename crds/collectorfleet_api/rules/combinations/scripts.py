@@ -1,4 +1,4 @@
-"""Combinations about ``driver.script``: a setting is either in the script or in the manifest."""
+"""Rules for ``driver.script``: a setting is either in the script or in the manifest."""
 
 from __future__ import annotations
 

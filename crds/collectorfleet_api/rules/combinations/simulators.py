@@ -1,4 +1,4 @@
-"""Combinations of simulators (``environment.process``) with options of the collectors."""
+"""Rules for simulators (``environment.process``) together with options of the collectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Combinations about the destination of batches: the training function, a replay buffer, or files."""
+"""Rules for the destination of batches: the training function, a replay buffer, or files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Combinations about the weights version of a batch, and about publishing."""
+"""Rules for options about the weights versions of batches, and about publishing weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that relate fields of one type in a pod."""
+"""Rules about several fields of one Kubernetes type in a pod, such as ``Container``."""
 
 from __future__ import annotations
 
