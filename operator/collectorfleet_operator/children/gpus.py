@@ -16,7 +16,7 @@ _CLAIM: Final = "gpus"
 
 @dataclass(frozen=True)
 class GpuRequest:
-    """A container's ``limits`` and ``claims``. The pod has the ``pod_claims`` that the ``claims`` refer to."""
+    """A container's ``limits`` and ``claims``. The ``claims`` refer to the pod's ``pod_claims``."""
 
     limits: dict[str, Any] = field(default_factory=dict)
     claims: list[Object] = field(default_factory=list)

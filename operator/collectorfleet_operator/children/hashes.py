@@ -1,4 +1,4 @@
-"""Annotations of children with a hash of the spec's fields for each part of a fleet: driver, head, each group.
+"""Hash annotations of children: a hash of the spec's fields for each part of a fleet (driver, head, each group).
 
 A running driver cannot change its spec, and needs a RayCluster that fits its spec. So its Job has the hashes of all
 parts. The RayCluster continues with the next driver as long as its own parts do not change.
@@ -21,7 +21,7 @@ from collectorfleet_operator.objects import Object, annotation, metadata
 
 _PREFIX: Final = f"{names.GROUP}/hash-"
 _DRIVER: Final = f"{_PREFIX}{Part.DRIVER}"
-# The scheme by which the hashes on a child are computed. Without this annotation, a child has hashes of the first
+# The scheme that computed the hashes of a child. Without this annotation, a child has hashes of the first
 # scheme, which this release uses. A release with another scheme writes the annotation, and still supports the first.
 _SCHEME: Final = f"{names.GROUP}/scheme-of-hashes"
 _FIRST_SCHEME: Final = "1"
@@ -29,7 +29,10 @@ _FIRST_SCHEME: Final = "1"
 
 @dataclass(frozen=True, slots=True)
 class StoredHashes:
-    """The hashes on a child, by part. ``is_known``: this release knows the scheme of the hashes."""
+    """The hashes from a child's annotations.
+
+    ``by_part`` maps the name of a part to its hash. ``is_known``: this release knows the scheme of the hashes.
+    """
 
     by_part: Mapping[str, str]
     is_known: bool = True
@@ -37,7 +40,7 @@ class StoredHashes:
 
 @by_identity
 def hashes_of(spec: CollectorFleetSpec) -> Mapping[str, str]:
-    """Return a hash of the spec's fields for the driver, the head and every worker group, by part.
+    """Return a hash of the spec's fields for each part: the driver, the head and every worker group.
 
     The hashes do not depend on manifests: a release that builds other manifests must not restart every fleet.
     """

@@ -46,9 +46,9 @@ _F = TypeVar("_F", Workload, Lease, Job, RayCluster)
 class _Stored:
     """An object as text. The text takes a fraction of the memory, and the garbage collector does not traverse it.
 
-    ``relevant_hash`` changes if a part of a fleet changes that decisions depend on. ``facts`` are parsed once from each
-    version. For a pod only its facts are kept, and ``text`` is a digest that distinguishes its versions. A fleet may
-    have 10,000 pods, and decoding all of them takes 250 ms.
+    ``relevant_hash`` covers the parts of a fleet that decisions depend on. ``facts`` are parsed once from each version.
+    For a pod only its facts are kept, and ``text`` is a digest that distinguishes its versions. A fleet may have 10,000
+    pods, and decoding all of them takes 250 ms.
     """
 
     uid: str
@@ -72,7 +72,7 @@ class _Gone:
 
 
 class Cache:
-    """Objects by kind and fleet. An older version never replaces a newer one, because the three sources may overtake.
+    """Objects by kind and fleet. An older version never replaces a newer one, because a source may overtake another.
 
     Every method that takes an update returns the fleets to reconcile. :func:`trimmed` keeps the parts of an object that
     the operator reads. An update of other parts, or a routine report of a healthy driver, concerns no fleet.
@@ -138,7 +138,7 @@ class Cache:
         return [(fleet, lease) for lease in found if (fleet := self._fleet_of.get((LEASE, lease)))]
 
     def put(self, kind: Kind, obj: Object) -> set[Key]:
-        """Take an update of an object. Store a stand-in with the reason for an object that cannot be read."""
+        """Take an update of an object. If it cannot be read, store a stand-in with the reason."""
         try:
             return self._put(kind, obj)
         except Exception as error:  # noqa: BLE001  (one tenant's malformed object must not affect other tenants)

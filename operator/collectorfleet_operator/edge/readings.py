@@ -39,7 +39,7 @@ _Version = tuple[str, ...]
 
 @dataclass
 class _Reading:
-    """The parsed last version of one fleet, and of its driver's Job."""
+    """The newest parsed version of one fleet, and of its driver's Job."""
 
     version: _Version
     fleet: tuple[CollectorFleet, Sequence[str]] | None
@@ -101,7 +101,7 @@ class Readings:
 
 
 def problems_of(stored: Object) -> list[str]:
-    """Return the problems of a stored fleet that cannot be read, in sentences; empty for a fleet that can be."""
+    """Return the problems of a stored fleet that cannot be read, in sentences; empty if it can be read."""
     unreadable = why_unreadable(stored)
     if unreadable is not None:
         return [unreadable]
