@@ -9,7 +9,7 @@ from torch import nn
 
 
 def findings(collector: Any) -> tuple[str, ...]:
-    """Return one sentence for each problem. Collectors whose environments run in separate processes return none."""
+    """Return one sentence for each problem; none if the environments run in separate processes."""
     env, policy = getattr(collector, "env", None), getattr(collector, "policy", None)
     if env is None or not isinstance(policy, nn.Module):
         return ()
@@ -26,7 +26,7 @@ def findings(collector: Any) -> tuple[str, ...]:
 
 
 def _recurrent(policy: nn.Module) -> list[Any]:
-    """Return the keys that modules of the policy read and that they wrote in the previous step."""
+    """Return the keys that modules of the policy write in one step and read in the next step."""
     found: dict[Any, None] = {}
     written_now: set[Any] = set()
     for module in policy.modules():

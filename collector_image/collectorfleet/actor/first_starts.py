@@ -25,7 +25,7 @@ STARTS: Final = 8
 
 
 class FirstStarts:
-    """The digest of one collector's first starts. It costs no time once it exists or cannot exist."""
+    """The digest of the starts of one collector's first episodes. It costs no time once it exists or cannot exist."""
 
     def __init__(self) -> None:
         self._digests: list[bytes] = []
@@ -36,8 +36,8 @@ class FirstStarts:
     def digest(self, batch: TensorDictBase) -> str | None:
         """Return the digest once, with the rollout that has the last of the first 8 starts. Otherwise return None.
 
-        There is no digest if two starts are equal, as in an environment with few start states. There is no digest
-        either if the frames have no trajectory ids.
+        There is never a digest if two episodes start with equal observations, as in an environment with few start
+        states, or if the frames have no trajectory ids.
         """
         if self._over or batch.get("next", None) is None:
             return None

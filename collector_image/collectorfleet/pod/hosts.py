@@ -24,7 +24,7 @@ _TOKEN: Final = Path(names.HOSTS_TOKEN_MOUNT) / names.HOSTS_TOKEN_KEY
 def hosts_of(
     fleet: CollectorFleet, settings: DriverSettings, gpus_per_collector: float, token: Path = _TOKEN
 ) -> CollectorHosts:
-    """Return the hosts of collectors, which listen at this pod's address.
+    """Return the object that accepts the fleet's collector pods at this pod's address.
 
     ``gpus_per_collector`` is a number of GPUs, or a share of one GPU. ``token`` is the file of the shared secret.
     Kubernetes creates the file before it starts the pod. Raises ValueError if a collector of this spec fits into no

@@ -211,7 +211,7 @@ class Loop:
     def _require_followed(self, written: Iterable[str], over: Sequence[int]) -> None:
         """Raise FastLoopUnsupported unless TorchRL's loop can continue after the policy first wrote into these entries.
 
-        The environments ``over`` have just been reset.
+        ``over`` are the environments that have just been reset.
         """
         self._require_of_environment(written)
         stacked = self._observed is not None and self._observed[1].reads_frames
@@ -236,7 +236,7 @@ class Loop:
         return found
 
     def _step(self, action: Tensor, now: Frame, after: Frame, reward: np.ndarray) -> Ends | None:
-        """Step, and write ``after`` and ``reward``. Return the ended episodes, or None without ends."""
+        """Step, and write ``after`` and ``reward``. Return the ended episodes; None if none ended."""
         target = after.arrays[self._envs.key] if self._observed is None else self._observed[0]
         try:
             ends = self._envs.step(action if self._batched else action.unsqueeze(0), target, reward)

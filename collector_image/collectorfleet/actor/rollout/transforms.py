@@ -44,11 +44,11 @@ class Stepping(Protocol):
     def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:
         """Write ``after``.
 
-        Return which environments the transform truncates, bool ``[environments]``, or None without any.
+        Return which environments the transform truncates, bool ``[environments]``; None if it truncates none.
         """
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
-        """Set the numbers of environments that were reset."""
+        """Set the numbers of the environments ``which`` after their reset."""
 
 
 class Steps:
@@ -140,7 +140,7 @@ class Observed:
             self._stack.begin()
 
     def step(self, raw: np.ndarray, before: Frame, after: Frame) -> None:
-        """Write the observations ``after`` a step, made of the raw observations ``raw``."""
+        """Compute the observations of a step from ``raw``, and write them into ``after``."""
         seen = self._apply(raw)
         if self._stack is None:
             after.arrays[self._key][...] = seen
@@ -148,7 +148,7 @@ class Observed:
             self._stack.step(seen, before.arrays[self._key], after.arrays[self._key])
 
     def reset(self, raw: np.ndarray, which: Sequence[int], frame: Frame) -> None:
-        """Write the first observations of the environments ``which``, which were reset."""
+        """Write the first observations of the environments ``which`` after their reset."""
         seen = self._apply(raw[which])
         frame.arrays[self._key][which] = seen if self._stack is None else self._stack.begun(seen)
 
@@ -187,7 +187,7 @@ class Stack:
         newest[...] = seen
 
     def begun(self, seen: np.ndarray) -> np.ndarray:
-        """Return the first stack of an episode: the observation repeated, or after frames of the padding value."""
+        """Return the first stack of an episode: the repeated observation, or padding and then the observation."""
         count = self._transform.N
         if self._transform.padding == "same":
             return np.concatenate([seen] * count, self._axis)
@@ -203,7 +203,7 @@ class Stack:
 
 
 def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | None, list[Stepping]]:
-    """Return the transforms of the observation ``key``, or None without any, and the transforms that store numbers.
+    """Return the transforms of the observation ``key`` (None: there are none), and those that store numbers.
 
     Raises:
         FastLoopUnsupported: a transform is not supported for all environments at once.

@@ -20,7 +20,7 @@ _SEEDS = 2**31
 def seed_of(number: int, seeds: Sequence[int]) -> int:
     """Return the seed of rollout ``number``.
 
-    The rollouts use ``seeds`` in turn. Later turns use numbers that are derived from ``seeds``.
+    Rollouts use ``seeds`` in order. Once all seeds are used, further seeds are derived from ``seeds``.
     """
     turn, place = divmod(number, len(seeds))
     if turn == 0:

@@ -104,7 +104,7 @@ class EvaluationState:
 
     # ---------------------------------------------------------------- versions
     def due(self, candidate: Candidate) -> None:
-        """Record that this version is due. A version that still waits is skipped."""
+        """Record that this version is due. An earlier version that still waits is skipped."""
         self.skipped += self.pending is not None
         self.pending = candidate
 
@@ -164,7 +164,7 @@ class EvaluationState:
         self._count_proven(one)
 
     def applied(self, one: Evaluator, version: int, digest: str) -> bool:
-        """Record that an evaluator has loaded ``version``; return False if it differs from the published version.
+        """Record that an evaluator has loaded ``version``; return False if ``digest`` is not that version's.
 
         Blocks until the digest of the published version is computed.
         """
@@ -274,7 +274,7 @@ class EvaluationState:
         return self.last_failure
 
     def why_evaluators_unavailable(self, now: float) -> str | None:
-        """Return why due versions cannot be evaluated: no evaluator was available for too long. Otherwise None."""
+        """Return why versions are not evaluated if all evaluators were unavailable for too long; otherwise None."""
         since = self.evaluators.unavailable_since
         if self.idle or since is None or now - since <= self.plan.build_seconds:
             return None

@@ -15,7 +15,7 @@ LONGEST_PAUSE_SECONDS: Final = 60.0
 
 @dataclass
 class Evaluator:
-    """A place for an evaluator, and the state of its present incarnation. Times are seconds of a monotonic clock."""
+    """One evaluator of a fleet, and the state of its present incarnation. Times are seconds of a monotonic clock."""
 
     name: str
     id: CollectorId | None = None
@@ -32,7 +32,7 @@ class Evaluator:
 
 
 class Evaluators:
-    """All places for evaluators. Methods named after events change the state."""
+    """The evaluators of a fleet. Methods named after events change the state."""
 
     def __init__(self, count: int, now: float) -> None:
         self.unavailable_since: float | None = now  # None: an evaluator is available
@@ -64,7 +64,7 @@ class Evaluators:
         return ((one.id, one) for one in self.places if one.id is not None and one.built and one.playing is None)
 
     def find(self, id_: CollectorId) -> Evaluator | None:
-        """Return the place of this incarnation; None if the incarnation was lost."""
+        """Return the evaluator with this incarnation; None if the incarnation was lost."""
         return next((one for one in self.places if one.id == id_), None)
 
     def too_long_building(self, now: float, seconds: float) -> Iterator[Evaluator]:

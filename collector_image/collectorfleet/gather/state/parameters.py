@@ -25,8 +25,8 @@ class _Scope:
 class FleetParameters:
     """The parameters of all collectors. ``version`` counts changes, and 0 means the parameters at build time.
 
-    A change adds to the changes before. If a parameter was set several times for a collector, its group or all, the
-    newest value applies.
+    A change keeps the parameters that it does not name. If a parameter was set several times for a collector, its group
+    or all, the newest value applies.
     """
 
     def __init__(self) -> None:

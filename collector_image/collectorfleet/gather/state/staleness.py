@@ -28,9 +28,9 @@ _LEAVES: Final = 64
 
 
 class Window:
-    """The number of open or waiting items of each version. A batch has ``together`` items.
+    """The number of open or waiting items (admissions) of each version. A batch has ``together`` items.
 
-    ``bound`` is in versions. None means that every item is in time, and nothing is counted.
+    ``bound`` is the staleness bound in versions. None: no item is too stale, and items are not counted.
     """
 
     def __init__(self, together: int, bound: int | None) -> None:

@@ -70,7 +70,7 @@ class Versions:
             self._proofs[version] = {weights.proof}
 
     def newest_with(self, normalization: Stored | None) -> Weights | None:
-        """Return the newest weights with the present normalization, for a joining collector; None without weights."""
+        """Return the newest weights with this normalization, for a joining collector; None if there are no weights."""
         if self.newest is None:
             return None
         weights = replace(self.newest, normalization=normalization)
@@ -78,7 +78,7 @@ class Versions:
         return weights
 
     def with_first_normalization(self, weights: Weights) -> Weights:
-        """Return published weights with the normalization of their version, once a collector has reported it."""
+        """Return ``weights`` with the first collector's normalization, if they were published before its report."""
         first = self._first_normalization
         if first is None or weights.version > first[0]:
             return weights

@@ -45,7 +45,7 @@ class TrainingState:
         Raises:
             TypeError: an object cannot be restored in place.
             ValueError: a name is used for another object, or the checkpoint has only some of the names.
-            UserCodeError: a state does not fit its object.
+            UserCodeError: an object does not accept its state.
         """
         new = {name: found for name, found in objects.items() if self._is_new(name, found)}
         there = sorted(new.keys() & self._waiting.keys())

@@ -1,7 +1,7 @@
 """Starts collectors on this machine, forked from a server process that has imported torch and has no other thread.
 
 ``multiprocessing`` makes each new process import the main program, and has no option to turn this off. A script without
-a ``__main__`` guard would run again in each collector. So this module leaves out that instruction. The code of
+a ``__main__`` guard would run again in each collector. So this module removes that import. The code of
 collectors is in modules. The server process is separate from multiprocessing's, so a program may use
 ``multiprocessing.set_forkserver_preload`` for its own processes.
 
@@ -35,9 +35,10 @@ def prepare() -> None:
 
 
 def begin(target: Callable[..., None], arguments: tuple[Any, ...], *, name: str) -> BaseProcess:
-    """Start a process that calls ``target`` of a module with picklable arguments. Any thread may call this.
+    """Start a process that calls ``target`` with ``arguments``. Any thread may call this.
 
-    The process is no daemon in multiprocessing's sense, because daemons may not start processes, and collectors may.
+    ``target`` is a function of a module, and the arguments can be pickled. The process is not a multiprocessing daemon,
+    because a daemon may not start processes, and a collector may.
     """
     process = _Process(target=target, args=arguments, name=name)
     process.start()

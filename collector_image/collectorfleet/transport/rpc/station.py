@@ -19,7 +19,7 @@ from collectorfleet.transport.rpc.options import TensorPipeOptions
 
 
 class Host(Protocol):
-    """The methods that collectors call. Several threads may call them at the same time."""
+    """The methods of a transport that collectors call. Several threads may call them at the same time."""
 
     def joined(self, number: int, address: str) -> bytes | None:
         """Register a collector's agent. Return its pickled build message, or None if the collector was stopped."""
@@ -101,7 +101,7 @@ def register_transport(options: TensorPipeOptions, host: Host) -> tuple[Station,
 
 
 def unregister_transport(key: str) -> None:
-    """Remove the host with this key. The last host closes the agent."""
+    """Remove the transport with this key. Closes the agent if no other transport is registered."""
     global _station
     with _LOCK:
         if _station is None or _station.hosts.pop(key, None) is None or _station.hosts:
