@@ -37,7 +37,7 @@ class FirstStarts:
         """Return the digest once, with the rollout that has the last of the first 8 starts. Otherwise return None.
 
         There is never a digest if two episodes start with equal observations, as in an environment with few start
-        states, or if the frames have no trajectory ids.
+        states. There is never a digest either if the frames have no trajectory ids.
         """
         if self._over or batch.get("next", None) is None:
             return None
