@@ -151,9 +151,7 @@ def test_an_index_names_the_images_in_it(host: str, into: Path) -> None:
         "mediaType": "application/vnd.oci.image.index.v1+json",
         "manifests": [described],
     }
-    with pytest.raises(
-        InvalidOption, match=rf"the digest is that of an index of {inner} \(linux/amd64\); name the digest of one"
-    ):
+    with pytest.raises(InvalidOption, match=rf"the digest names an index of {inner} \(linux/amd64\); use one of these"):
         put_anonymously(push_manifest(host, index), into)
 
 

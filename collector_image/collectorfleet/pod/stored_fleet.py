@@ -28,7 +28,7 @@ def check_uid(stored: Object, settings: DriverSettings) -> None:
     uid = stored["metadata"]["uid"]
     if uid != settings.uid:
         raise FleetGone(
-            f"{settings.fleet} was replaced: this driver belongs to uid {settings.uid}, and it has {uid} now"
+            f"{settings.fleet} was replaced: this driver belongs to uid {settings.uid}, and the fleet now has {uid}"
         )
 
 

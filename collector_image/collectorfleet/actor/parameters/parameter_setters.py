@@ -107,8 +107,8 @@ class _Attributes:
             found: Any = getattr(owner, last, None)
             if not np.array_equal(found, value):
                 raise ParametersRefused(
-                    f"environment {self._name}: {path} was set to {value!r}, and is {found!r:.100} now, since its code "
-                    "or its reset assigns it as well; give it a method set_parameters(**parameters)"
+                    f"environment {self._name}: {path} was set to {value!r}, and is {found!r:.100} now, because its "
+                    "code or its reset also assigns this attribute; give it a method set_parameters(**parameters)"
                 )
 
     def _owner(self, path: str) -> Any:

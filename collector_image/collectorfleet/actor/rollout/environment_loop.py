@@ -134,8 +134,8 @@ class EnvironmentLoop:
             found = list(dict.fromkeys(tuple(row.shape) for row in rows))
             if found != [tuple(by_spec)]:
                 raise ValueError(
-                    f"{name_of_entry(key)} has the shapes {' and '.join(map(str, found))} in one rollout, and "
-                    f"{tuple(by_spec)} by its spec; return the shape of the spec at each step, padded where "
-                    "observations vary"
+                    f"{name_of_entry(key)} has the shapes {' and '.join(map(str, found))} in one rollout, but "
+                    f"its spec has {tuple(by_spec)}; return the shape of the spec at each step, and pad observations "
+                    "that vary"
                 )
             torch.stack(rows, time, out=entry)

@@ -67,9 +67,9 @@ class PolicyRows:
         """Write one row. Raise ValueError for another shape or dtype, which numpy would convert without an error."""
         if tensor.shape != self._shape or (tensor.dtype is not self._dtype and self._dtype is not None):
             raise ValueError(
-                f"the policy's {self.key} is {tensor.dtype} {list(tensor.shape)} and was {self._wanted.dtype} "
-                f"{list(self._shape)} when the collector was built, "
-                f"{'for all environments' if self._batched else 'for the environment'}"
+                f"the policy's {self.key} {'for all environments' if self._batched else 'for the environment'} is "
+                f"{tensor.dtype} {list(tensor.shape)}, but it was {self._wanted.dtype} {list(self._shape)} when the "
+                "collector was built; return the same shape and dtype at each step"
             )
         self._rows[row] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
 

@@ -221,19 +221,21 @@ def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | 
                 stepping.append(Begun(transform))
             case CatFrames() if type(transform) is CatFrames:
                 require(
-                    list(transform.in_keys) == [key] == list(transform.out_keys), f"CatFrames is not of {key} alone"
+                    list(transform.in_keys) == [key] == list(transform.out_keys), f"CatFrames has other keys than {key}"
                 )
                 require(stack is None, "there are several CatFrames")
                 stack = Stack(transform, key)
             case Transform() if type(transform) in BY_ITSELF:
-                require(stack is None, f"{type(transform).__name__} takes what CatFrames has stacked")
+                require(stack is None, f"{type(transform).__name__} follows CatFrames")
                 name = type(transform).__name__
-                require(list(transform.in_keys) == [key] == list(transform.out_keys), f"{name} is not of {key} alone")
+                require(
+                    list(transform.in_keys) == [key] == list(transform.out_keys), f"{name} has other keys than {key}"
+                )
                 require(not transform.in_keys_inv, f"{name} changes actions")
                 observed.append(transform)
             case _:
                 raise FastLoopUnsupported(
-                    f"the transform {type(transform).__name__} has no form for all environments at once"
+                    f"the transform {type(transform).__name__} cannot be applied to all environments at once"
                 )
     keys = [one.key for one in stepping]
     require(len(set(keys)) == len(keys), f"several transforms write {', '.join(keys)}")

@@ -60,7 +60,7 @@ class FleetNormalization:
         first = str(self.reported_by)
         for name in sorted(self.now.keys() ^ found.keys()):
             raise ValueError(
-                f"{name}: this environment and the one of {first} differ, because only one of them has it; "
+                f"{name}: only one of this environment and the environment of {first} has these statistics; "
                 f"{_ONE_FOR_ALL}"
             )
         for name, one in found.items():

@@ -52,7 +52,7 @@ def _read(file: Path, fleet: str) -> Owner:
         found = None
     if not _is_written_by_a_run(found):
         raise InvalidOption(
-            f"checkpoints in {file.parent}: {FILE} is not one that a run wrote; restore the file, or name an empty "
+            f"checkpoints in {file.parent}: {FILE} was not written by a run; restore the file, or name an empty "
             "folder to start over"
         )
     name, owner = found["fleet"], Owner(found["run"], found["starts"])

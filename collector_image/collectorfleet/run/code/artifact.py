@@ -72,9 +72,7 @@ def _check(file: IO[bytes], digest: str, bounds: Bounds) -> None:
 def _layers(manifest: dict[str, Any], bounds: Bounds) -> list[dict[str, Any]]:
     if "manifests" in manifest:
         inner = ", ".join(_platform(one) for one in manifest["manifests"])
-        raise InvalidOption(
-            f"{bounds.where}: the digest is that of an index of {inner}; name the digest of one of them"
-        )
+        raise InvalidOption(f"{bounds.where}: the digest names an index of {inner}; use one of these digests")
     layers: list[dict[str, Any]] = manifest.get("layers") or []
     if not layers:
         raise InvalidOption(f"{bounds.where}: the artifact has no layer; push a folder, such as by `oras push`")

@@ -110,7 +110,7 @@ class OutputFolder:
             return None
         manifest = _read(file)
         if manifest is None or not _has_types_of(empty, manifest):
-            raise self._refusal(f"its {MANIFEST} is not one that a fleet wrote")
+            raise self._refusal(f"its {MANIFEST} was not written by a fleet")
         if any(manifest[key] != empty[key] for key in ("run", "format")):
             raise self._refusal(f"it holds {manifest['frames']} frames of another run of fleet {manifest['fleet']}")
         return manifest

@@ -30,8 +30,8 @@ def member(collector: CollectorId, address: Address, token: bytes) -> None:
     except (EOFError, OSError) as error:
         host, port = address
         raise SystemExit(
-            f"collector {collector}: the driver at {host}:{port} cannot be reached: {describe(error)}; let this "
-            "machine connect to the driver's at any port"
+            f"collector {collector}: the driver at {host}:{port} cannot be reached: {describe(error)}; allow "
+            "connections from this machine to all ports of the driver's machine"
         ) from error
     try:
         link.send_message(collector)

@@ -203,7 +203,7 @@ def test_a_fleet_without_weights_and_normalization_has_no_versions() -> None:
     [
         (seen(0, width=4), r"0\.VecNormV2\.observation: decay 1, loc \[4\] here, and decay 1, loc \[1\] in c0"),
         (seen(0, decay=0.9), r"decay 0.9, loc \[1\] here"),
-        (None, "this environment and the one of c0 differ"),
+        (None, "only one of this environment and the environment of c0 has these statistics"),
     ],
     ids=["shape", "decay", "nothing"],
 )

@@ -89,5 +89,5 @@ def test_a_fleet_that_was_deleted_takes_no_reports() -> None:
 def test_a_fleet_that_was_made_again_under_the_name_is_another() -> None:
     api = PlayedApi()
     api.stored["metadata"]["uid"] = "u-2"
-    with pytest.raises(FleetGone, match="was replaced: this driver belongs to uid u-1, and it has u-2 now"):
+    with pytest.raises(FleetGone, match="was replaced: this driver belongs to uid u-1, and the fleet now has u-2"):
         asyncio.run(writer(api).write(REPORT))

@@ -75,10 +75,10 @@ def config(env: Callable[[], EnvBase], policy: Callable[[], Any] | None = None, 
         pytest.param(several_kinds, "SerialEnv has environments of several kinds", id="several kinds"),
         pytest.param(several_with_vec_norm, "VecNormV2 keeps a state of its own", id="statistics of several"),
         pytest.param(
-            with_vec_norm, "the transform VecNormV2 has no form for all environments at once", id="statistics"
+            with_vec_norm, "the transform VecNormV2 cannot be applied to all environments at once", id="statistics"
         ),
         pytest.param(without_done, "StepCounter truncates episodes that are not done (update_done)", id="not done"),
-        pytest.param(with_another_observation, "DoubleToFloat is not of observation alone", id="two observations"),
+        pytest.param(with_another_observation, "DoubleToFloat has other keys than observation", id="two observations"),
     ],
 )
 def test_an_environment_that_is_not_understood_steps_itself_and_the_reason_is_said(

@@ -84,5 +84,5 @@ def test_what_comes_after_a_stack_steps_with_the_environment() -> None:
         return TransformedEnv(make_chance(), Compose(stacked, ObservationNorm(0.0, 1.0, in_keys=["observation"])))
 
     policy = partial(TensorDictModule, nn.Linear(9, 2), ["observation"], ["action"])
-    why = "ObservationNorm takes what CatFrames has stacked"
+    why = "ObservationNorm follows CatFrames"
     assert build(CollectorConfig(make, None, 12, policy_factory=policy), 0).loop.endswith(why)

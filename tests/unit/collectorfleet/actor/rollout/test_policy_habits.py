@@ -176,7 +176,8 @@ def test_an_action_of_another_shape_is_not_repeated_in_silence() -> None:
 
     acts = Acts(shrinks, 4, 3)
     _, ours = sides(make_chance, lambda: TensorDictModule(acts, ["observation"], ["action"]), 24)
-    with pytest.raises(ValueError, match=r"^the policy's action is torch.float32 \[1\] and was torch.float32 \[2\]"):
+    refusal = r"^the policy's action for the environment is torch.float32 \[1\], but it was torch.float32 \[2\] when"
+    with pytest.raises(ValueError, match=refusal):
         ours.run(Asked(20))
 
 

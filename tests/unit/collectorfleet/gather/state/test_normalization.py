@@ -80,8 +80,8 @@ def test_an_environment_with_other_transforms_is_refused_by_name(
     with pytest.raises(ValueError, match=name) as refused:
         state.reported("c1", found)
     assert str(refused.value) == (
-        f"{name}: this environment and the one of c0 differ, because only one of them has it; all collectors share one "
-        "normalization, so their environments need the same transforms"
+        f"{name}: only one of this environment and the environment of c0 has these statistics; all collectors share "
+        "one normalization, so their environments need the same transforms"
     )
 
 

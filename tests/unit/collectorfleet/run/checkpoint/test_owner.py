@@ -57,6 +57,6 @@ def test_what_a_killed_driver_was_about_to_write_is_nothing(tmp_path: Path) -> N
 )
 def test_a_file_that_no_run_wrote_is_refused_in_a_sentence_and_kept(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
-    with pytest.raises(InvalidOption, match=f"^checkpoints in {tmp_path}: {FILE} is not one that a run wrote; restore"):
+    with pytest.raises(InvalidOption, match=f"^checkpoints in {tmp_path}: {FILE} was not written by a run; restore"):
         owner_of(tmp_path, "cheetah", "run-2")
     assert (tmp_path / FILE).read_text() == content

@@ -166,7 +166,7 @@ def test_what_file_systems_put_into_a_folder_leaves_it_empty(tmp_path: Path, nam
 )
 def test_a_manifest_that_no_fleet_wrote_is_refused_in_a_sentence_and_kept(tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
-    said = f"^spec.output.path {tmp_path}: its {MANIFEST} is not one that a fleet wrote; use an empty folder$"
+    said = f"^spec.output.path {tmp_path}: its {MANIFEST} was not written by a fleet; use an empty folder$"
     with pytest.raises(UserCodeError, match=said):
         opened(tmp_path)
     assert [one.name for one in tmp_path.iterdir()] == [MANIFEST]
