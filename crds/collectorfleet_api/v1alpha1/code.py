@@ -122,21 +122,21 @@ class Code(Model):
     archive: Archive | None = Field(
         default=None,
         description=(
-            "Package tree. Head, workers and driver unpack it before they start and put it first on the import "
-            "path. In place of `configMap`."
+            "Package tree in an archive. Head, workers and driver unpack it before they start and put it first on the "
+            "import path. In place of `configMap`."
         ),
     )
     git: Git | None = Field(
         default=None,
         description=(
-            "Package tree of a git repository. The pods unpack and import it in the same way as an `archive`. "
+            "Package tree in a git repository. The pods unpack and import it in the same way as an `archive`. "
             "In place of `archive`."
         ),
     )
     artifact: Artifact | None = Field(
         default=None,
         description=(
-            "Package tree of a registry. The pods unpack and import it in the same way as an `archive`. In "
+            "Package tree in an OCI registry. The pods unpack and import it in the same way as an `archive`. In "
             "place of `archive`."
         ),
     )

@@ -99,7 +99,8 @@ class Collection(Model):
         ),
     )
     stragglers: Stragglers | None = Field(
-        default=None, description="Sync: do not wait for the slowest shares. Absent: a batch waits for all of them."
+        default=None,
+        description="Sync: how a batch handles its slowest shares. Absent: the batch waits for all shares.",
     )
     max_frames_per_traj: Positive | None = Field(
         default=None, description="Truncate trajectories and reset after this many frames. Absent: never."
@@ -122,8 +123,8 @@ class Collection(Model):
         default=Rollout.AUTO,
         description=(
             "Loop that steps the environments. Auto: the fast loop if its frames equal those of TorchRL's collector "
-            "in every entry, else TorchRL's loop. `status.collectors` has the loop and the reason. The fast loop is "
-            "several times as fast with Gymnasium's environments. Other environments use their own step in it. "
+            "in every entry, else TorchRL's loop. `status.collectors[].rollout` has the loop in use and why. The fast "
+            "loop is several times as fast with Gymnasium's environments. Other environments use their own step in it. "
             "Fast: the fast loop, or an error. TorchRL: TorchRL's loop."
         ),
     )
@@ -141,8 +142,8 @@ class Collection(Model):
     trajs_per_batch: Positive | None = Field(
         default=None,
         description=(
-            "Whole trajectories in each answer of a collector, `[trajectories, longest]`. `collector/mask` is True "
-            "for real frames. Absent: answers have frames."
+            "Number of whole trajectories in one answer of a collector. They are padded to `[trajectories, longest]`, "
+            "and `collector/mask` is True for real frames. Absent: the number of frames in an answer is fixed."
         ),
     )
     postproc: Factory | None = Field(

@@ -71,16 +71,16 @@ class Collectors(Model):
         default_factory=Resources,
         description=(
             "Resources of one collector with all of its processes. A worker pod requests the resources of its "
-            "collectors. For Ray it also requests 200m CPU, 768Mi of memory, and 256Mi for each collector. Memory "
-            "is also the limit. Torch uses as many threads as there are CPUs, rounded up."
+            "collectors. For Ray it also requests 200m CPU, 768Mi of memory, and 256Mi for each collector. The "
+            "memory request is also the memory limit. Torch uses as many threads as there are CPUs, rounded up."
         ),
     )
     collector_class: CollectorClass = Field(
         default=CollectorClass.SINGLE,
         alias="class",
         description=(
-            "TorchRL class of a collector. Single: one process. Sync, Async: `numWorkersPerCollector` processes, "
-            "gathered in step or on arrival."
+            "TorchRL class of a collector. Single: one process. Sync: `numWorkersPerCollector` processes, whose "
+            "frames form one batch. Async: as many processes, and each batch comes from one of them."
         ),
     )
     num_workers_per_collector: Positive = Field(
@@ -146,8 +146,8 @@ class Collectors(Model):
         default=None,
         description=(
             "Builds an object whose `leaving(collectors, count)` chooses the collectors to end when the fleet "
-            "shrinks. The driver calls the factory once. Absent: collectors end so that whole pods become empty. "
-            "With launcher Job the collectors of the highest indexes end, and no policy is allowed."
+            "shrinks. The driver calls the factory once. Absent: the driver chooses collectors so that whole "
+            "pods become empty. With launcher Job the collectors of the highest indexes end, and no policy is allowed."
         ),
     )
     groups: list[Group] = Field(

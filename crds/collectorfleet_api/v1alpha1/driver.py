@@ -59,7 +59,8 @@ class Driver(Model):
         ),
     )
     resources: DriverResources = Field(
-        default_factory=DriverResources, description="Requests of the driver pod; memory is also its limit."
+        default_factory=DriverResources,
+        description="Resource requests of the driver pod. The memory request is also the memory limit.",
     )
     checkpoint: Checkpoint | None = Field(
         default=None,

@@ -35,9 +35,9 @@ class EnvironmentParameters(Model):
     through: ParametersThrough = Field(
         default=ParametersThrough.AUTO,
         description=(
-            "SetParameters: call the environment's `set_parameters(**parameters)`. Attributes: set its attributes "
-            "of these names. ResetOptions: use Gymnasium's `reset(options=...)`. Auto: the method if there is one, "
-            "else the attributes."
+            "SetParameters: call the environment's `set_parameters(**parameters)`. Attributes: set one "
+            "attribute of the environment for each parameter, by name. ResetOptions: use Gymnasium's "
+            "`reset(options=...)`. Auto: `set_parameters` if the environment has it, else the attributes."
         ),
     )
 

@@ -30,7 +30,7 @@ def _each_once(seeds: list[int]) -> list[int]:
 class EvaluationResources(Model):
     """Resources of one evaluator. CPU and memory are Kubernetes quantities."""
 
-    cpu: Cpu = Field(default=1, description="CPU of one evaluator; Ray counts it rounded up.")
+    cpu: Cpu = Field(default=1, description="CPU of one evaluator. Ray reserves whole CPUs, rounded up.")
     memory: Memory = Field(default="2Gi", description="Memory of one evaluator.")
     gpu: float = Field(
         default=0.0,

@@ -81,7 +81,7 @@ class GroupWorkers(Model):
     )
     custom_per_pod: CustomPerPod | None = Field(
         default=None,
-        description="Ray custom resources of one pod of the group, all of them. Absent: as in `spec.workers`.",
+        description="All Ray custom resources of one pod of the group. Absent: as in `spec.workers`.",
     )
     template: PodTemplate = Field(
         default_factory=dict,
@@ -92,8 +92,8 @@ class GroupWorkers(Model):
 class Group(Model):
     name: GroupName = Field(
         description=(
-            "Name of the group, its RayCluster worker group, and in `status`. Use lower-case letters, digits and "
-            "'-'; not `head`."
+            "Name of the group in the spec and in `status`, and of its worker group in the RayCluster. Use lower-case "
+            "letters, digits and '-'; not `head`."
         )
     )
     replicas: Positive = Field(

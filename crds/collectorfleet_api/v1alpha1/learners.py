@@ -29,7 +29,8 @@ class LearnerResources(Model):
     """Resources of one actor. CPU and memory are Kubernetes quantities."""
 
     cpu: Cpu = Field(
-        default=1, description=("CPU of one actor. Ray counts it rounded up, and torch uses as many threads.")
+        default=1,
+        description="CPU of one actor. Ray reserves whole CPUs, rounded up, and torch uses one thread for each.",
     )
     memory: Memory = Field(default="2Gi", description="Memory of one actor.")
 
@@ -54,7 +55,7 @@ class LearnerReplay(Model):
 
 class LearnerPolicy(Model):
     id: PolicyId = Field(
-        description="Name of the policy in `split`, in `status.learners`, and of its checkpoint. Do not change it."
+        description="Name of the policy in `split`, in `status.learners` and in checkpoints. Do not change it."
     )
     module: AttributePath | None = Field(
         default=None,
@@ -64,13 +65,13 @@ class LearnerPolicy(Model):
         ),
     )
     factory: ImportPath | None = Field(
-        default=None, description="Import path of its learner class. Absent: `spec.learners.factory`."
+        default=None, description="Import path of the policy's learner class. Absent: `spec.learners.factory`."
     )
     kwargs: Preserved = Field(
         default_factory=dict,
         description=(
-            "Keyword arguments of its class. They override the arguments of `spec.learners`, key by key, also "
-            "in nested mappings."
+            "Keyword arguments of the policy's learner class. They override the arguments of `spec.learners`, key by "
+            "key, also in nested mappings."
         ),
     )
 
@@ -105,8 +106,8 @@ class Learners(Factory):
     max_policies: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
         default=None,
         description=(
-            "Places for policies. If there are more places than policies, a policy can be added without a change of "
-            "the shards. Absent: as many places as policies."
+            "Number of places, each for one policy. If there are more places than policies, a policy can be added "
+            "without a change of the shards. Absent: as many places as policies."
         ),
     )
     gpus: float = Field(
@@ -137,7 +138,7 @@ class Learners(Factory):
         description=(
             "Resources of one policy's actor without its GPU. A learner pod requests the resources of its actors "
             "and replay actors. For Ray it also requests 200m CPU, 768Mi of memory, and 256Mi for each actor. "
-            "Memory is also the limit."
+            "The memory request is also the memory limit."
         ),
     )
     replay: LearnerReplay = Field(default_factory=LearnerReplay, description="The replay actor of each shard.")

@@ -22,7 +22,7 @@ class ReplayBuffer(Factory):
         default=False,
         description=(
             "True: each checkpoint of `driver.checkpoint` contains the buffer's content, and the state of its "
-            "sampler and writer. Run the buffer's actor in the driver's pod, where it writes them. Sampling pauses "
+            "sampler and writer. The buffer's actor writes them, so run the actor in the driver's pod. Sampling pauses "
             "for about 1 s per GB. The claim needs room for three copies. False: a restarted driver begins with an "
             "empty buffer, and `status.progress.replayBufferFramesLost` has the missing frames."
         ),

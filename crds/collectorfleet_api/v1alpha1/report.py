@@ -54,7 +54,7 @@ class WeightsStatus(Model):
     published: int | None = Field(default=None, description="Newest version offered to the collectors.")
     acknowledged: int | None = Field(
         default=None,
-        description="Lowest version applied by all available collectors; absent when one of them is unknown.",
+        description="Lowest version of an available collector. Absent: the version of a collector is unknown.",
     )
     digest: str | None = Field(default=None, description="Digest of the published tensors.")
     bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
@@ -104,17 +104,18 @@ Metrics = Annotated[
 
 
 class EpisodesStatus(Model):
-    ended: Count = Field(default=0, description="Episodes that ended in frames that this driver collected.")
+    ended: Count = Field(default=0, description="Ended episodes, counted in the frames that this driver collected.")
     averaged: Count = Field(
         default=0,
-        description=("How many of the newest episodes the means, `returnMin` and `returnMax` cover, at most 100."),
+        description=("Number of newest episodes that the means, `returnMin` and `returnMax` cover, at most 100."),
     )
     return_mean: Measured | None = Field(
-        default=None, description='Their mean return. A return sums `("next", "reward")` as collectors see it.'
+        default=None,
+        description='Mean return of these episodes. A return sums `("next", "reward")` as collectors see it.',
     )
-    return_min: Measured | None = Field(default=None, description="The smallest of their returns.")
-    return_max: Measured | None = Field(default=None, description="The largest of their returns.")
-    length_mean: Measured | None = Field(default=None, description="Mean of their lengths, in frames.")
+    return_min: Measured | None = Field(default=None, description="Smallest return of these episodes.")
+    return_max: Measured | None = Field(default=None, description="Largest return of these episodes.")
+    length_mean: Measured | None = Field(default=None, description="Mean length of these episodes, in frames.")
 
 
 class Progress(Model):
@@ -147,7 +148,7 @@ class Progress(Model):
     )
     batches: Count = Field(default=0, description="Batches handed out.")
     entries_pickled: Count = Field(
-        default=0, description="Entries of batches that were pickled, because no array can carry them."
+        default=0, description="Batch entries that were pickled because they do not fit into an array."
     )
     spilled_bytes: Count | None = Field(
         default=None,
@@ -187,13 +188,17 @@ class PolicyStaleness(Model):
 
 class LearnerPolicyStatus(Model):
     id: str = Field(description="Id of the policy, from `spec.learners.policies`.")
-    shard: Count = Field(description="Index of its shard, from 0.")
+    shard: Count = Field(description="Index of the policy's shard, from 0.")
     published: int | None = Field(
         default=None,
-        description=("Its newest version. The number begins at 1 and increases only if the policy changed."),
+        description=("Newest version of the policy. The number begins at 1 and increases only if the policy changed."),
     )
     acknowledged: int | None = Field(
-        default=None, description="Its lowest version among the available collectors; absent when one is unknown."
+        default=None,
+        description=(
+            "Lowest version of the policy that an available collector has acknowledged. Absent: the version of a "
+            "collector is unknown."
+        ),
     )
     publish_lag: Count | None = Field(
         default=None, description="Number of versions by which the slowest collector is behind."
@@ -210,8 +215,8 @@ class LearnerPolicyStatus(Model):
 
 class LearnersStatus(Model):
     shards: Count = Field(description="Number of shards. Each shard is in one pod.")
-    places: Count = Field(description="Places for policies, of all shards.")
-    used: Count = Field(description="Places that have a policy.")
+    places: Count = Field(description="Number of places in all shards, each for one policy.")
+    used: Count = Field(description="Number of places that policies use.")
     gpu_per_policy: float | None = Field(
         default=None, description="Share of a GPU that each policy gets. Absent: policies have no GPU."
     )
@@ -232,7 +237,9 @@ class VideoStatus(Model):
     version: int | None = Field(default=None, description="Version of the weights in the newest video.")
     path: str | None = Field(
         default=None,
-        description="File of the newest video, as the driver sees it. Absent: there is none, or no folder for it.",
+        description=(
+            "File of the newest video, as the driver sees it. Absent: there is no video, or no folder for videos."
+        ),
     )
     failure: str | None = Field(default=None, description="Why a newer episode could not be recorded.")
 
@@ -245,8 +252,8 @@ class EvaluationStatus(Model):
     )
     frames: int | None = Field(default=None, description="Frames handed out when that version was published.")
     time: Time | None = Field(default=None, description="When the newest evaluation ended.")
-    seconds: Measured | None = Field(default=None, description="Seconds that it took.")
-    episodes: int | None = Field(default=None, description="Episodes that it played.")
+    seconds: Measured | None = Field(default=None, description="Seconds that the newest evaluation took.")
+    episodes: int | None = Field(default=None, description="Episodes that the newest evaluation played.")
     return_mean: Measured | None = Field(default=None, description="Mean return of these episodes.")
     return_standard_error: Measured | None = Field(
         default=None, description="Standard error of that mean. Absent: there was one episode."
@@ -261,7 +268,7 @@ class EvaluationStatus(Model):
     length_max: int | None = Field(default=None, description="The longest episode, in frames.")
     best: BestEvaluation | None = Field(default=None, description="The version with the highest mean return.")
     running_version: int | None = Field(
-        default=None, description="Version that is being evaluated. Absent: evaluators wait for one."
+        default=None, description="Version that is being evaluated. Absent: evaluators wait for a version."
     )
     finished: Count = Field(default=0, description="Evaluations that finished.")
     failed: Count = Field(default=0, description="Evaluations that ran out of time, or whose returns are not finite.")
@@ -271,10 +278,10 @@ class EvaluationStatus(Model):
     )
     replicas: Count = Field(default=0, description="Evaluators of `spec.evaluation`.")
     available: Count = Field(default=0, description="Evaluators that have built their environment.")
-    restarts: Count = Field(default=0, description="How often an evaluator was started again.")
+    restarts: Count = Field(default=0, description="How often evaluators were restarted.")
     stopped: bool | None = Field(default=None, description="True: the run ended because `stopWhen` was reached.")
     last_failure: str | None = Field(
-        default=None, description="Why an evaluation failed or an evaluator was lost, the newest cause."
+        default=None, description="Newest cause of a failed evaluation or a lost evaluator."
     )
     summary: str | None = Field(
         default=None, description=("Mean return and standard error, for a column of `kubectl get`.")
@@ -309,8 +316,8 @@ class EnvironmentParametersStatus(Model):
 
 class CheckpointStatus(Model):
     frames: Count = Field(description="Frames handed out before the newest checkpoint.")
-    time: Time | None = Field(default=None, description="When it was written.")
-    failure: str | None = Field(default=None, description="Why a newer one could not be written.")
+    time: Time | None = Field(default=None, description="When the newest checkpoint was written.")
+    failure: str | None = Field(default=None, description="Why a newer checkpoint could not be written.")
 
 
 class CollectorState(StrEnum):
@@ -327,7 +334,7 @@ class CollectorStatus(Model):
     state: CollectorState = Field(
         description="Starting, Joining (no acknowledged weights yet), Ready, Retired or Failed."
     )
-    pod: str | None = Field(default=None, description="Pod (or host) that it runs in.")
+    pod: str | None = Field(default=None, description="Pod (or host) that the collector runs in.")
     rollout: str | None = Field(
         default=None,
         description=(
@@ -336,10 +343,10 @@ class CollectorStatus(Model):
             "requests it."
         ),
     )
-    applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
+    applied_version: int | None = Field(default=None, description="Newest version that the collector acknowledged.")
     batches: Count = Field(default=0, description="Requests that the collector answered.")
     frames: Count = Field(default=0, description="Frames that the collector produced.")
-    restarts: Count = Field(default=0, description="How often it was started again.")
+    restarts: Count = Field(default=0, description="How often the collector was restarted.")
     last_error: str | None = Field(default=None, description="The newest error, as it was raised.")
 
 

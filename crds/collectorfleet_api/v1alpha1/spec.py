@@ -116,7 +116,7 @@ class CollectorFleetSpec(Model):
         default=Launcher.RAY_CLUSTER,
         description=(
             "The kind of pods that run the collectors. RayCluster: the worker pods of a Ray cluster. Job: the "
-            "worker pods of an Indexed Job, without Ray, in a process group with the driver; needs "
+            "worker pods of an Indexed Job, without Ray. They form a process group with the driver. Job needs "
             "`collection.transport: TorchDistributed`."
         ),
     )
@@ -183,9 +183,9 @@ class CollectorFleetSpec(Model):
     ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description=(
-            "Seconds after the end of the run until the operator deletes the driver's Job with its pods and logs, "
-            "and objects that `whenFinished` kept. The CollectorFleet and its status stay. Absent: they stay as "
-            "long as the CollectorFleet."
+            "Seconds after the end of the run until the operator deletes the driver's Job with its pods and logs. "
+            "The operator also deletes the objects that `whenFinished` kept. The CollectorFleet and its status stay. "
+            "Absent: the objects stay as long as the CollectorFleet."
         ),
     )
     active_deadline_seconds: Positive | None = Field(
@@ -205,8 +205,8 @@ class CollectorFleetSpec(Model):
     idle_timeout_seconds: Positive | None = Field(
         default=None,
         description=(
-            "If the driver takes no batch for so many seconds, the fleet is suspended as by `suspend`. Any spec "
-            "change resumes it."
+            "If the driver takes no batch for this many seconds, the operator suspends the fleet, as with `suspend`. "
+            "Any spec change resumes the fleet."
         ),
     )
     backoff_limit: Annotated[int, Field(ge=0, le=1000)] = Field(

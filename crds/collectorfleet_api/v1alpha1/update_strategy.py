@@ -30,8 +30,8 @@ class UpdateStrategy(Model):
         description=(
             "OnDelete: a changed spec waits until the driver's Job is deleted, or has ended. RollingUpdate: the "
             "driver ends after its batch with a checkpoint, and the next driver resumes with the changed spec. "
-            "Without `driver.checkpoint` the spec waits as with OnDelete. A change of worker pods alone restarts no "
-            "driver: the pods are drained and replaced a few at a time."
+            "Without `driver.checkpoint` a changed spec waits as with OnDelete. A change of worker pods alone restarts "
+            "no driver: the pods are drained and replaced a few at a time."
         ),
     )
     rolling_update: RollingUpdate = Field(
