@@ -35,8 +35,8 @@ INTRODUCTION = """# FleetCollector beside RayCollector
 Throughput and CPU of both collectors with the same environments, policies and arguments. The environments cost next to
 nothing, or sleep.
 
-Cells are median (min-max) over the rounds. A ratio is FleetCollector / RayCollector of the same round. CPU counts the
-driver, the workers and Ray. Ratios of CPU-bound rows within 20 % of 1 are noise.
+Cells are median (min-max) over the rounds. A ratio is FleetCollector / RayCollector of the same round. CPU per frame
+includes driver, workers and Ray. Ratios of CPU-bound rows within 20 % of 1 are noise.
 
 * *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. Its batches are read-only,
   as are those of FleetCollector with `copy=False`.

@@ -43,7 +43,7 @@ WHAT = {
 
 INTRODUCTION = """# What one event costs the driver
 
-Cells are the CPU of the driver for one event of the gather: median (min-max) over the rounds.
+Cells are the CPU time of the driver for one event: median (min-max) over the rounds.
 
 * An event is one acknowledgement of weights, or one answer with the next request and its part of a batch.
 * *Played* measures the gather alone, with one message per turn. *Over Ray* measures the whole process of the driver,
