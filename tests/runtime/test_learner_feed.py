@@ -181,7 +181,7 @@ def test_a_replay_actor_that_nothing_replaces_ends_the_run_and_is_no_collectors_
 
 def test_frames_for_a_policy_that_is_not_fed_say_so(begin: MakeTraining) -> None:
     training = begin(to_a_stranger)
-    with pytest.raises(UserCodeError, match="split: the feed has no policy stranger; it has acting, other"):
+    with pytest.raises(UserCodeError, match="split: unknown policy stranger; return frames of acting, other only"):
         next(iter(training.collector))
 
 

@@ -93,4 +93,6 @@ class Submission:
                 with self._explained():
                     self._core.delete_namespaced_config_map(name, self._namespace, **self._timeout)
             except ClusterError as error:
-                raise ClusterError(f"{refusal}; delete ConfigMap {name} yourself: {error}") from refusal
+                raise ClusterError(
+                    f"{refusal}; ConfigMap {name} remains, because its deletion failed ({error}); delete it"
+                ) from refusal

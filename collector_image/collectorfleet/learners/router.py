@@ -45,7 +45,9 @@ class FrameRouter:
         parts = {policy_id: part for policy_id, part in self._split(frames).items() if part.numel()}
         strange = sorted(parts.keys() - self._replays.keys())
         if strange:
-            raise ValueError(f"split: the feed has no policy {', '.join(strange)}; it has {', '.join(self._replays)}")
+            raise ValueError(
+                f"split: unknown policy {', '.join(strange)}; return frames of {', '.join(self._replays)} only"
+            )
         asks = {
             f"replay actor of policy {policy_id}": partial(self._replays[policy_id].extend.remote, policy_id, part)
             for policy_id, part in parts.items()

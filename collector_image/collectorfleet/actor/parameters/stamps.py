@@ -118,7 +118,7 @@ def _ordinals(ids: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tenso
 def _require_one_reset_each(row: int, resets: int, trajectories: int) -> None:
     if resets != trajectories:
         raise ParametersRefused(
-            f"environment {row} of the collector was reset {resets} times for {trajectories} trajectories in one "
-            "rollout, so its frames cannot tell which parameters they have; reset it where an episode begins and "
-            "nowhere else, or use apply='step'"
+            f"environment {row} was reset {resets} times for {trajectories} trajectories in one rollout, so the "
+            "parameters of its frames are unknown; reset the environment only where an episode begins, or use "
+            "apply='step'"
         )

@@ -143,7 +143,7 @@ def read_checkpoint(folder: Path, number: int) -> Checkpoint:
     with (found / _STATE).open("rb") as state:
         digest = hashlib.file_digest(state, "sha256").hexdigest()
     if digest != counters["sha256"]:
-        raise ValueError(f"{_STATE} is not what was written")
+        raise ValueError(f"{_STATE} is damaged: its sha256 differs from the recorded one")
     return Checkpoint(
         number,
         Position.from_json(counters["position"]),
