@@ -1,6 +1,6 @@
 """Splits the policies that a fleet trains into shards, and computes the GPU share of each policy.
 
-Ten policies on 4 GPUs: 4 shards of 3, 3, 2 and 2 places, one GPU each, 0.3333 GPU for every policy.
+Ten policies on 4 GPUs: 4 shards with room for 3, 3, 2 and 2 policies, one GPU each, 0.3333 GPU for every policy.
 
 A shard is one replay actor and its policies, all in one pod. All policies request the same amount: the share that a
 policy of the fullest shard can have. So Ray can place them in any order of shards and policies. A GPU that is not full
@@ -21,7 +21,7 @@ from collectorfleet_api.packing.refusal import Refusal
 
 @dataclass(frozen=True)
 class LearnerGroup:
-    """A request for places of ``max_policies`` policies on ``gpus`` GPUs together: a share below 1, or whole GPUs.
+    """A request for room for ``max_policies`` policies on ``gpus`` GPUs together: a share below 1, or whole GPUs.
 
     ``shards`` overrides the number of shards. The default is one for each GPU, or one for each policy without GPUs, and
     at most one for each policy.
@@ -44,7 +44,7 @@ class PodSize:
 
 @dataclass(frozen=True)
 class ShardPacking:
-    """A packing with one shard for each entry of ``slots``. An entry is the number of places for policies."""
+    """A packing with one shard for each entry of ``slots``. An entry is the number of policies that fit."""
 
     slots: tuple[int, ...]
     gpu_units: int  # the share of one policy, in ten-thousandths of a GPU

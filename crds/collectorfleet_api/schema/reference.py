@@ -30,12 +30,13 @@ _CHANGES = """
 If a fleet has delivered no batch yet, or has failed, the operator applies a changed spec at once. Otherwise
 `spec.updateStrategy.type` decides:
 
-* `OnDelete`: the change waits until you delete the driver's Job. The fleet has `UpToDate=False, reason=RestartNeeded`,
-  and the message has the command. `Ready` and `Reconciling` ignore the change, so a deployment tool does not wait.
+* `OnDelete`: the operator applies the change once you delete the driver's Job. The fleet has `UpToDate=False,
+  reason=RestartNeeded`, and the message has the command. `Ready` and `Reconciling` ignore the change, so a deployment
+  tool does not wait.
 * `RollingUpdate`: the operator applies the change as the table shows. The fleet has `UpToDate=False, reason=Updating`
-  meanwhile. If the next driver could not resume, the change waits as with `OnDelete`, with `reason=CheckpointNeeded`.
-  This is the case without `driver.checkpoint`, with another claim, or if a checkpoint cannot be written. A fleet
-  without `driver.train` continues after the frames of its output.
+  meanwhile. If the next driver could not resume, the operator holds the change back as with `OnDelete`, with
+  `reason=CheckpointNeeded`. This is the case without `driver.checkpoint`, with another claim, or if a checkpoint
+  cannot be written. A fleet without `driver.train` continues after the frames of its output.
 
 The operator does not apply a changed spec to a completed fleet, and the status says so.
 

@@ -131,8 +131,8 @@ class Collection(Model):
     compact_observations: bool = Field(
         default=False,
         description=(
-            "Send an observation once if it equals the `next` of the previous step. Batches do not change. Large "
-            "observations need about half of the network and object store. Comparing takes some time."
+            "Send an observation once if it equals the `next` of the previous step. Batches do not change. For large "
+            "observations, this about halves network traffic and object store memory. Comparing takes some time."
         ),
     )
     split_trajs: bool = Field(
@@ -142,8 +142,9 @@ class Collection(Model):
     trajs_per_batch: Positive | None = Field(
         default=None,
         description=(
-            "Number of whole trajectories in one answer of a collector. They are padded to `[trajectories, longest]`, "
-            "and `collector/mask` is True for real frames. Absent: the number of frames in an answer is fixed."
+            "Number of whole trajectories that a collector returns for each request. They are padded to "
+            "`[trajectories, longest]`, and `collector/mask` is True for real frames. Absent: the number of "
+            "frames is fixed."
         ),
     )
     postproc: Factory | None = Field(

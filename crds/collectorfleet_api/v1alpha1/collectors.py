@@ -137,9 +137,10 @@ class Collectors(Model):
     failure_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds an object whose `decide(loss)` decides about a lost collector, or a collector whose environment "
-            "raised. The driver calls the factory once. Absent: a collector restarts with exponential backoff, up "
-            "to 10 times. Ten minutes of work reset the count. After the loss of its node it restarts at once."
+            "Builds an object with `decide(loss)`. `loss` describes a lost collector, or a collector whose environment "
+            "raised. The result is `Replace`, `GiveUp` or `Fail`. The driver calls the factory once. Absent: a "
+            "collector restarts with exponential backoff, up to 10 times. Ten minutes of work reset the count. After "
+            "the loss of its node it restarts at once."
         ),
     )
     scaling_policy: Factory | None = Field(

@@ -122,8 +122,8 @@ class Learners(Factory):
     shards: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
         default=None,
         description=(
-            "Number of shards. A shard is a replay actor and its policies in one pod. Absent: one for each GPU, or "
-            "for each place if there are no GPUs, and at most as many as places."
+            "Number of shards. A shard is a replay actor and its policies in one pod. Absent: one for each whole "
+            "GPU, at least one and at most `maxPolicies`. Without GPUs: `maxPolicies`."
         ),
     )
     placement: ShardPlacement = Field(

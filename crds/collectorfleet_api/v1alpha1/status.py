@@ -65,7 +65,11 @@ class DriverPodStatus(Model):
         ),
     )
     expires: Time | None = Field(
-        default=None, description="When the ended Job is deleted, by `ttlSecondsAfterFinished`. Absent: never."
+        default=None,
+        description=(
+            "Time at which the ended Job will be deleted, from `ttlSecondsAfterFinished`. Absent: never, or not known "
+            "yet."
+        ),
     )
 
 

@@ -28,10 +28,10 @@ class UpdateStrategy(Model):
     type: UpdateStrategyType = Field(
         default=UpdateStrategyType.ON_DELETE,
         description=(
-            "OnDelete: a changed spec waits until the driver's Job is deleted, or has ended. RollingUpdate: the "
-            "driver ends after its batch with a checkpoint, and the next driver resumes with the changed spec. "
-            "Without `driver.checkpoint` a changed spec waits as with OnDelete. A change of worker pods alone restarts "
-            "no driver: the pods are drained and replaced a few at a time."
+            "OnDelete: the operator applies a changed spec once the driver's Job is deleted, or has ended. "
+            "RollingUpdate: the driver ends after its batch with a checkpoint, and the next driver resumes with the "
+            "changed spec. Without `driver.checkpoint`, the changed spec is applied as with OnDelete. A change of "
+            "worker pods alone restarts no driver: the pods are drained and replaced a few at a time."
         ),
     )
     rolling_update: RollingUpdate = Field(
