@@ -135,7 +135,7 @@ class FolderTakenOver(CollectorFleetError):
     """Another driver has taken over a folder of checkpoints or output; this driver can no longer change the folder."""
 
     def __init__(self, folder: object, driver: str) -> None:
-        """``driver`` names the other driver, and the time since when it has the folder."""
+        """``driver`` is the name of the other driver with the time at which it took the folder, or ``another``."""
         super().__init__(f"{folder}: another driver has taken over the folder ({driver}); this driver stops writing")
 
 

@@ -31,9 +31,9 @@ class EpisodeCounter:
     def ended(self, batch: TensorDictBase) -> Episodes | None:
         """Return the episodes that end in ``batch``, unordered, or None if the frames lack the entries to count them.
 
-        Required are ``("next", "reward")``, ``("next", "done")`` and ``("collector", "traj_ids")``, with one value for
-        each frame, and a real reward. Environments of several agents have several rewards, so they have no single
-        return.
+        The entries are ``("next", "reward")``, ``("next", "done")`` and ``("collector", "traj_ids")``, with one value
+        for each frame. The reward must not be complex. Environments of several agents have several rewards, so they
+        have no single return.
         """
         ids, reward, done = (batch.get(key, None) for key in (keys.TRAJECTORY_KEY, _REWARD, _DONE))
         frames = batch.numel()

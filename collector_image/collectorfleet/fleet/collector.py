@@ -34,10 +34,11 @@ _PUBLISH_SECONDS: Final = 10.0
 class FleetCollector(FleetControl):
     """Collects with a fleet of processes, and replaces lost processes. By default they are Ray actors.
 
-    The class takes the arguments of :class:`torchrl.collectors.distributed.RayCollector` and iterates like it. Sync
-    yields batches of shape ``[shares, frames_per_batch / shares, ...]``. Async yields batches of ``frames_per_batch``
-    frames of one collector. Each frame has the version of the weights that produced it under ``("collector",
-    "weights_version")`` (int64). The fleet collects nothing before the first batch is requested.
+    The class takes the arguments of :class:`torchrl.collectors.distributed.RayCollector` and iterates like it. In
+    mode Sync a batch has ``shares`` equal parts, by default one for each collector. Its shape is ``[shares,
+    frames_per_batch / shares, ...]``. In mode Async a batch has ``frames_per_batch`` frames of one collector. Each
+    frame has the version of the weights that produced it under ``("collector", "weights_version")`` (int64). The fleet
+    collects nothing before the first batch is requested.
     https://collectorfleet.github.io/collectorfleet/fleet-collector/ describes each argument by topic.
 
     If the environment or the policy raises, the iteration raises :class:`~collectorfleet.UserCodeError` with the

@@ -32,7 +32,7 @@ _LATELY = 256
 class BufferPool:
     """A pool of memory for tensors.
 
-    Any thread may take memory. Memory returns on the thread that drops the last reference.
+    Any thread may take memory. The thread that drops the last reference returns the memory to the pool.
     """
 
     def __init__(self) -> None:

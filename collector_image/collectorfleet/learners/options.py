@@ -28,7 +28,7 @@ class LearnerOptions:
 
     Args:
         policy_class: the class of a policy's actor. It is built in the actor with the keywords of its configuration.
-        max_policies: the number of places for policies.
+        max_policies: the number of places. A place is room for one policy in a shard.
 
     Keyword Args:
         config: keywords of every policy. The keywords given to ``add_policy`` override them, key by key within dicts

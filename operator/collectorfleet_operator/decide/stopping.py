@@ -2,7 +2,7 @@
 
 Only a driver that runs and has delivered a batch gets the order. Any other driver has no progress to lose and is
 deleted at once. A driver that a changed spec replaces may finish its batch without a deadline. A driver that must free
-its pods has to end within ``spec.progressDeadlineSeconds``.
+its pods has ``spec.progressDeadlineSeconds``.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def stop_wanted(seen: Situation) -> Stop | None:
 def _outlives_its_head(seen: Situation) -> bool:
     """Return whether the driver has lost its head, still works without the head, and its run can resume later.
 
-    The collectors still answer for a short time after the head is lost. A checkpoint does not need the head. So a
-    driver that gets an order to stop in this time loses nothing.
+    For a short time the collectors answer without the head, and a checkpoint needs no head. So a driver that gets an
+    order to stop in this time loses nothing.
     """
     pod = seen.driver_pod
     if (
@@ -124,9 +124,9 @@ def changed_pods(seen: Situation) -> str:
 
 @cached_per_situation
 def why_rollout_waits(seen: Situation) -> str:
-    """Return why a changed spec waits although ``spec.updateStrategy`` rolls it out; empty if it does not wait.
+    """Return why the operator holds back a changed spec that ``spec.updateStrategy`` rolls out, or an empty text.
 
-    It waits if the next driver could not resume, so that the training progress would be lost.
+    The operator holds the spec back if the next driver could not resume, so that the training progress would be lost.
     """
     if not seen.has_progress or only_workers_changed(seen):
         return ""
@@ -158,7 +158,7 @@ def restarts(seen: Situation, job: Job) -> int:
 
 @cached_per_situation
 def orders(seen: Situation) -> Orders | None:
-    """Return the orders for the present driver, and since when they apply; None if there are none."""
+    """Return the orders for the present driver with the time from which they apply; None if there are none."""
     pod = seen.driver_pod
     if pod is None or why_ended_without_request(seen):
         return None

@@ -129,7 +129,7 @@ class Cache:
         return self._renewals.clock_ahead(lease)
 
     def unheld_since(self, lease: Key) -> datetime | None:
-        """Return since when the Lease has no holder, by the API server's clock; None while it has one."""
+        """Return the time from which the Lease has no holder, by the API server's clock; None while it has a holder."""
         return self._renewals.unheld_since(lease)
 
     def leases_unchanged(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:

@@ -157,7 +157,7 @@ class Session:
         return Ticks(steps, self._health.record_answer, self._watch_began)
 
     def _warnings(self) -> Ticks:
-        """Return the ticks that list warnings. They are separate: no other list and no health check waits for them."""
+        """Return the periodic list of warnings. It is separate: no other list and no health check waits for it."""
         return Ticks([Step(self._resync.list_warnings, 2)], lambda: None, asyncio.Event())
 
     async def _look_at_code(self) -> None:
@@ -184,9 +184,9 @@ class Session:
         return now_missing != missing
 
     async def _kueue_has_changed(self) -> bool:
-        """Return whether the version of Kueue has changed. Ignore a refusal, which the ticks log.
+        """Return whether the version of Kueue has changed; False if the API server refuses the request.
 
-        Fleets without a queue do not need Kueue.
+        The periodic lists log the refusal. Fleets without a queue do not need Kueue.
         """
         with contextlib.suppress(RefusedError):
             return await self._process.kueue.has_changed()

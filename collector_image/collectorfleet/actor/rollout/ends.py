@@ -43,7 +43,7 @@ class Ends:
 
 
 class RolloutEnds:
-    """The ends of a rollout in the order of steps: step, environment, and whether it is terminated or truncated."""
+    """The ends of episodes in a rollout, in the order of steps. Each has its step, environment and two flags."""
 
     def __init__(self) -> None:
         self.steps: list[int] = []

@@ -14,10 +14,10 @@ _LOOK_SECONDS: Final = 5.0
 
 
 def reap_supervisors_as_init() -> None:
-    """Start to reap orphaned supervisors if this process is process 1 of a container, which adopts them.
+    """Start to reap orphaned supervisors if this process is process 1 of a container.
 
-    Returns at once. A thread reaps until this process ends. It does not wait for other children, because subprocess and
-    multiprocessing wait for theirs.
+    Process 1 adopts orphans. Returns at once. A thread reaps until this process ends. It does not wait for other
+    children, because subprocess and multiprocessing wait for theirs.
     """
     if os.getpid() == 1:
         start_to_reap()

@@ -1,4 +1,7 @@
-"""Admissions that are not handed out yet. An admission has one or more shares.
+"""Admissions that are not handed out yet.
+
+A share is the part of a batch that one request asks for. Its answer has the frames. An admission is one or more shares
+that are allowed together.
 
 The life of an admission: *admitted* (bounds and totals allow it), its shares *submitted* to collectors, *complete* when
 the last share is answered, *handed out*. In order, an admission is a batch. Otherwise an admission is one share, and a
@@ -79,7 +82,8 @@ class Batch:
 class Admissions:
     """All admissions that are open or wait, in the order of admission.
 
-    A batch has ``together`` admissions, and is at most ``bound`` versions old. None means unbounded.
+    ``together`` is the number of admissions in a batch. ``bound`` is the largest staleness of a batch, in versions.
+    None means unbounded.
     """
 
     def __init__(self, together: int, bound: int | None) -> None:

@@ -5,7 +5,8 @@ microseconds survives the loss of a pod. A crash of the node may lose the newest
 checkpoint and the status.
 
 Each driver writes a new file, which replaces the file of the previous driver. The new file begins with the last entry
-of the old file. If the previous driver still runs, its entries go into the replaced file, which is never read.
+of the old file. If the previous driver still runs, it writes its entries to the old file. No driver reads the old file
+again. If the old file cannot be replaced, both drivers write to it.
 """
 
 from __future__ import annotations
