@@ -38,7 +38,7 @@ the same cores. The benchmark plays Kubernetes and the drivers: each fleet has f
 
     python -m benchmarks.fleets --write docs/fleets.md
 
-* *Converge* counts from a ready operator until the last fleet has a status. *Bare calls* send the same objects without
+* *Converge* lasts from a ready operator until the last fleet has a status. *Bare calls* send the same objects without
   an operator, for 16 fleets at a time.
 * *A change* adds one collector to a fleet, every 0.2 s. The time counts until a watch shows the worker in the
   RayCluster. *The answer alone* ends when the API server has answered the sender.

@@ -45,7 +45,7 @@ INTRODUCTION = """# What one event costs the driver
 
 Cells are the CPU time of the driver for one event: median (min-max) over the rounds.
 
-* An event is one acknowledgement of weights, or one answer with the next request and its part of a batch.
+* An event is one acknowledgement of weights, or one answer (rollout) with the next request and its part of a batch.
 * *Played* measures the gather alone, with one message per turn. *Over Ray* measures the whole process of the driver,
   whose actors answer at once.
 * *Growth* is the figure of the largest fleet divided by that of the smallest in the same round.

@@ -25,8 +25,8 @@ CLUSTER = """# What a fault of the cluster costs
 This page shows what a temporary fault of the cluster costs a small fleet on two nodes. Each row is one run. See also
 [lost nodes](lost-nodes.md), [lost collectors and drivers](faults.md) and [failure modes](failure-modes.md).
 
-* **Frames lost** are frames that a driver handed out after the newest checkpoint before it died, and frames that were
-  collected and discarded.
+* **Frames lost** are frames that a lost driver handed out after the newest checkpoint (`framesLost`), plus frames that
+  were collected and discarded (`framesDiscarded`).
 * **Restarts** are the restarts that count against `backoffLimit`, or against the limit of a collector.
 
     make test-faults PYTEST="--write-cluster docs/cluster-faults.md"
