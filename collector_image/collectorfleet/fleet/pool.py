@@ -4,8 +4,8 @@ Fresh memory for a batch of 50 MB costs more time than filling it: the kernel cl
 separate array object over pooled memory. The tensors made from the array, and all their views, keep the array alive.
 The pool gets the memory back when the array is deleted.
 
-Free and lent memory together are at most the largest amount that was lent at once recently. So batches of changing size
-leave no unused memory.
+Free and lent memory together are at most the largest amount that was lent at any time during the recent loans. So
+batches of changing size leave no unused memory.
 """
 
 from __future__ import annotations
