@@ -112,7 +112,7 @@ def _is_folder(run: str) -> bool:
 
 @contextmanager
 def _said_to_be_no_folder(names: Sequence[str], *errors: type[ClusterError]) -> Iterator[None]:
-    """Add to the message of ``errors`` that ``names`` are no folders either. The user may have mistyped a folder."""
+    """Add to the message of ``errors`` why no folder was read for ``names``. The user may have mistyped a folder."""
     try:
         yield
     except errors as error:

@@ -88,8 +88,8 @@ class LearnerShards:
 
         Args:
             policy_id: up to 63 letters, digits, ``-``, ``_`` and ``.``.
-            config: keywords of this policy, merged into the keywords for all.
-            policy_class: the class of this policy. None: the class for all.
+            config: keywords of this policy, merged into ``config`` of the constructor.
+            policy_class: the class of this policy. None: ``policy_class`` of the constructor.
 
         Raises:
             InvalidOption: the id is taken or invalid, all places are taken, or the class lacks a method.
@@ -106,7 +106,7 @@ class LearnerShards:
 
         Args:
             configs: the configuration of each policy by its id, as for :meth:`add_policy`.
-            policy_classes: classes by id. The default is the class for all.
+            policy_classes: classes by id. The default is ``policy_class`` of the constructor.
 
         Raises the errors of :meth:`add_policy`. If one policy fails, none of them is added.
         """

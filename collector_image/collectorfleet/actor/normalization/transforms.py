@@ -36,7 +36,7 @@ class Kept(Protocol):
     def read(self) -> RunningStatistics: ...
 
     def load(self, running: RunningStatistics) -> dict[str, Array]:
-        """Set the statistics to ``running``. Return the loaded sums: the given objects if every bit matches."""
+        """Load the statistics in ``running``. Return the loaded sums: the given objects if every bit matches."""
 
 
 class OfVecNormV2:

@@ -21,7 +21,7 @@ Leaves = Mapping[str, str]
 
 
 def leaves(configuration: Mapping[str, Any]) -> Leaves:
-    """Return each value as text by its path, without seeds."""
+    """Return a mapping from the path of each value to its text. Seeds are left out."""
     return {path: text for path, text, is_seed in _walk(configuration) if not is_seed}
 
 

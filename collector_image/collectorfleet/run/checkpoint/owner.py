@@ -15,7 +15,7 @@ FILE: Final = "fleet.json"
 
 @dataclass(frozen=True)
 class Owner:
-    """The run that owns the folder. ``starts`` is the number of its drivers before this driver."""
+    """The run that owns the folder. ``starts`` counts the drivers that the run had before this driver."""
 
     run: str
     starts: int

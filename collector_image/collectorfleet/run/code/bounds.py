@@ -24,7 +24,7 @@ class Bounds:
     inflated_bytes: int = 0
 
     def unpack(self, size_bytes: int, files: int = 1) -> None:
-        """Count the next unpacked bytes. Raises InvalidOption if the limit is exceeded."""
+        """Count unpacked files and their bytes. Raises InvalidOption if the limit is exceeded."""
         self.files, self.size_bytes = self.files + files, self.size_bytes + size_bytes
         if self.files > MOST_FILES or self.size_bytes > MOST_BYTES:
             self._refuse(
@@ -49,7 +49,7 @@ class Bounds:
             self._refuse(f"a folder whose names take {size_bytes:,} bytes is more than {MOST_FOLDER_BYTES:,}")
 
     def inflate(self, size_bytes: int) -> None:
-        """Count a compressed object of a fetched file. Raises InvalidOption if the limit is exceeded."""
+        """Count the unpacked size of one object of a git pack. Raises InvalidOption if the limit is exceeded."""
         self.inflated_bytes += size_bytes
         if self.inflated_bytes > MOST_INFLATED_BYTES:
             self._refuse(

@@ -56,7 +56,7 @@ class Link:
     """One side of the connection. Any thread may send, and one thread receives."""
 
     def __init__(self, connection: socket.socket, *, speaks: bytes, hears: bytes) -> None:
-        """Make the link. ``speaks`` and ``hears`` are the keys of the two directions."""
+        """Make the link. ``speaks`` is the key for sent messages, and ``hears`` the key for received ones."""
         self._connection = connection
         self._outbox = Outbox(connection)
         self._speaking = threading.Lock()

@@ -1,8 +1,8 @@
 """The process of one collector in a gang: :class:`collectorfleet.actor.server.CollectorServer` on four threads.
 
-The first thread hears the driver. The second builds and runs, and the third waits for loaded weights. The fourth alone
-uses the process group, in the driver's order. So a rollout continues while weights arrive or the gang is formed again.
-Frames are kept until the driver has confirmed them: a broken gang loses none.
+The first thread receives the driver's messages. The second builds the collector and runs its rollouts. The third waits
+for loaded weights. Only the fourth uses the process group, in the driver's order. So a rollout continues while weights
+arrive or the gang is formed again. Frames are kept until the driver has confirmed them: a broken gang loses none.
 """
 
 from __future__ import annotations
