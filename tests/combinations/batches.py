@@ -111,8 +111,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.initRandomFrames": 800, "spec.collectors.class": "Async"},
-        "spec.collection.initRandomFrames: processes of class Async collect ahead and do not hear when to stop drawing "
-        "at random; set collectors.class to Single or Sync, or leave it out",
+        "spec.collection.initRandomFrames: processes of class Async collect ahead and do not know when random "
+        "actions end; set collectors.class to Single or Sync, or leave it out",
         id="random frames of processes that never pause",
     ),
     pytest.param(

@@ -93,8 +93,8 @@ REFUSED = [
     pytest.param(
         ("random-frames-or-class-async", "init_random_frames"),
         {"init_random_frames": 100, "collector_class": "async"},
-        "not with collector_class 'async', whose processes collect ahead and do not hear when to stop drawing at "
-        "random; use 'single' or 'sync', or leave it out",
+        "not with collector_class 'async', whose processes collect ahead and do not know when random actions "
+        "end; use 'single' or 'sync', or leave it out",
         id="random frames of processes that never pause",
     ),
     *(

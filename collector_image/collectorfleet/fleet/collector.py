@@ -193,7 +193,10 @@ class FleetCollector(FleetControl):
                 "update_after_each_batch, max_weight_update_interval: the trainer's learner publishes; leave them out"
             )
         if not isinstance(self.policy, nn.Module):
-            raise InvalidOption("policy: learner_backend='ray' needs the module itself, to compare the learner's with")
+            raise InvalidOption(
+                "policy: learner_backend='ray' needs the module itself, to compare its weights with the learner's; "
+                "pass the nn.Module"
+            )
         if self._learner is None:
             consumer = self._consumer
             self._learner = LearnerPublisher(self.policy, self._publish_learned, lambda: consumer.shared.over)

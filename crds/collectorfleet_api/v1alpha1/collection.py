@@ -78,9 +78,9 @@ class Collection(Model):
         default=None,
         description=(
             "Largest staleness of a batch when the driver hands it out, in versions. Sync: default 0, strictly "
-            "on-policy; 1 collects exactly one batch ahead. Async: absent means no bound, with two requests in "
-            "flight per collector; 0 is refused. With `trajsPerBatch` or class Async it bounds only how far "
-            "collectors look ahead. Trajectories that span updates have older frames."
+            "on-policy; 1 collects exactly one batch ahead. Async: absent means no bound, and each collector "
+            "has up to two requests in flight. 0 is refused. With `trajsPerBatch` or class Async it bounds only how "
+            "far collectors look ahead. Trajectories that span updates have older frames."
         ),
     )
     exact_staleness: bool = Field(
@@ -159,7 +159,7 @@ class Collection(Model):
         alias="copy",
         description=(
             "True: batches are in the driver's memory. False: batches are read-only views of Ray's object store. "
-            "This saves a copy, and keeps the store filled while you refer to a batch."
+            "This saves a copy, but the store keeps each batch as long as your code references it."
         ),
     )
 

@@ -17,7 +17,7 @@ class Publishes(Model):
     attempted: Count = Field(default=0, description="Versions published.")
     succeeded: Count = Field(
         default=0,
-        description=("Versions for which every available collector acknowledged this version or a newer one."),
+        description=("Versions that every available collector acknowledged, directly or with a newer version."),
     )
     partial: Count = Field(default=0, description="Versions that some collector failed to apply.")
     failed: Count = Field(default=0, description="Versions that no collector could apply.")
@@ -72,7 +72,7 @@ class WeightsStatus(Model):
 class GroupCounts(Model):
     name: str = Field(description="Name of the group.")
     desired: Count = Field(description="Collectors requested.")
-    available: Count = Field(description="Collectors that run acknowledged weights.")
+    available: Count = Field(description="Collectors with acknowledged weights.")
 
 
 def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
@@ -82,7 +82,7 @@ def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
 
 class CollectorCounts(Model):
     desired: Count = Field(description="Collectors requested.")
-    available: Count = Field(description="Collectors that run acknowledged weights.")
+    available: Count = Field(description="Collectors with acknowledged weights.")
     restarts: Count = Field(default=0, description="Collectors started again after a loss.")
     summary: str = Field(description="available/desired, for a column of `kubectl get`.")
     groups: list[GroupCounts] = Field(

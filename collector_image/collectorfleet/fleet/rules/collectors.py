@@ -149,8 +149,8 @@ COLLECTORS: Final = (
         "random-frames-or-class-async",
         "init_random_frames",
         lambda options: not (options.random_frames and options.has_processes_that_never_pause),
-        "not with collector_class 'async', whose processes collect ahead and do not hear when to stop drawing at "
-        "random; use 'single' or 'sync', or leave it out",
+        "not with collector_class 'async', whose processes collect ahead and do not know when random actions "
+        "end; use 'single' or 'sync', or leave it out",
     ),
     Rule("keywords-are-not-the-fleets", "collector_kwargs", lambda options: not _fleets_own(options), _say_fleets_own),
     Rule(

@@ -75,7 +75,7 @@ INSIDE_COLLECTORS: Final = (
             spec.collection.init_random_frames is None or spec.collectors.collector_class is not CollectorClass.ASYNC
         ),
         "!has(self.collection.initRandomFrames) || self.collectors.class != 'Async'",
-        "processes of class Async collect ahead and do not hear when to stop drawing at random; set collectors.class "
+        "processes of class Async collect ahead and do not know when random actions end; set collectors.class "
         "to Single or Sync, or leave it out",
     ),
     Combination(
