@@ -205,7 +205,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The user's code raised in the collector. ``where`` is environment or policy, ``cause`` the error's last line."""
+    """The user's code raised in the collector. ``where`` is its origin, ``cause`` the error's last line."""
 
     collector: CollectorId
     where: str

@@ -17,7 +17,7 @@ from typing import Final
 from torch import nn
 from torchrl.envs import EnvBase
 
-from collectorfleet.torchrl_private.collectors import PROCESS_CHECK
+from collectorfleet.torchrl_private.collectors import PROCESS_CHECK, called_option
 
 _KEY: Final = "collectorfleet_origin"
 # TorchRL's collectors of several processes put this text between message and traceback of an error from a process.
@@ -37,6 +37,9 @@ class Origin(StrEnum):
     REPLAY_BUFFER = "replay buffer"
     FRAMES = "frames"  # the frames of a rollout cannot be copied, counted or encoded for the driver
     OPTIONS = "collector options"
+    PRE_COLLECT_HOOK = "pre_collect_hook"
+    POST_COLLECT_HOOK = "post_collect_hook"
+    POSTPROC = "postproc"  # the function of one collector, from collector_kwargs
     PARAMETERS = "environment parameters"  # the environment has no such parameters, or rejects them
     PROCESSES = "processes of the collector"  # a process ended, and its log has the reason
 
@@ -77,8 +80,9 @@ def calling(origin: Origin) -> Iterator[None]:
 def origin_of(error: BaseException) -> Origin:
     """Return the attached origin, or find it by the first frame of an environment or a module in the traceback.
 
-    The search is needed where TorchRL's loops call environment and policy themselves. An error that TorchRL's
-    collectors raise concerns their options. An error of a TensorDict that a collector stacks concerns the frames.
+    The search is needed where TorchRL's loops call environment and policy themselves. A hook or a ``postproc`` that a
+    TorchRL collector calls is the origin, whatever it calls. Other errors of TorchRL's collectors concern their
+    options. An error of a TensorDict that a collector stacks concerns the frames.
     """
     if isinstance(error, RaisedInProcess):
         return error.origin
@@ -86,7 +90,7 @@ def origin_of(error: BaseException) -> Origin:
     if noted is not None:
         return noted
     called = ""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
+    for frame, line in traceback.walk_tb(error.__traceback__):
         file, owner = frame.f_code.co_filename, frame.f_locals.get("self")
         if "/torchrl/envs/" in file or isinstance(owner, EnvBase):
             return Origin.ENVIRONMENT
@@ -94,6 +98,9 @@ def origin_of(error: BaseException) -> Origin:
             return Origin.POLICY
         if "/torchrl/collectors/" in file:
             called = file
+            option = called_option(frame.f_code, line)
+            if option is not None:
+                return Origin(option)
         elif called and not _is_library(file):
             return Origin.POLICY
     if not called:

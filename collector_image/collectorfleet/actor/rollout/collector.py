@@ -10,6 +10,7 @@ from tensordict import TensorDictBase
 from torchrl.collectors import Collector
 from torchrl.envs.utils import set_exploration_type
 
+from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollout.find import ChosenLoop, find_loop
 from collectorfleet.actor.rollout.loop import LeftOver
@@ -87,7 +88,8 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     @torch.no_grad()
     def rollout(self) -> TensorDictBase:
         if self.pre_collect_hook is not None:
-            self.pre_collect_hook()  # before the choice: the hook may change the environment
+            with calling(Origin.PRE_COLLECT_HOOK):
+                self.pre_collect_hook()  # before the choice: the hook may change the environment
         found = self._choose()
         if isinstance(found, FastLoopUnsupported):
             if self.must_be_fast:

@@ -1,4 +1,4 @@
-"""Whose code raised: the environment's or the policy's, in each loop."""
+"""Whose code raised: the environment's, the policy's or a hook's, in each loop."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from tensordict import NonTensorData, TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule, TensorDictModuleBase
 from tests import envs
 from torch import nn
-from torchrl.collectors import MultiSyncCollector
+from torchrl.collectors import BaseCollector, MultiAsyncCollector, MultiSyncCollector
 from torchrl.data import NonTensor, Unbounded
-from torchrl.envs import EnvBase, GymWrapper, SerialEnv
+from torchrl.envs import EnvBase, GymWrapper, SerialEnv, Transform
 
+from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.origin import Origin, mark, origin_of
@@ -235,3 +236,57 @@ def test_a_process_of_a_collector_that_ends_is_blamed_on_nobody_else() -> None:
     raised = next(one for one in said if isinstance(one, Raised))
     assert (raised.where, raised.by_environment) == ("processes of the collector", False)
     assert raised.cause.startswith("RuntimeError: At least one process failed: worker 0")
+
+
+def broken(*_: Any) -> None:
+    raise ValueError("the hook is broken")
+
+
+class BrokenTransform(Transform):
+    """A transform that raises, used as a postproc."""
+
+    def forward(self, _batch: TensorDictBase | None = None) -> TensorDictBase:
+        raise ValueError("the hook is broken")
+
+
+def steps_an_environment(*_: Any) -> None:
+    one("step").rollout(8)
+
+
+HOOKS = [
+    pytest.param(broken, "ValueError: the hook is broken", id="function"),
+    pytest.param(BrokenTransform(), "ValueError: the hook is broken", id="transform"),
+    pytest.param(steps_an_environment, "ValueError: the game is broken", id="steps an environment"),
+    pytest.param(partial(print, sep=1), "TypeError: sep must be None or a string, not int", id="written in C"),
+]
+
+
+@pytest.mark.parametrize("rollout", [AUTO, TORCHRL])
+@pytest.mark.parametrize("option", ["pre_collect_hook", "post_collect_hook", "postproc"])
+@pytest.mark.parametrize(("hook", "cause"), HOOKS)
+def test_a_hook_that_raises_is_named(hook: Any, cause: str, option: str, rollout: RolloutLoop) -> None:
+    options = {option: hook}
+    server = CollectorServer(
+        C0, CollectorConfig(lambda: one(""), envs.make_policy(), 20, rollout=rollout, options=options)
+    )
+    _build(server)
+    said = server.run(Request(1, 20, 0))
+    assert isinstance(said, Raised), said
+    assert (said.where, said.cause, said.by_environment) == (option, cause, False)
+
+
+@pytest.mark.parametrize("kind", [MultiSyncCollector, MultiAsyncCollector])
+def test_a_postproc_of_a_collector_of_processes_is_named(kind: type[BaseCollector]) -> None:
+    config = CollectorConfig(
+        envs.make_counting,
+        *(envs.make_policy(), 6),
+        collector_class=kind,
+        options={"postproc": broken},
+    )
+    runner = build(config, incarnation=1)
+    try:
+        with pytest.raises(ValueError, match="the hook is broken") as raised:
+            runner.run(Request(1, 6, 0))
+    finally:
+        runner.collector.shutdown()
+    assert origin_of(raised.value) is Origin.POSTPROC

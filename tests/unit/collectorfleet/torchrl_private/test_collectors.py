@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -186,3 +187,18 @@ def test_a_policy_is_compiled_once_it_has_been_called() -> None:
     compiled = private.compile_with_warmup(torch.sin, backend="eager")
     values = torch.ones(2)
     assert [compiled(values).equal(values.sin()) for _ in range(3)] == [True] * 3
+
+
+def broken(*_: Any) -> None:
+    raise ValueError("broken")
+
+
+@pytest.mark.parametrize("option", ["pre_collect_hook", "post_collect_hook", "postproc"])
+def test_the_line_that_calls_a_function_of_the_user_names_its_option(option: str) -> None:
+    made = make(**{option: broken})
+    with pytest.raises(ValueError, match="broken") as raised:
+        next_batch(made)
+    made.shutdown()
+    lines = [(frame.f_code, line) for frame, line in traceback.walk_tb(raised.value.__traceback__)]
+    found = [private.called_option(code, line) for code, line in lines if "/torchrl/" in code.co_filename]
+    assert [one for one in found if one] == [option]
