@@ -14,7 +14,63 @@ ONE_WAY = (
 )
 EMPTY = "the list is empty; give one value for each collector"
 
+# A value of a wrong type for each option whose type is checked, and the types that the option takes.
+WRONG_TYPES: dict[str, tuple[object, str, str]] = {
+    **dict.fromkeys(
+        (
+            *("trust_policy", "reset_at_each_iter", "split_trajs", "sync", "update_after_each_batch"),
+            *("use_env_creator", "no_cuda_sync", "exact_staleness", "compact_observations", "update_between_steps"),
+            "copy",
+        ),
+        ("no", "'no' is a str", "True or False"),
+    ),
+    **dict.fromkeys(
+        (
+            *("total_frames", "max_frames_per_traj", "init_random_frames", "num_workers_per_collector"),
+            *("num_collectors", "max_weight_update_interval", "trajs_per_batch", "envs_per_collector", "shares"),
+            *("first_shares", "min_available", "threads_per_collector"),
+        ),
+        (1.5, "1.5 is a float", "an int"),
+    ),
+    **dict.fromkeys(
+        ("postproc", "pre_collect_hook", "post_collect_hook", "curriculum"), (3, "3 is an int", "a function")
+    ),
+    **dict.fromkeys(
+        (
+            *("create_env_kwargs", "collector_kwargs", "ray_init_config", "remote_configs", "models"),
+            *("tensorpipe_options", "resume_from"),
+        ),
+        ("x", "'x' is a str", "a dict"),
+    ),
+    **dict.fromkeys(
+        ("available_timeout", "request_timeout", "first_request_timeout"),
+        (5, "5 is an int", "a timedelta, such as timedelta(minutes=1)"),
+    ),
+    "frames_per_batch": ("20", "'20' is a str", "an int"),
+    "max_staleness": (True, "True is a bool", "an int"),
+    "preemptive_threshold": ("0.8", "'0.8' is a str", "a float"),
+    "exploration_type": ("random", "'random' is a str", "an ExplorationType, such as ExplorationType.RANDOM"),
+    "weights_dtype": ("float16", "'float16' is a str", "a torch.dtype, such as torch.float16"),
+    "weights_filter": ("actor", "'actor' is a str", "a list or a function"),
+    "groups": ("ab", "'ab' is a str", "a list"),
+    "evaluation": (True, "True is a bool", "an Evaluation"),
+    "environment_parameters": ({}, "{} is a dict", "an EnvironmentParameters"),
+}
+
 REFUSED = [
+    *(
+        pytest.param(("has-its-type", name), {name: given}, f"{found}; give {types}", id=f"type of {name}")
+        for name, (given, found, types) in WRONG_TYPES.items()
+    ),
+    pytest.param(
+        ("has-its-type", "frames_per_batch"), {"frames_per_batch": None}, "the value is None; give an int", id="None"
+    ),
+    pytest.param(
+        ("has-its-type", "threads_per_collector"),
+        {"threads_per_collector": [1, "2"]},
+        "'2' is a str; give an int",
+        id="type in a list",
+    ),
     *(
         pytest.param(("weights-have-one-way", name), {name: {}}, ONE_WAY, id=name)
         for name in ("weight_updater", "weight_sync_schemes", "weight_recv_schemes")

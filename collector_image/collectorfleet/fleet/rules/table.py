@@ -12,9 +12,11 @@ from collectorfleet.fleet.rules.parameters import PARAMETERS
 from collectorfleet.fleet.rules.shares import SHARES
 from collectorfleet.fleet.rules.simulators import SIMULATORS
 from collectorfleet.fleet.rules.transports import TRANSPORTS
+from collectorfleet.fleet.rules.value_types import TYPES
 from collectorfleet.fleet.rules.values import VALUES
 
-RULES: Final = (*VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION, *PARAMETERS, *SIMULATORS)
+# Rules about values compare and count them, so the types come first.
+RULES: Final = (*TYPES, *VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION, *PARAMETERS, *SIMULATORS)
 
 
 def check(options: FleetArguments) -> None:

@@ -7,14 +7,18 @@ from dataclasses import FrozenInstanceError, fields
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 import yaml
 from tests import envs
 from tests.cluster.binaries import ROOT
+from torch import nn
 from torchrl.collectors import Collector, MultiAsyncCollector, MultiSyncCollector
 from torchrl.envs.utils import ExplorationType
 
 from collectorfleet import FleetCollector
+from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.options import FleetOptions
 
 
@@ -111,3 +115,28 @@ def test_torchrls_ways_to_say_none_are_one(none: int | None) -> None:
 
 def test_times_are_written_as_times() -> None:
     assert options().request_timeout == timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({"frames_per_batch": np.int64(24), "total_frames": np.uint8(48)}, id="integers of numpy"),
+        pytest.param({"frames_per_batch": torch.tensor(24), "max_staleness": torch.tensor(0)}, id="integers of torch"),
+        pytest.param({"preemptive_threshold": np.float32(0.5)}, id="a float of numpy"),
+        pytest.param({"preemptive_threshold": torch.tensor(0.5)}, id="a float of torch"),
+        pytest.param({"split_trajs": None, "exploration_type": None}, id="None of other collectors of TorchRL"),
+        pytest.param({"compact_observations": np.True_}, id="a bool of numpy"),
+        pytest.param({"postproc": nn.Identity()}, id="a module"),
+        pytest.param({"models": nn.ModuleDict()}, id="modules"),
+        pytest.param({"weights_filter": {"actor"}}, id="a set of names"),
+        pytest.param({"collector_kwargs": [None, {}], "threads_per_collector": (1, np.int32(2))}, id="lists"),
+    ],
+)
+def test_values_that_work_like_the_type_of_an_option_are_taken(given: dict[str, Any]) -> None:
+    options(sync=True, **given)
+
+
+def test_a_long_value_of_a_wrong_type_is_shortened() -> None:
+    with pytest.raises(InvalidOption) as refused:
+        options(num_collectors=list(range(1000)))
+    assert str(refused.value) == "num_collectors: [0, 1, 2, 3, 4, 5, ...] is a list; give an int"
