@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from datetime import timedelta
 from typing import Any, Final
 
+import numpy as np
 import torch
 from tensordict import TensorDictBase
 from torch import nn
@@ -110,9 +111,10 @@ class FleetArguments:
     curriculum: CurriculumFunction | None = None
 
     def __post_init__(self) -> None:
-        # Copies, because the caller may change lists and dicts later.
+        # Copies, because the caller may change lists and dicts later. Numbers of Python, because not all code takes
+        # scalars of numpy and torch.
         for field in fields(self):
-            object.__setattr__(self, field.name, _own(getattr(self, field.name)))
+            object.__setattr__(self, field.name, _plain(_own(getattr(self, field.name))))
 
     @property
     def collectors(self) -> int:
@@ -199,3 +201,11 @@ def _own(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(_own(inner) for inner in value)
     return shallow_copy(value) if isinstance(value, dict | list) else value
+
+
+def _plain(value: Any) -> Any:
+    """Return scalars of numpy and torch as numbers of Python, also in a list with one value for each collector."""
+    if type(value) in (list, tuple):
+        return type(value)(_plain(inner) for inner in value)
+    is_scalar = isinstance(value, np.generic | np.ndarray | torch.Tensor) and value.ndim == 0
+    return value.item() if is_scalar else value

@@ -1,4 +1,7 @@
-"""Rules about the types of options. The annotations of FleetArguments say which types an option takes."""
+"""Rules about the types of options. The annotations of FleetArguments say which types an option takes.
+
+FleetArguments has already made numbers of Python out of scalars of numpy and torch.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,9 @@ from collections import abc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from numbers import Real
-from operator import index
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
 import torch
 from torchrl.envs.utils import ExplorationType
 
@@ -34,22 +34,12 @@ class _Kind:
     allows: Callable[[Any], bool]
 
 
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
-
-
 def _is_int(value: Any) -> bool:
-    """Return whether the value is an integer of Python, numpy or torch."""
-    try:
-        index(value)
-    except TypeError:
-        return False
-    return not _is_bool(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_float(value: Any) -> bool:
-    is_scalar = isinstance(value, Real) or (isinstance(value, torch.Tensor | np.ndarray) and value.ndim == 0)
-    return is_scalar and not _is_bool(value)
+    return isinstance(value, float | int) and not isinstance(value, bool)
 
 
 def _is(kind: type) -> Callable[[Any], bool]:
@@ -58,7 +48,7 @@ def _is(kind: type) -> Callable[[Any], bool]:
 
 _KINDS: Final[dict[Any, _Kind]] = {
     # TorchRL's other collectors take None instead of False.
-    bool: _Kind("True or False", lambda value: value is None or _is_bool(value)),
+    bool: _Kind("True or False", lambda value: value is None or isinstance(value, bool)),
     int: _Kind("an int", _is_int),
     float: _Kind("a float", _is_float),
     timedelta: _Kind("a timedelta, such as timedelta(minutes=1)", _is(timedelta)),

@@ -140,3 +140,9 @@ def test_a_long_value_of_a_wrong_type_is_shortened() -> None:
     with pytest.raises(InvalidOption) as refused:
         options(num_collectors=list(range(1000)))
     assert str(refused.value) == "num_collectors: [0, 1, 2, 3, 4, 5, ...] is a list; give an int"
+
+
+def test_scalars_of_numpy_and_torch_are_numbers_of_python() -> None:
+    given = options(frames_per_batch=torch.tensor(24), total_frames=np.int64(48), threads_per_collector=[np.int32(2)])
+    numbers = (given.frames_per_batch, given.total_frames, given.of_each("threads_per_collector")[0])
+    assert [(type(number), number) for number in numbers] == [(int, 24), (int, 48), (int, 2)]
