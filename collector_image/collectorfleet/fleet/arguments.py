@@ -34,6 +34,7 @@ _PASSED_ON: Final = (
     *("reset_at_each_iter", "exploration_type", "trust_policy", "no_cuda_sync", "trajs_per_batch"),
     *("pre_collect_hook", "post_collect_hook"),
 )
+_INTEGERS: Final = ("int", "int | None")  # annotations, as they are written here
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,10 @@ class FleetArguments:
         # Copies, because the caller may change lists and dicts later. Numbers of Python, because not all code takes
         # scalars of numpy and torch.
         for field in fields(self):
-            object.__setattr__(self, field.name, _plain(_own(getattr(self, field.name))))
+            value = _plain(_own(getattr(self, field.name)))
+            if field.type in _INTEGERS and isinstance(value, float) and value.is_integer():
+                value = int(value)  # many scripts write a count as 1e6
+            object.__setattr__(self, field.name, value)
 
     @property
     def collectors(self) -> int:

@@ -146,3 +146,13 @@ def test_scalars_of_numpy_and_torch_are_numbers_of_python() -> None:
     given = options(frames_per_batch=torch.tensor(24), total_frames=np.int64(48), threads_per_collector=[np.int32(2)])
     numbers = (given.frames_per_batch, given.total_frames, given.of_each("threads_per_collector")[0])
     assert [(type(number), number) for number in numbers] == [(int, 24), (int, 48), (int, 2)]
+
+
+def test_a_count_may_be_a_whole_float() -> None:
+    given = options(frames_per_batch=24.0, total_frames=1e6)
+    assert [(type(count), count) for count in (given.frames_per_batch, given.total_frames)] == [
+        (int, 24),
+        (int, 1_000_000),
+    ]
+    with pytest.raises(InvalidOption, match=r"^total_frames: inf is a float; give an int"):
+        options(total_frames=float("inf"))
