@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, Final
+from typing import Any
 
 import torch
 from tensordict import TensorDictBase
@@ -17,19 +17,19 @@ __all__ = ["compile_with_warmup"]  # Compiles a policy after as many calls as To
 
 # The code that raises if a process of a collector has died. The error itself does not show this cause.
 PROCESS_CHECK = _check_for_faulty_process.__code__
-# The attributes with functions of the user that collectors call, and the option of each attribute.
-_FUNCTIONS: Final = {
-    "pre_collect_hook": "pre_collect_hook",
-    "post_collect_hook": "post_collect_hook",
-    "postproc": "postproc",
-    "_postproc_per_device": "postproc",
-}
 
 
 def called_option(code: CodeType, line: int) -> str | None:
     """Return the option whose function this line of a TorchRL collector calls. None: the line calls other code."""
+    # The attributes with functions of the user that collectors call, and the option of each attribute.
+    options = {
+        "pre_collect_hook": "pre_collect_hook",
+        "post_collect_hook": "post_collect_hook",
+        "postproc": "postproc",
+        "_postproc_per_device": "postproc",
+    }
     names = (one.argval for one in dis.get_instructions(code) if one.positions and one.positions.lineno == line)
-    return next((_FUNCTIONS[name] for name in names if isinstance(name, str) and name in _FUNCTIONS), None)
+    return next((options[name] for name in names if isinstance(name, str) and name in options), None)
 
 
 # -------------------------------------------------------------- rollouts

@@ -37,7 +37,6 @@ LEAST_ONLY_IN_MANIFESTS = {
     "collection.totalFrames": "-1 is endless, and 0 hands out nothing, as RayCollector has it",
     "collection.maxFramesPerTraj": "-1 and 0 are none, as TorchRL has it",
     "collection.initRandomFrames": "-1 and 0 are none, as TorchRL has it",
-    "collectors.resources.gpu": "Ray's own rule for its actors",
     "weights.maxWeightUpdateInterval": "-1 is never, as RayCollector has it",
 }
 LEAST_ONLY_IN_PYTHON = {"threads_per_collector": "of any CPUs that a manifest names at least one is made"}
@@ -122,7 +121,7 @@ RULES_ONLY_IN_PYTHON = {
     **dict.fromkeys(
         (
             *("at-least", "some-time", "collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
-            "transport-is-known",
+            *("transport-is-known", "has-its-type"),
         ),
         "said by the types of the manifest's fields",
     ),
