@@ -15,6 +15,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -74,6 +75,10 @@ class LearnerFolders:
     def check(self) -> None:
         """Raise FolderTakenOver if another driver has taken over the run's folder."""
         self._folder.check()
+
+    def reporting_takeover(self) -> AbstractContextManager[None]:
+        """Raise FolderTakenOver in place of an error inside the ``with`` block, if a newer driver took the folder."""
+        return self._folder.reporting_takeover()
 
     def tidy(self, keep: Path | None = None) -> None:
         """Remove the folders of earlier drivers except ``keep``. Raises FolderTakenOver or OSError."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
 from numbers import Real
@@ -168,22 +169,24 @@ def open_learners(
             folders.tidy(keep=before)
         except OSError as error:
             log.warning("files of earlier drivers will be removed later: %s", describe(error))
-    shards = LearnerShards(
-        code.of_policies[asked.policies[0].id],
-        **_shard_options(asked, on_gpus=on_gpus),
-        replay_class=code.replay,
-        checkpoint_dir=folders.make_own() if folders else None,
-        resume_from=before,
-        start_timeout=timedelta(seconds=spec.collectors.available_timeout_seconds),
-    )
-    try:
-        # Resumed policies get their places before new policies.
-        in_order = sorted(asked.policies, key=lambda policy: policy.id not in shards.resumes)
-        shards.add_policies({one.id: one.kwargs for one in in_order}, policy_classes=code.of_policies)
-        feed = LearnerFeed(shards, parts, code.split)
-    except BaseException:
-        shards.stop()
-        raise
+    # The next driver may remove the copy that this driver reads.
+    with folders.reporting_takeover() if folders else nullcontext():
+        shards = LearnerShards(
+            code.of_policies[asked.policies[0].id],
+            **_shard_options(asked, on_gpus=on_gpus),
+            replay_class=code.replay,
+            checkpoint_dir=folders.make_own() if folders else None,
+            resume_from=before,
+            start_timeout=timedelta(seconds=spec.collectors.available_timeout_seconds),
+        )
+        try:
+            # Resumed policies get their places before new policies.
+            in_order = sorted(asked.policies, key=lambda policy: policy.id not in shards.resumes)
+            shards.add_policies({one.id: one.kwargs for one in in_order}, policy_classes=code.of_policies)
+            feed = LearnerFeed(shards, parts, code.split)
+        except BaseException:
+            shards.stop()
+            raise
     return RunLearners(shards, feed, folders)
 
 

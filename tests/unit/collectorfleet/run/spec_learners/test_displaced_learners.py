@@ -107,7 +107,8 @@ class Driver(Paused):
         self.turn = turn.number, turn.token
         folders = LearnerFolders(folder)
         before = folders.take_newest()
-        steps = steps_in(before) if before else 0
+        with folders.reporting_takeover():  # as open_learners does
+            steps = steps_in(before) if before else 0
         self.resumed = (before, steps) if before else None
         own = folders.make_own()
         for _ in range(WRITES):
@@ -127,6 +128,8 @@ class Driver(Paused):
 @given(TURNS, st.integers(0, 9))
 # The first driver pauses between its last check and its second checkpoint, and the next driver resumes the first one.
 @example([(0, 24), (1, 20), (0, 20)], 0)
+# The second driver pauses while it reads its copy, and the third driver removes the copy.
+@example([(0, 1), (1, 21), (0, 22), (2, 9), (2, 40)], 0)
 def test_wherever_drivers_are_paused_what_the_last_one_resumed_stays_and_the_next_one_resumes_its_learners(
     turns: list[tuple[int, int]], seed: int
 ) -> None:
