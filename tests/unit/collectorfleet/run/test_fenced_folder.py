@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.example_count import examples
 from tests.unit.collectorfleet.run.interleaving import TURNS, Killed, Paused, content, no_chance_and_no_disk, order_of
@@ -188,6 +188,7 @@ class Driver(Paused):
 
 @settings(max_examples=examples(40))
 @given(TURNS, st.integers(0, 9))
+@example([(0, 1), (0, 7), (2, 39), (1, 7), (1, 40), (1, 40)], 0)
 def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(
     turns: list[tuple[int, int]], seed: int
 ) -> None:
@@ -211,7 +212,8 @@ def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(
         assert len(errors) < len(drivers)
         with closing(CheckpointFolder(path, fleet="cheetah", run="run-1")) as last:
             assert last.newest is not None
-            assert last.newest.position.frames == published[-1]
+            # A displaced driver may return last from a write that it had finished before.
+            assert last.newest.position.frames == max(published)
 
 
 def test_a_driver_that_is_killed_between_any_two_calls_leaves_a_whole_checkpoint() -> None:
