@@ -28,7 +28,7 @@ class Video:
         episodes: the number of recorded episodes of an evaluation, from 1 to 5. The episodes with the first seeds are
             recorded.
         every_evaluations: the interval between recorded evaluations. The first evaluation is recorded, and with 5
-            also the 6th and the 11th. The count includes failed evaluations and goes on after a resume. An evaluation
+            also the 6th and the 11th. The count includes failed evaluations and continues after a resume. An evaluation
             that begins after the end of the run is recorded as well.
         pixel_key: the entry of the observations that is recorded. None: the result of ``render()`` of the evaluation
             environment, which needs ``render_mode="rgb_array"`` in Gymnasium.

@@ -14,7 +14,7 @@ from collectorfleet.transport.interface import Transport
 
 
 class Outbox:
-    """Keeps calls in order until :meth:`say` makes them. For the gather thread only."""
+    """Keeps calls in order until :meth:`flush` makes them. For the gather thread only."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -22,7 +22,7 @@ from typing import Any, Final
 from ray import cloudpickle
 
 from collectorfleet.errors import describe
-from collectorfleet.transport.distributed.outbox import Outbox
+from collectorfleet.transport.distributed.send_queue import SendQueue
 
 log = logging.getLogger("collectorfleet")
 
@@ -58,7 +58,7 @@ class Link:
     def __init__(self, connection: socket.socket, *, speaks: bytes, hears: bytes) -> None:
         """Make the link. ``speaks`` is the key for sent messages, and ``hears`` the key for received ones."""
         self._connection = connection
-        self._outbox = Outbox(connection)
+        self._send_queue = SendQueue(connection)
         self._speaking = threading.Lock()
         self._speaks, self._hears = speaks, hears
         self._said = self._heard = 0
@@ -83,7 +83,7 @@ class Link:
         with self._speaking:
             mac = _mac(self._speaks, self._said, written)
             self._said += 1
-            self._outbox.write(_HEADER.pack(len(written)) + mac + written)
+            self._send_queue.write(_HEADER.pack(len(written)) + mac + written)
 
     def receive(self, most: int | None = None) -> bytes:
         """Return the bytes of the next message, at most ``most``. Raises Unauthenticated if its MAC is wrong."""

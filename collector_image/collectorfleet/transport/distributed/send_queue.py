@@ -12,7 +12,7 @@ import threading
 from collections import deque
 
 
-class Outbox:
+class SendQueue:
     """Writes bytes in their order. Any thread may call :meth:`write`.
 
     A connection that ends drops the bytes that are still queued.
@@ -36,7 +36,7 @@ class Outbox:
                 return
             self._queued.append(left)
             if len(self._queued) == 1:
-                threading.Thread(target=self._write_queued, name="outbox", daemon=True).start()
+                threading.Thread(target=self._write_queued, name="send-queue", daemon=True).start()
 
     def _accepted(self, data: memoryview) -> int:
         try:
