@@ -34,7 +34,8 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     def goes_on(found: Object, after: Object) -> bool:
         up_to_date = (condition(found, "UpToDate") or {}).get("status") == "True"
         is_next = found["status"]["driverIncarnation"] > after["status"]["driverIncarnation"]
-        trains = found["status"]["progress"]["collectors"]["available"] == 1
+        progress = found["status"]["progress"]
+        trains = progress["collectors"]["available"] == 1 and "resumed" in progress["metrics"]
         return up_to_date and is_next and trains and batches(found) > batches(after)
 
     def has_another_batch(found: Object) -> bool:

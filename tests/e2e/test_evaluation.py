@@ -38,13 +38,18 @@ def spec(
 def evaluation(cluster: Cluster, namespace: str, after: Object | None, **conditions: Any) -> Object:
     """Wait until two more evaluations have finished than ``after`` says, and the status has ``conditions``.
 
-    The first of the two may have begun before.
+    The first of the two may have begun before. The training function must have reported metrics: a driver that
+    resumes has collectors, and the evaluations of the driver before it, earlier than that.
     """
     least = 1 if after is None else after["evaluation"]["finished"] + 2
 
     def has_finished(found: Object) -> bool:
         status = found["status"]
-        return status["evaluation"]["finished"] >= least and all(check(status) for check in conditions.values())
+        return (
+            status["evaluation"]["finished"] >= least
+            and "newest_parameters" in status["progress"]["metrics"]
+            and all(check(status) for check in conditions.values())
+        )
 
     status: Object = cluster.wait_for("cfleet/fleet", has_finished, namespace, within=400)["status"]
     assert status["evaluation"]["version"] <= status["weights"]["published"]
