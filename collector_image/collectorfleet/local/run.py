@@ -119,19 +119,19 @@ class LocalRun:
     def _work(self, gpus: float | None, checkpoints: CheckpointFolder | None) -> Completed:
         """Execute the session. ``gpus`` is Ray's number of GPUs, or None for a fleet without Ray."""
         # Import this here: torch takes seconds to import, and Ray's workers import it in parallel once Ray runs.
-        with without_garbage_collection():
+        with self._stop.interruptible(), without_garbage_collection():
             from collectorfleet.run.driver_code import load_driver_code
             from collectorfleet.run.session import open_session
 
         log_milestone(Milestone.IMPORTS)
-        self._stop.raise_if_requested()
         here = gpus_here() if gpus is None else gpus
         learners = learner_gpus(self._fleet.spec, here)
         share = gpu_shares(self._fleet.spec, here - learners.taken)
         without_gpu = why_evaluators_have_no_gpu(self._fleet.spec, here - learners.taken)
         for note in filter(None, (learners.note, share.note, without_gpu)):
             self._terminal.say(f"note: {note}")
-        code = load_driver_code(self._fleet.spec)
+        with self._stop.interruptible():
+            code = load_driver_code(self._fleet.spec)
         history = checkpoints.history() if checkpoints else RunHistory(str(uuid4()))
         with open_session(
             self._fleet,

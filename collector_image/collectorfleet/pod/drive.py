@@ -73,7 +73,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
     with Reporter(settings, stop) as reporter, BackgroundMetrics(settings.name, reporter.report, METRICS_PORT):
         node = RayNode(settings.ray_address, stop) if settings.ray_address else None
         # These imports take seconds. Meanwhile, the other threads connect to the API server and to Ray.
-        with without_garbage_collection():
+        with stop.interruptible(), without_garbage_collection():
             from collectorfleet.run.driver_code import load_driver_code
             from collectorfleet.run.session import open_session
 
@@ -83,7 +83,8 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         folder = _checkpoint_folder(fleet, settings)
         history = _history(fleet, settings, folder)
         enter_working_folder(Path(CODE_MOUNT))
-        code = load_driver_code(fleet.spec)
+        with stop.interruptible():
+            code = load_driver_code(fleet.spec)
         gpus = _gpu_per_collector(fleet.spec)
         launcher = None if node else hosts_of(fleet, settings, gpus[WORKER_GROUP])
         if node:

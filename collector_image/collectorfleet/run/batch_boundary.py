@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import islice
 from typing import TypeVar
 
@@ -56,7 +57,9 @@ class BatchBoundary:
             elif self._is_worked_on and self._is_on_main_thread:
                 self._checkpoints.remember(position())
             self._worked_off, self._is_worked_on = position(), False
-            held = list(islice(batches, 1))
+            # The first batch may wait long for pods, and there is nothing to save yet.
+            with self._stop.interruptible() if first and self._is_on_main_thread else nullcontext():
+                held = list(islice(batches, 1))
             self._is_worked_on = True
             if not held:
                 break

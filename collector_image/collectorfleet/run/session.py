@@ -235,7 +235,8 @@ def open_session(
             learners = None
             if code.learners is not None:
                 learners = partial(open_learners, fleet.spec, code.learners, folder=folder, on_gpus=learners_on_gpus)
-            _begin_with_collector(session, fleet, code, making, run, history, options, stop, learners, writer)
+            with stop.interruptible():  # learners may wait long for resources that other pods use
+                _begin_with_collector(session, fleet, code, making, run, history, options, learners, writer)
         else:
             built = code.built | built_options(fleet.spec, on_ray=True)
             collectors = ScriptCollectors(fleet.spec, built, making, options, session.begin)
@@ -260,7 +261,6 @@ def _begin_with_collector(
     run: Run,
     history: RunHistory,
     options: dict[str, Any],
-    stop: StopRequest,
     open_learners: Callable[[Any], RunLearners] | None,
     writer: OutputWriter | None,
 ) -> None:
@@ -280,8 +280,7 @@ def _begin_with_collector(
         making.checkpoints.keep_buffer(built["replay_buffer"])
     learners = None
     if open_learners is not None:
-        with stop.interruptible():  # learners may wait long for resources that other pods use
-            learners = open_learners(code.built["policy"])
+        learners = open_learners(code.built["policy"])
         session.set_learners(learners)
         built["replay_buffer"] = learners.feed.replay_buffer
         making.keep_learners(learners, resume.position)

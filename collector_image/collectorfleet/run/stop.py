@@ -80,15 +80,15 @@ class StopRequest:
     def interruptible(self) -> Iterator[None]:
         """Let a request raise StopNow in the main thread at once, inside the ``with`` block.
 
-        Use it for a long step of the start.
+        Use it for the long steps of the start. Blocks may be nested.
         """
         with self._lock:
             self.raise_if_requested()
-            self._nothing_to_save = True
+            before, self._nothing_to_save = self._nothing_to_save, True
         try:
             yield
         finally:
-            self._nothing_to_save = False
+            self._nothing_to_save = before
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:

@@ -101,8 +101,8 @@ def test_a_driver_that_is_ended_while_it_still_imports_ends_at_once_and_in_order
         assert process.stderr.read() == "stopped: SIGTERM, before the driver had begun\n"
 
 
-def test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is_deleted(tmp_path: Path) -> None:
-    """The Job does not count a deleted pod, whatever kept its driver from starting."""
+def ended_by_sigterm(folder: Path, sentence: str, **env: str) -> str:
+    """Return the log of a driver without an API server that gets SIGTERM once it has logged ``sentence``."""
     (port,) = reserve_ports(1)
     nowhere = {"server": f"http://127.0.0.1:{port}"}
     config = {
@@ -113,21 +113,43 @@ def test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is
         "users": [{"name": "it", "user": {"token": "t"}}],
         "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
     }
-    kubeconfig, spec, log = (tmp_path / name for name in ("kubeconfig", "spec", "log"))
+    kubeconfig, spec, log = (folder / name for name in ("kubeconfig", "spec", "log"))
     kubeconfig.write_text(json.dumps(config))
     spec.write_text(json.dumps(manifest()["spec"]))
     env = {
         "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image",
         "KUBECONFIG": str(kubeconfig),
         **env_of(spec),
+        **env,
     }
     words = [sys.executable, "-m", "collectorfleet.cli", "drive"]
     with log.open("wb") as said, subprocess.Popen(words, env=env, stderr=said) as process:
-        eventually(lambda: "cannot read the fleet, trying on" in log.read_text(), within=60, what="it tries")
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == EXIT_SIGTERM
-    assert "stopped: SIGTERM" in log.read_text()
-    assert "Traceback" not in log.read_text()
+        try:
+            eventually(lambda: sentence in log.read_text(), within=60, what=f"it says: {sentence}")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == EXIT_SIGTERM
+        finally:
+            process.kill()
+    return log.read_text()
+
+
+def test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is_deleted(tmp_path: Path) -> None:
+    """The Job does not count a deleted pod, whatever kept its driver from starting."""
+    log = ended_by_sigterm(tmp_path, "cannot read the fleet, trying on")
+    assert "stopped: SIGTERM" in log
+    assert "Traceback" not in log
+
+
+def test_a_driver_that_imports_torch_ends_at_once_however_long_its_grace_is(tmp_path: Path) -> None:
+    """It has nothing to save, and the next driver waits for its end."""
+    (tmp_path / "torchrl").mkdir()
+    (tmp_path / "torchrl" / "__init__.py").write_text(
+        "import sys, time\nprint('torchrl is imported', file=sys.stderr, flush=True)\ntime.sleep(600)"
+    )
+    path = f"{tmp_path}:{ROOT}/crds:{ROOT}/collector_image"
+    log = ended_by_sigterm(tmp_path, "torchrl is imported", PYTHONPATH=path, COLLECTORFLEET_GRACE_SECONDS="900")
+    assert log.splitlines()[-1].endswith("stopped: SIGTERM")
+    assert "Traceback" not in log
 
 
 SETTINGS = DriverSettings(namespace="lab", name="cheetah", uid="1", pod="driver", spec={})

@@ -12,7 +12,7 @@ import pytest
 from collectorfleet.run.batch_boundary import BatchBoundary
 from collectorfleet.run.endings import EndReason
 from collectorfleet.run.position import Position
-from collectorfleet.run.stop import StopNow, StopReason, StopRequest
+from collectorfleet.run.stop import StopNow, StopReason, StopRequest, stop_on_signals
 
 
 class Batch:
@@ -127,6 +127,32 @@ def test_a_resumed_run_that_ends_before_its_first_batch_leaves_where_it_goes_on_
     training.done.clear()
     training.boundary.write_last()
     assert training.done == ["written 700 soon"]
+
+
+@pytest.mark.parametrize(("wait_for", "interrupted"), [(1, True), (2, False)])
+def test_a_request_to_stop_interrupts_the_wait_for_the_first_batch_alone(wait_for: int, interrupted: bool) -> None:
+    """Before the first batch there is nothing to save. Later, the batch in hand is worth its grace period."""
+    stop, waits = StopRequest(killed_after=600), threading.Event()
+    training = Training(batches=0)
+
+    def collect() -> Iterator[Batch]:
+        for number in (1, 2):
+            if number == wait_for:
+                request.start()
+                waits.wait(0.2 if not interrupted else 20)
+            yield Batch()
+
+    request = threading.Timer(0.02, stop.request, [StopReason(EndReason.SIGTERM, "SIGTERM")])
+    boundary = BatchBoundary(stop, training)
+    with stop_on_signals(stop):
+        found = boundary.batches(collect(), Position)
+        if interrupted:
+            with pytest.raises(StopNow):
+                next(found)
+        else:
+            assert len(list(found)) == 2
+        request.join()
+        stop.run_ended()
 
 
 def test_a_thread_that_iterates_beside_the_training_remembers_nothing(training: Training) -> None:

@@ -107,6 +107,23 @@ def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason) -> No
     stop.run_ended()
 
 
+def test_a_step_inside_another_leaves_the_outer_one_interruptible() -> None:
+    stop = StopRequest(killed_after=600)
+    asks = threading.Timer(0.05, stop.request, [StopReason(EndReason.SIGTERM, "SIGTERM")])
+
+    def start() -> None:
+        with stop.interruptible():
+            with stop.interruptible():
+                pass
+            asks.start()
+            threading.Event().wait(20)
+
+    with stop_on_signals(stop), pytest.raises(StopNow):
+        start()
+    asks.join()
+    stop.run_ended()
+
+
 def test_a_patient_request_after_such_a_step_waits_again() -> None:
     stop = StopRequest()
     with stop_on_signals(stop):
