@@ -15,7 +15,7 @@ from collectorfleet.parameters import EnvironmentParameters
 
 
 class RolloutLoop(StrEnum):
-    """The loop that steps the environments: the fast loop if its frames are exact (``AUTO``), always, or never."""
+    """When the fast loop steps the environments: always, never, or only if its frames are exact (``AUTO``)."""
 
     AUTO = "auto"
     FAST = "fast"
@@ -24,7 +24,9 @@ class RolloutLoop(StrEnum):
 
 @dataclass(frozen=True)
 class CollectorConfig:
-    """The configuration of one collector. It is sent pickled. Without policy and factory, actions are uniformly random.
+    """The configuration of one collector. It is sent pickled.
+
+    Without a policy and a policy factory, actions are uniformly random.
 
     Args:
         create_env: an environment, or a factory that builds an environment.
@@ -40,7 +42,7 @@ class CollectorConfig:
         own_constants: use normalization constants of this collector's environment instead of the fleet's constants.
         parameters: how the environments take parameters. None: they take no parameters.
         plays_episodes: the collector is an evaluator. Each request is one episode, or one episode of each environment
-            of a batch. It begins with the request's seed.
+            of a batch. The episode begins with the request's seed.
         simulator: a process that starts before the environment is built. The environment factory gets its addresses.
         pixel_key: the entry of the observations that an evaluator records. None: it records the result of ``render()``.
         render_seconds: the time in seconds that an evaluator may render in one rollout before it stops recording.
@@ -77,7 +79,7 @@ class CollectorConfig:
 
     @property
     def mixes_versions(self) -> bool:
-        """Whether each frame must carry its weights version, because the rollout alone cannot show it.
+        """Whether each frame must carry its weights version, because the rollout alone cannot show the version.
 
         This is the case for trajectories that span rollouts, and for processes that never pause.
         """

@@ -1,4 +1,4 @@
-"""Which part of the user's code raised an error. The caller of that code attaches the origin to the error.
+"""Find out which part of the user's code raised an error. The caller of that code attaches the origin to the error.
 
 The error keeps its type and its traceback. The ``try`` costs no time in a step that raises no error.
 """
@@ -22,7 +22,7 @@ from collectorfleet.torchrl_private.collectors import PROCESS_CHECK, called_opti
 _KEY: Final = "collectorfleet_origin"
 # TorchRL's collectors of several processes put this text between message and traceback of an error from a process.
 _WORKER_TRACEBACK: Final = "\n\nWorker traceback:"
-# TorchRL's collectors call these files themselves, such as copy.py for entries that are no tensors.
+# TorchRL's collectors call the code of these packages themselves, such as copy.py for entries that are no tensors.
 _LIBRARIES: Final = ("tensordict", "torch", "torchrl", "numpy")
 _OWN: Final = str(Path(__file__).parents[1]) + os.sep
 _STANDARD_LIBRARY: Final = (sysconfig.get_path("stdlib") + os.sep, "<frozen ")
@@ -81,8 +81,8 @@ def origin_of(error: BaseException) -> Origin:
     """Return the attached origin, or find it by the first frame of an environment or a module in the traceback.
 
     The search is needed where TorchRL's loops call environment and policy themselves. A hook or a ``postproc`` that a
-    TorchRL collector calls is the origin, whatever it calls. Other errors of TorchRL's collectors concern their
-    options. An error of a TensorDict that a collector stacks concerns the frames.
+    TorchRL collector calls is the origin, even if the error is from code that it calls. Other errors of TorchRL's
+    collectors concern their options. An error of a TensorDict that a collector stacks concerns the frames.
     """
     if isinstance(error, RaisedInProcess):
         return error.origin
@@ -114,7 +114,7 @@ def _is_library(file: str) -> bool:
     # TorchRL's collectors call the fleet's collector, which may call TorchRL's loop.
     if file.startswith(_OWN) or any(f"/{package}/" in file for package in _LIBRARIES):
         return True
-    # Environments of Python may have the folder for packages below the standard library.
+    # The folder for installed packages may be inside the folder of the standard library.
     return file.startswith(_STANDARD_LIBRARY) and not any(f"/{folder}/" in file for folder in _PACKAGES)
 
 

@@ -171,9 +171,9 @@ class RolloutRunner:
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Call the method at ``path`` in the collector. Raises the errors of the method.
 
-        If the call stepped, reset, seeded or restored an environment, the next rollout begins with a reset. So its
-        first frame is a transition. The call returns None instead of an environment, a transform or a collector, which
-        cannot be sent.
+        If the call stepped, reset, seeded or restored an environment, the next rollout begins with a reset. So the
+        first frame of that rollout is a valid transition. The call returns None instead of an environment, a transform
+        or a collector, which cannot be sent.
         """
         before = self._entries()
         with watch_environments() as calls:
@@ -208,7 +208,7 @@ class RolloutRunner:
 
     def _begin_anew_if_needed(self) -> None:
         if self._has_other_entries:
-            # A transform was added or removed. TorchRL's collector makes the same objects when it is built.
+            # A transform was added or removed. TorchRL's constructor makes the same objects.
             with calling(Origin.ENVIRONMENT):
                 make_carrier(self.collector)
             make_kept_batch(self.collector)
@@ -291,7 +291,10 @@ class RolloutRunner:
 
 
 def _track(tracker: Any, loaded: Offer) -> None:
-    """Set TorchRL's ``PolicyVersion`` to the publisher's number, else to our version. Replace a UUID by a new UUID."""
+    """Set TorchRL's ``PolicyVersion`` to the publisher's count or, without one, to the fleet's version.
+
+    If TorchRL counts by UUID, make a new UUID.
+    """
     if isinstance(tracker.version, str):
         tracker.increment_version()
     else:

@@ -16,7 +16,8 @@ from typing import Final
 import numpy as np
 import torch
 
-# The kind of process in a path: a forked process, or a process that builds an environment. Its number follows.
+# The kind of process in a path: a forked process, or a process that builds an environment. The number of the process
+# follows the kind.
 _FORKED: Final = 0
 _WORKER: Final = 1
 _WORDS: Final = 8

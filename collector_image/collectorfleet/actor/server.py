@@ -199,7 +199,7 @@ class CollectorServer:
         return replace(config, create_env_kwargs=arguments)
 
     def _report(self, failed: SimulatorFailed) -> None:
-        """Report the failed simulator through :meth:`next_applied`, because the environment may wait forever for it."""
+        """Report the failed simulator through :meth:`next_applied`, because the environment may wait forever."""
         self._simulator_failed = failed
         for inbox in self._made.inboxes.values() if self._made is not None else ():
             inbox.fail(failed)

@@ -59,8 +59,8 @@ class VersionStamp(Transform):
 
     Args:
         shared: the loaded version.
-        any_time: weights may arrive while the policy acts. The older of the versions before and after the action is
-            written.
+        any_time: weights may arrive while the policy acts. The transform then writes the older of the versions before
+            and after the action.
     """
 
     def __init__(self, shared: SharedVersion, *, any_time: bool) -> None:

@@ -30,7 +30,7 @@ class WeightsTarget:
 
     Weights are loaded hundreds of times, so two checks are made in advance. The first finds tensors in plain memory
     that bytes can be copied into. The second checks that the entries of a snapshot fit. Its result is kept, because
-    snapshots mostly have equal entries.
+    most snapshots have the same entries.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], optional: Collection[str] = ()) -> None:
@@ -46,8 +46,8 @@ class WeightsTarget:
     def load(self, snapshot: Snapshot) -> str:
         """Copy a snapshot into the tensors. Return the digest of the tensors afterwards, in the dtypes of the snapshot.
 
-        Tensors that the snapshot lacks keep their values. The digest equals the digest of the snapshot exactly if the
-        tensors have its values.
+        Tensors that the snapshot lacks keep their values. The digest equals the digest of the snapshot if and only if
+        the tensors have the snapshot's values.
 
         Raises:
             ValueError: a name is missing, or a shape or dtype does not fit. The tensors are unchanged in this case.

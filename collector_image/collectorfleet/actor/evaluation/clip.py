@@ -12,7 +12,7 @@ MOST_FRAMES: Final = 200
 class Clip:
     """At most 200 frames of an episode: frames that are evenly spaced over its steps, and the last frame.
 
-    The length of an episode is not known in advance, so the clip keeps each step at first. If there are more than 200
+    The length of an episode is not known in advance, so the clip keeps every step at first. If there are more than 200
     frames, the clip drops every second frame. From then on, it keeps half as many steps.
     """
 

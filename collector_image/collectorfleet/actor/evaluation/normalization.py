@@ -96,8 +96,8 @@ def _is_of_rewards(name: str) -> bool:
 def _matched(here: Iterable[str], there: Iterable[str]) -> dict[str, str]:
     """Return the matching name in ``there`` for each name in ``here`` that has a match.
 
-    A name contains the position of its transform. The position differs if one side lacks another transform. So the
-    position is ignored if class and key occur once on both sides.
+    A name contains the position of its transform. The position differs if another transform occurs on one side only. So
+    the position is ignored if class and key occur once on both sides.
     """
     here, names = list(here), set(there)
     counts_here, counts_there = Counter(map(_without_place, here)), Counter(map(_without_place, names))

@@ -1,4 +1,4 @@
-"""Play episodes with one version of the weights, each from its seed to its end."""
+"""Play each episode from its seed to its end, with one version of the weights."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _limited(env: EnvBase, frames: int | None) -> EnvBase:
 
 
 def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Return the reward of each environment in one step, float64. Several agents count with their mean."""
+    """Return the reward of each environment in one step, float64. For several agents, it is their mean reward."""
     found = [
         _by_environment(env, stepped.get(("next", key) if isinstance(key, str) else ("next", *key)))
         for key in env.reward_keys

@@ -90,7 +90,7 @@ class ParameterizedEnvironment:
     def _take(self, offered: Parameters) -> None:
         if self._taker is not None:
             with calling(Origin.PARAMETERS):
-                # The environment gets copies, so that a change of a list in it does not affect other environments.
+                # The environment gets copies, so that other environments keep their values if it changes a list.
                 self._taker.take(copy.deepcopy(dict(offered.values)))
         self._taken, self._taken_at = offered, self._resets
 

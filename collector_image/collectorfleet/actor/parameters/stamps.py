@@ -22,7 +22,8 @@ class ParameterStamps:
     """The parameters of a collector's environments, and the versions in its frames.
 
     Parameters are offered only between two rollouts. So each row of a rollout has at most two versions. Each row counts
-    its resets, and each reset begins a trajectory. The newest version applies from the trajectory whose reset took it.
+    its resets, and each reset begins a trajectory. The frames of a row have the newest version after the reset that
+    took this version.
     """
 
     def __init__(self, collector: Any, options: EnvironmentParameters) -> None:
@@ -54,7 +55,7 @@ class ParameterStamps:
             self._ids = self._trajectories()
 
     def end_rollout(self, batch: TensorDictBase) -> int | Tensor:
-        """Return the version of all frames, or int64 ``[*batch.shape]`` if they differ.
+        """Return the version of all frames, or int64 ``[*batch.shape]`` if the frames have different versions.
 
         Raises:
             ParametersRefused: the number of resets differs from the number of trajectories, so the versions are
@@ -98,7 +99,7 @@ class ParameterStamps:
 
 
 def _ordinals(ids: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the number of trajectories that began in each frame's row up to this frame, ``[rows, steps]``.
+    """For each frame, return the number of trajectories that began in its row up to this frame, ``[rows, steps]``.
 
     Also return how many began in each row, including the trajectory that the next rollout continues. Frames with the id
     -1 are missing, because their rollout was cut short.

@@ -1,4 +1,4 @@
-"""TorchRL's collector with a faster loop where its rollouts equal TorchRL's rollouts."""
+"""TorchRL's collector with a faster loop, which is used if it makes the same rollouts as TorchRL's loop."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     @property
     def inexact(self) -> str | None:
-        """The reason why TorchRL's loop steps, in one sentence, or None if the fast loop steps."""
+        """The reason why TorchRL's loop is used, in one sentence, or None if the fast loop is used."""
         found = self._found or self._choose()
         return str(found) if isinstance(found, FastLoopUnsupported) else None
 

@@ -71,10 +71,10 @@ class DeviceLoop:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
         With ``random``, actions are random and the policy is not called. Returns the part of the rollout that TorchRL's
-        loop has to step. This happens if policy or environment begin to write into their inputs.
+        loop has to step. There is such a part if policy or environment begin to write into their inputs.
 
         Raises:
-            FastLoopUnsupported: they wrote at a point where TorchRL's frames can no longer be made.
+            FastLoopUnsupported: policy or environment wrote at a point from which TorchRL's loop cannot continue.
         """
         carrier, interruptor = carrier_of(collector), collector.interruptor
         is_carrier = carrier.device == self.envs.env.device
@@ -175,7 +175,7 @@ class DeviceLoop:
         return action
 
     def _ask(self, now: Values) -> tuple[Values, Values, list[str]]:
-        """Call the policy. Return its inputs, its outputs, and the keys of the inputs that it wrote into."""
+        """Call the policy. Return its inputs, its outputs, and the keys of the inputs that the policy wrote into."""
         if not self._tried:
             # The first call gets copies to compare, because torch does not count all writes.
             self._tried = True

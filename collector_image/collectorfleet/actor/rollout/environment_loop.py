@@ -112,7 +112,7 @@ class EnvironmentLoop:
         Outputs of the policy are missing until its first call. TorchRL also accepts an entry that no step has.
 
         Raises:
-            ValueError: some steps have the entry, or steps of an earlier rollout had it.
+            ValueError: only some steps have the entry, or only steps of an earlier rollout had it.
         """
         missing = sum(row is None for row in rows)
         if not missing:

@@ -56,7 +56,7 @@ class Stepped(Protocol):
         """Leave the environments to TorchRL, after a step with these ``ends``."""
 
     def methods(self) -> list[Any]:
-        """Return the method of each environment that was looked up once, as the environment has it now."""
+        """Return the current ``step`` of each environment, to compare with the method that was looked up once."""
 
 
 class Environments:
@@ -197,7 +197,10 @@ def _only_observation(env: EnvBase) -> str:
 
 
 def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-    """Return a function from actions ``[environments, ...]`` to inputs; ``listed`` converts integer actions."""
+    """Return a function from actions ``[environments, ...]`` to inputs.
+
+    ``listed`` converts actions that are plain integers.
+    """
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
     spec = env.full_action_spec["action"]
     if type(spec) is OneHot and not spec.use_register:

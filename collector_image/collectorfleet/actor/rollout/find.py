@@ -180,7 +180,7 @@ def _find_whole_loop(collector: Collector) -> Loop:
         raw = np.zeros((len(envs), *envs.shape), envs.dtype), observed
     outputs = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
     stage = Stage(now, outputs, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
-    # No environment is at an end when it begins or continues.
+    # These entries are False at the start of a step, because ended environments were reset.
     ends = {key: torch.zeros_like(carrier_of(collector).get(key)) for key in ENDS if key in policy.reads}
     return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)
 

@@ -18,7 +18,8 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
     """Return ``forward`` of each layer, or None if torch would do more than call them one after the other.
 
-    Calling a module takes as long as a small layer computes. For a single layer there is no gain.
+    The call of a module takes as long as the computation of a small layer. For a single layer, the direct call gains
+    nothing.
     """
     if not isinstance(network, nn.Module) or _has_any_global_hook():  # type: ignore[no-untyped-call]
         return None

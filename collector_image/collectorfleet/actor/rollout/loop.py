@@ -84,10 +84,10 @@ class Loop:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
         With ``random``, actions are random and the policy is not called. Returns the part of the rollout that TorchRL's
-        loop has to step. This happens if the policy begins to write into its observations.
+        loop has to step. There is such a part if the policy begins to write into its observations.
 
         Raises:
-            FastLoopUnsupported: the policy wrote at a point where TorchRL's frames can no longer be made.
+            FastLoopUnsupported: the policy wrote at a point from which TorchRL's loop cannot continue.
         """
         memory = Memory(batch, self._keys, batched=self._batched)
         carrier, interruptor = carrier_of(collector), collector.interruptor
@@ -216,8 +216,8 @@ class Loop:
         self._require_of_environment(written)
         stacked = self._observed is not None and self._observed[1].reads_frames
         require(not stacked, f"{WRITES}, of which CatFrames makes the next; {CLONE}")
-        # The other environments share the memory with the previous frame, where TorchRL's loop would have the old
-        # values.
+        # The other environments share the memory with the previous frame. TorchRL's loop would have the old values in
+        # that frame.
         require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:

@@ -57,7 +57,10 @@ class Memory:
                 after[:, step] = array
 
     def write_ends(self, steps: int, ended: RolloutEnds) -> None:
-        """Write the ends of ``ended``. All other ends are False, and so are all ends before a step."""
+        """Write the ends of ``ended``. All other ends are False.
+
+        The entries about ends at the start of a step are always False.
+        """
         for key, how in zip(ENDS, (True, ended.terminated, ended.truncated), strict=True):
             before, after = self.arrays.get(key), self.arrays.get(("next", key))
             if before is not None:
@@ -95,5 +98,8 @@ def name_of_entry(key: Any) -> str:
 
 
 def missing_entry(name: str, where: str) -> ValueError:
-    """Return the error for an entry that only some steps have. The batch would show another step's value."""
+    """Return the error for an entry that only some steps have.
+
+    Without an error, the batch would show another step's value.
+    """
     return ValueError(f"{name} is missing {where}; return each entry of the spec at each step and each reset")

@@ -69,7 +69,7 @@ class Policy:
 
     ``reads`` are the keys of the frame that it reads, and ``writes`` are its output keys in order. The policy does not
     call hooks of ``modules``, and it reads their settings only once. If the policy is on another ``device`` than the
-    frames, the frames are on the CPU. The policy then copies inputs and outputs between both.
+    frames, the frames are on the CPU. The policy then copies inputs and outputs between both devices.
     """
 
     def __init__(
@@ -286,7 +286,7 @@ class _Drawing:
     def _compare(self, values: Values, draw: Draw) -> bool:
         """Draw by the distribution. Return whether ``draw`` gives the same result and the same generator state.
 
-        They may differ with another version of torch or TorchRL, or with unusual shapes of parameters.
+        The results may differ with another version of torch or TorchRL, or with unusual shapes of parameters.
         """
         parameters = {name: values[key] for name, key in self._parameters}
         random = RandomState.of(next(iter(parameters.values())).device)

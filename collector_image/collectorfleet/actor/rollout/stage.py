@@ -22,10 +22,10 @@ _FEWEST_STEPS: Final = 4
 _MOST_STEPS: Final = 64
 # Torch aligns tensors to this size, and the rounding of kernels may depend on the alignment.
 _ALIGNED_BYTES: Final = 64
-# Comparing this number of bytes in each step takes less than a microsecond. Of larger arrays, 64 numbers are compared.
+# Comparing this number of bytes in each step takes less than a microsecond. Larger arrays are compared by 64 numbers.
 _COMPARED_BYTES: Final = 1024
 _COMPARED_NUMBERS: Final = 64
-# The most memories to keep for reuse while a policy still references them.
+# The largest number of memory blocks that are kept for reuse while a policy still references them.
 _MOST_LEFT: Final = 4
 
 
@@ -53,7 +53,7 @@ _Memory = tuple[dict[str, Tensor], list[Frame], dict[str, np.ndarray], list[int]
 
 
 class PolicyRows:
-    """The rows for one output of a policy. ``wanted`` is the output when the collector was built."""
+    """The rows for one output of a policy. ``wanted`` is an output from the time when the collector was built."""
 
     def __init__(self, key: Any, wanted: Tensor, dtype: torch.dtype | None, rows: np.ndarray, *, batched: bool) -> None:
         self.key = key
@@ -83,9 +83,9 @@ class Stage:
         reward: the reward of one step.
         batched: False for an environment without batch size: its tensors have no first dimension.
 
-    There is one more of ``frames`` than ``steps``: the last frame begins the next steps. ``seen``, ``outputs`` and
-    ``rewards`` are ``[steps, environments, ...]``. ``last`` has the last observations of ended episodes by step,
-    environment and key. The frame after such a step already has the first observation of the next episode.
+    ``frames`` has one item more than there are steps, because the last frame begins the next steps. ``seen``,
+    ``outputs`` and ``rewards`` are ``[steps, environments, ...]``. ``last`` has the last observations of ended episodes
+    by step, environment and key. The frame after such a step already has the first observation of the next episode.
     """
 
     def __init__(
@@ -99,7 +99,8 @@ class Stage:
         self.outputs = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in outputs.items()}
         self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
         self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
-        # Memories that a policy has kept references to. A policy that keeps few tensors needs two memories in turn.
+        # Memory blocks that a policy has kept references to. With a policy that keeps few tensors, two blocks are used
+        # in turn.
         self._left: list[_Memory] = []
         self._make_frames()
 
@@ -118,7 +119,7 @@ class Stage:
         return held + [count_sharers(rows) for rows in self._frame.values()]
 
     def _leave_kept(self) -> None:
-        """Take other memory if a policy still references the frames, which must not be overwritten."""
+        """Use another memory block if a policy still references the frames, so that the frames are not overwritten."""
         if self._count_references() == self._references:
             return
         self._left = [*self._left[1 - _MOST_LEFT :], (self._frame, self.frames, self.seen, self._references)]

@@ -23,7 +23,7 @@ _DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
 class Structure:
     """The attributes of ``objects``, the results of ``facts`` and the values of ``tensors`` at one time.
 
-    Attributes are compared by identity first, collections by their items, and tensors by their numbers.
+    Attributes are compared by identity first, collections by their items, and tensors by their values.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ def chain(env: EnvBase) -> Iterator[Any]:
 def containers(env: EnvBase) -> Iterator[Any]:
     """Yield the parts that show which transforms an environment has, but not the settings of these transforms.
 
-    This is enough for an environment that steps itself.
+    This is enough for a loop that calls the environment's own step.
     """
     while type(env) is TransformedEnv:
         yield env

@@ -1,7 +1,7 @@
 """Step environments that are batches of tensors, such as simulators on a GPU, without TorchRL's ``step``.
 
-The methods of :class:`TensorEnvironment` do the work of ``EnvBase.step_and_maybe_reset`` with fewer kernels. Their
-entries are tensors ``[environments, ...]`` by key.
+The methods of :class:`TensorEnvironment` do the work of ``EnvBase.step_and_maybe_reset`` with fewer kernels. They take
+and return tensors ``[environments, ...]`` by key.
 """
 
 from __future__ import annotations
@@ -295,7 +295,10 @@ def transforms(env: EnvBase) -> Iterator[Transform]:
 
 
 def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tuple[type, ...]) -> str | None:
-    """Return a sentence about the first part without ``promise``, or None. Parts of types in ``known`` keep it."""
+    """Return a sentence about the first part without ``promise``, or None.
+
+    Parts of types in ``known`` need not declare it.
+    """
     names = (type(one).__name__ for one in parts if not getattr(one, promise, type(one) in known))
     return next((f"{name} does not declare {promise}" for name in names), None)
 

@@ -67,7 +67,7 @@ class SameKeys:
         self._keys: frozenset[Any] = frozenset()
 
     def check(self, entries: Values) -> None:
-        """Raise ValueError if an entry of the batch is missing that other steps have."""
+        """Raise ValueError if this step lacks an entry of the batch that other steps have."""
         if entries.keys() == self._keys:
             return
         missing = ((self._keys or entries.keys()) ^ entries.keys()) & self._memory
@@ -84,7 +84,7 @@ def ends_of(memory: Mapping[Any, Tensor], taken: int) -> Tensor:
 
 
 def require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: Tensor) -> None:
-    """Raise RuntimeError if an environment was at an end right after its reset."""
+    """Raise RuntimeError if an episode had already ended right after the reset of its environment."""
     for key in ENDS:
         rows = memory.get(key)
         if key not in now or rows is None:

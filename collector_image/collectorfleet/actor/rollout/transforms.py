@@ -203,10 +203,10 @@ class Stack:
 
 
 def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | None, list[Stepping]]:
-    """Return the transforms of the observation ``key`` (None: there are none), and those that store numbers.
+    """Return the transforms of the observation ``key`` (None: there are none), and the transforms that store numbers.
 
     Raises:
-        FastLoopUnsupported: a transform is not supported for all environments at once.
+        FastLoopUnsupported: a transform cannot be applied to all environments at once.
     """
     observed: list[Transform] = []
     stack: Stack | None = None

@@ -96,7 +96,7 @@ def wrong_shape(key: str, seen: Any, shape: tuple[int, ...]) -> ValueError:
 def find_vector(
     env: GymWrapper, key: str, transforms: Sequence[Transform], read_action: Callable[[Tensor], Any]
 ) -> tuple[VectorEnvironment, list[Transform]]:
-    """Return the environment to call, and the transforms around it without the one that TorchRL adds.
+    """Return the environment to call, and the transforms around it. The transform that TorchRL adds is left out.
 
     Raises:
         FastLoopUnsupported: the environment resets itself, and another part decides which environments are reset.

@@ -101,7 +101,7 @@ class SimulatorProcess:
 
 
 def _pidfd() -> int:
-    """Return a file descriptor that shows a supervisor the end of this process, also if its forks live on. -1: none."""
+    """Return a file descriptor that shows a supervisor the end of this process, even if forks still run. -1: none."""
     try:
         pidfd = os.pidfd_open(os.getpid())
     except OSError:  # an old kernel

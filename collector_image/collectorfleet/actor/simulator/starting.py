@@ -87,7 +87,7 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
         closed = [one for one, port in chosen.items() if not found.get(port, set()) - foreign]
         if not closed:
             return
-        # Seen twice, because processes may begin and end during one look.
+        # Checked twice, because processes may begin and end during one check.
         taken = [chosen[one] for one in closed if found.get(chosen[one], set()) & before]
         if taken:
             raise PortTaken(f"{name}: another program listens on port {taken[0]}; {last_lines(process.tail())}")

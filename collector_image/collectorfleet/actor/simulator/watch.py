@@ -15,7 +15,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.user_code import accepts, name_of
 
 _LOOK_SECONDS: Final = 0.5
-# Time in which the end of the simulator is noticed. The environment may raise a lost connection before that.
+# Time in which the end of the simulator is noticed. The environment may raise the error of a lost connection earlier.
 _NOTICED_SECONDS: Final = 2.0
 # Time for the environment to raise its own error, with a traceback, after the simulator has ended.
 _RAISES_SECONDS: Final = 5.0
