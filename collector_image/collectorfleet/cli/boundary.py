@@ -46,7 +46,7 @@ _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
 def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
     """Run ``work`` and return its exit code. Print an exception on stderr instead of raising it.
 
-    ``with_traceback`` prints the traceback, too. SystemExit of ``work`` is raised, such as argparse's.
+    With ``with_traceback``, print the traceback, too. A SystemExit from ``work``, such as argparse's, is not caught.
     """
     try:
         try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_options(command: argparse.ArgumentParser, *, name: bool = True) -> None:
-    """Add kubectl's options of the namespace, context and kubeconfig. With ``name``, add the fleet's NAME, too."""
+    """Add kubectl's options for the namespace, context and kubeconfig. With ``name``, add the fleet's NAME, too."""
     if name:
         complete_names(command.add_argument("name", metavar="NAME", help="name of the fleet"))
     complete_namespaces(
@@ -58,7 +58,9 @@ def print_none_found(fleets: Fleets, options: argparse.Namespace) -> None:
 
 
 def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> int:
-    """Connect to the cluster that the options name. Return the exit code of ``work``, which gets its fleets.
+    """Connect to the cluster that the options name, and call ``work`` with its fleets.
+
+    Return the exit code of ``work``.
 
     Raises NotInstalled if a package is missing, and ClusterError.
     """
@@ -74,7 +76,8 @@ def connection(options: argparse.Namespace) -> Connection:
 
     from collectorfleet.client import connect
 
-    # The error of a request has the cause already. The user chose a kubeconfig without TLS verification on purpose.
+    # Hide warnings. The error of a request already has the cause that urllib3 would log. A user who turns off TLS
+    # verification in the kubeconfig needs no reminder.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=InsecureRequestWarning)
     return connect(options.namespace, context=options.context, kubeconfig=options.kubeconfig)

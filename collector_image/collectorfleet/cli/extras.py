@@ -1,6 +1,6 @@
 """The packages of this project's extras that each command needs.
 
-A command checks them before it imports code of the user. The check does not cover the imports of that code.
+A command checks these packages before it imports code of the user. It does not check what the user's code imports.
 """
 
 from __future__ import annotations

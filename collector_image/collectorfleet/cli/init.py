@@ -25,7 +25,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 # The CRD has the same pattern for names.
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-# The project gets these files with a leading dot. The templates have no dot, so that git does not apply them here.
+# In the project, the names of these files begin with a dot. The templates have no dot, so that git ignores them here.
 _HIDDEN: Final = frozenset({"gitignore", "collectorfleetignore"})
 
 

@@ -47,7 +47,10 @@ def _run(words: Sequence[str], prog: str, signals_in_command: Callable[[], Abstr
 
 
 def _print_any_text() -> None:
-    """Print characters that the terminal's encoding lacks as escapes. Otherwise each would end the command."""
+    """Print an escape for each character that the terminal's encoding lacks.
+
+    Otherwise such a character would end the command.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -38,7 +38,7 @@ def _render(options: argparse.Namespace) -> int:
         return EXIT_USER_ERROR
     made = [child for fleet in found.fleets for child in children(fleet)]
     for child in made:
-        # The reference names a fleet that may not exist. Kubernetes deletes a child whose owner does not exist.
+        # The owner reference names a fleet that may not exist. Kubernetes deletes a child whose owner does not exist.
         del child["metadata"]["ownerReferences"]
     sys.stdout.write(to_yaml(*made))
     return 0

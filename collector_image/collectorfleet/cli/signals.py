@@ -1,7 +1,8 @@
 """The handlers of Ctrl-C and SIGTERM, from the program's first line to its last line.
 
-While the program imports or exits, a signal ends it at once. An exception could be raised in any line of any library.
-While a command runs, a signal raises an exception. So the command can restore the terminal and delete temporary files.
+While the program imports or exits, a signal ends it at once. An exception at that time could interrupt any line of any
+library. While a command runs, a signal raises an exception. So the command can restore the terminal and delete
+temporary files.
 
 This module imports as little as it can: Ctrl-C shows a traceback until :func:`end_at_once` is called.
 """
