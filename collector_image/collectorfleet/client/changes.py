@@ -16,7 +16,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 
 # Limits the delay of a watch that hangs unnoticed.
 WATCH_SECONDS: Final = 60
-# Limits the rate of lists if a server ends each watch at once.
+# Limits the rate of list requests if a server ends each watch at once.
 _LEAST_SECONDS: Final = 1.0
 _GONE: Final = 410  # the resource version of the watch is too old
 
@@ -88,8 +88,8 @@ def _events(requests: FleetRequests, selection: Selection, version: str) -> Iter
 def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float) -> None:
     """Block until the fleet changes, for at most ``seconds`` or 60 s.
 
-    The block takes up to 4 s longer if the API server accepts the request and then hangs. It takes up to 1 s longer if
-    less than 1 s is left, or if the request fails.
+    The call blocks for up to 4 s longer if the API server accepts the request and then hangs. It blocks for up to 1 s
+    longer if less than 1 s is left, or if the request fails.
     """
     selection, version = Selection(name=fleet.metadata.name), fleet.metadata.resource_version or ""
     try:

@@ -27,10 +27,10 @@ _HAS_DEADLINE: Final = ContextVar("has_deadline", default=False)
 
 
 class _Retries(Retry):
-    """Retries of a busy server, which names the time of the next attempt."""
+    """Repeat requests that a busy server rejected, at the time that the server names."""
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
-        """Return whether a request with this answer is sent again, inside :func:`without_retries` never."""
+        """Return whether a request with this answer is sent again. Inside :func:`without_retries`, return False."""
         return not _HAS_DEADLINE.get() and super().is_retry(method, status_code, has_retry_after)
 
 
@@ -42,7 +42,7 @@ _RETRIES: Final = _Retries(total=3, connect=0, read=0, redirect=False, retry_aft
 def without_retries() -> Iterator[None]:
     """Let requests inside the block fail if the server is busy, so that a caller keeps its own deadline.
 
-    Otherwise a request waits up to three times for the time that the server names, each time for at most 10 s.
+    Otherwise a request is repeated up to three times. Each time, it waits as long as the server asks, at most 10 s.
     """
     before = _HAS_DEADLINE.set(True)
     try:
@@ -73,7 +73,7 @@ class CheckedClient(client.ApiClient):
     """An API client that rejects answers of other servers, such as the login page of a proxy with status 200."""
 
     def call_api(self, method: str, url: str, *rest: Any, **options: Any) -> RESTResponse:
-        """Send one request. Raises ClusterUnavailable if the answer is not JSON, or for a log not plain text."""
+        """Send one request. Raises ClusterUnavailable if the answer is not JSON, or if a log is not plain text."""
         answer = super().call_api(method, url, *rest, **options)
         found = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         wanted = "text/plain" if url.partition("?")[0].endswith(_LOGS) else "application/json"
@@ -145,7 +145,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, ConfigException):
-        # The library repeats an entry of the file with its secrets in braces.
+        # The library's message repeats an entry of the file in braces, and the entry may have secrets.
         return one_sentence(str(error).partition("{")[0]).rstrip(" ./")
     return f"it is not a valid kubeconfig ({type(error).__name__})"
 

@@ -116,6 +116,6 @@ def _cause(error: HTTPError) -> str:
         return "it did not answer in time"
     if isinstance(cause, ProtocolError):
         return f"the connection broke off ({one_sentence(str(cause.args[-1]))})"
-    # urllib3 writes a connection or a pool before the cause.
+    # In urllib3's message, the name of a connection or a pool precedes the cause.
     before, colon, said = str(cause).partition("): ")
     return one_sentence(said if colon else before)

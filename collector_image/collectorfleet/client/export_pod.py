@@ -105,7 +105,7 @@ def piece_command(suffix: str, offset: int, size: int) -> list[str]:
 
 
 def _resources(of_driver: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the driver's memory, which held the state before, and little CPU.
+    """Return the memory of the driver, which was enough for the same state, and little CPU.
 
     With little CPU, the pod fits on a full cluster.
     """

@@ -16,7 +16,7 @@ from collectorfleet_api import names
 Object = dict[str, Any]
 
 _MERGE: Final = "application/merge-patch+json"
-# The API server ends a watch in time, or the client ends it this much later.
+# If the API server does not end a watch in time, the client ends the watch this much later.
 _WATCH_GRACE_SECONDS: Final = 4
 
 
@@ -67,8 +67,8 @@ class FleetRequests:
     def watch(self, selection: Selection, version: str, seconds: float) -> Iterator[dict[str, Any]]:
         """Yield the events after ``version`` for ``seconds``. Each event has ``type`` and ``object``.
 
-        The API server ends the watch after ``seconds``, rounded down, but at least 1 s. If it hangs, an error ends the
-        watch once nothing has arrived for ``seconds`` and 4 s.
+        The API server ends the watch after ``seconds``, rounded down, but at least 1 s. If the server hangs, an error
+        ends the watch once nothing has arrived for ``seconds`` plus 4 s.
 
         Raises the errors of the Kubernetes client. If the version is too old, the error is an ApiException with status
         410.

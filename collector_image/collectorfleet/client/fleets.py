@@ -85,8 +85,8 @@ class Fleets:
         """Submit the fleet like :meth:`submit`, with the code in ``tree``.
 
         ``path`` is the folder of the tree that is put on the import path. The tree goes into a ConfigMap that is
-        deleted with the fleet. Its name contains a digest of the content, so that pods with an earlier tree keep their
-        ConfigMap.
+        deleted with the fleet. The ConfigMap's name contains a digest of the content, so that pods with an earlier tree
+        keep their ConfigMap.
 
         Raises:
             InvalidOption: the fleet names other code.
@@ -177,8 +177,8 @@ class Fleets:
     ) -> CollectorFleet:
         """Block until a condition is True, or a function of the fleet returns True. Return the fleet.
 
-        If the API server does not answer, the request is repeated until the timeout. If it hangs, the call takes up to
-        5 s longer.
+        If the API server does not answer, the request is repeated until the timeout. If the API server hangs, the call
+        takes up to 5 s longer.
 
         Raises:
             FleetStalled: the fleet waits for its user, or has failed, so that it cannot reach the condition.

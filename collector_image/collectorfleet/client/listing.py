@@ -20,7 +20,7 @@ from collectorfleet.errors import one_sentence
 
 IGNORE_FILE: Final = ".collectorfleetignore"
 _GIT_IGNORE_FILE: Final = ".gitignore"
-# Hooks of git run with these variables. They would select another repository than the folder's.
+# Hooks of git run with these variables. The variables would select another repository than the folder's.
 _OF_GIT_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
 
 

@@ -1,4 +1,4 @@
-"""Selection of the files to pack: no file that may be secret, and no file that is never imported."""
+"""Select the files to pack, without files that may be secret and files that are never imported."""
 
 from __future__ import annotations
 
