@@ -27,8 +27,8 @@ _TRAJECTORIES_PER_INCARNATION: Final = 2**32
 class Part:
     """One rollout of a collector, with its weights versions and the incarnation of the collector.
 
-    ``segments`` is None if each frame of the rollout has its version. ``parameters`` is the version of the environment
-    parameters in all frames. It is None if each frame has its version, or if there are no parameters.
+    ``segments`` is None if each frame of the rollout carries its version. ``parameters`` is the version of the
+    environment parameters in all frames. It is None if each frame carries its version, or if there are no parameters.
     """
 
     encoded: tensors.Encoded = field(repr=False)

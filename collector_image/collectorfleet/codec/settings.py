@@ -1,4 +1,4 @@
-"""Move the objects of TorchRL's modules that ``Module.to`` does not move to another device."""
+"""Move objects in TorchRL's modules to another device if ``Module.to`` does not move them."""
 
 from __future__ import annotations
 

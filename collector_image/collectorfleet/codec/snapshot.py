@@ -39,7 +39,7 @@ class Snapshot:
     """Tensors as uint8 ``arrays``, one for each of ``entries``. The arrays may be read-only.
 
     ``whole``: the snapshot has all tensors of the model, so a missing tensor is an error. ``policy_version`` is the
-    publisher's own count for TorchRL's ``PolicyVersion``. None: the publisher uses only our versions.
+    publisher's own count for TorchRL's ``PolicyVersion``. None: the publisher uses only the fleet's versions.
     """
 
     entries: tuple[Entry, ...]
@@ -77,14 +77,15 @@ def _restored(
     return Snapshot(tuple(map(Entry, names, dtypes, shapes)), arrays, whole, policy_version)
 
 
-# The snapshot of a fleet that publishes no weights but other data, such as normalization.
+# The snapshot of a fleet that publishes other data, such as normalization, but no weights.
 EMPTY_SNAPSHOT: Final = Snapshot((), [], whole=False)
 
 
 def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[str, Tensor]:
-    """Return all parameters and buffers of a module, each tensor once, under its first preferred name, else its first.
+    """Return all parameters and buffers of a module by name, each tensor once.
 
-    A tensor that layers share has several names. One of these names may be selected for publishing.
+    A tensor that layers share has several names. The result has its first name in ``preferred``, or else its first
+    name.
     """
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
     names: dict[int, str] = {}
@@ -126,7 +127,7 @@ def with_values(name: str, tensor: Tensor) -> Tensor:
 
 
 def including(names: Sequence[str] | Include | None) -> Include:
-    """Return a function that selects tensors by name: by the beginnings ``names``, or by the given function."""
+    """Return a function that selects tensors by name: by the prefixes ``names``, or by the given function."""
     if names is None:
         return lambda _name: True
     if callable(names):
