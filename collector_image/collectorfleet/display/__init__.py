@@ -1,4 +1,4 @@
 """Show runs to people: progress lines, a live table, the output of commands, reports and comparisons.
 
-The lines and the table read the driver's report alone. Each draws on a thread of its own, in the driver's process.
+The lines and the table read only the driver's report. Both are drawn in the driver's process, each by its own thread.
 """
