@@ -69,10 +69,10 @@ class Evaluation:
             given.
         every_seconds: the seconds between two due versions.
         every_frames: the number of frames handed out between two due versions.
-        episodes: the number of episodes of one evaluation. The episodes that were started first count, each played to
-            its end.
-        seeds: the seeds of the episodes in turn, from 0 to 2**31 - 1. Later turns use seeds that are derived from
-            these.
+        episodes: the number of episodes of one evaluation. The episodes that started first count, and each of them is
+            played to its end.
+        seeds: the seeds of the episodes, in order, from 0 to 2**31 - 1. Once all are used, further seeds are derived
+            from them.
         timeout: the time limit of one evaluation. A longer evaluation fails.
         stop_at_return: the iteration ends once an evaluation has this mean return.
         keep_best: keep the weights of the version with the highest mean return, see

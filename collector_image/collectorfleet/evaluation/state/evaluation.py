@@ -169,7 +169,7 @@ class EvaluationState:
         Blocks until the digest of the published version is computed.
         """
         if one.sent != version:
-            return True  # the evaluator was sent another version since, so rollouts with this one no longer count
+            return True  # another version was sent since then, so rollouts with this version no longer count
         if digest_of(one.proof) != digest:
             return False
         one.loaded = version

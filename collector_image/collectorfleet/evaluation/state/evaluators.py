@@ -1,4 +1,4 @@
-"""The evaluators: which start, are idle, play, or are restarted after a loss."""
+"""The states of the evaluators: starting, idle, playing, or waiting for a restart after a loss."""
 
 from __future__ import annotations
 

@@ -93,8 +93,8 @@ class Videos:
     def begin(self, evaluations_before: int, *, last: bool) -> Recording | None:
         """Return the recording of an evaluation that begins now; None if it is not recorded.
 
-        ``evaluations_before`` is the number of ended evaluations, including those of a resumed run. The ``last``
-        evaluation of the run is recorded, too.
+        ``evaluations_before`` is the number of ended evaluations, including the evaluations before a resume. The
+        ``last`` evaluation of the run is recorded, too.
         """
         plan = self._plan
         if plan is None or self._losses >= MOST_LOSSES:
