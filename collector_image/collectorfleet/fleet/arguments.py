@@ -112,8 +112,8 @@ class FleetArguments:
     curriculum: CurriculumFunction | None = None
 
     def __post_init__(self) -> None:
-        # Copies, because the caller may change lists and dicts later. Numbers of Python, because not all code takes
-        # scalars of numpy and torch.
+        # Copy the values, because the caller may change lists and dicts later. Convert scalars of numpy and torch to
+        # numbers of Python, because not all code takes such scalars.
         for field in fields(self):
             value = _plain(_own(getattr(self, field.name)))
             if field.type in _INTEGERS and isinstance(value, float) and value.is_integer():
@@ -189,7 +189,10 @@ class FleetArguments:
         return PerCollector.of(getattr(self, name))
 
     def keywords(self, index: int) -> dict[str, Any]:
-        """Return the arguments of ``collector_type`` for one collector. Its own arguments replace those for all."""
+        """Return the arguments of ``collector_type`` for one collector.
+
+        That collector's arguments replace the arguments for all collectors.
+        """
         given = {name: getattr(self, name) for name in _PASSED_ON}
         given["max_frames_per_traj"] = max(0, self.max_frames_per_traj or 0) or None
         given |= {name: self.of_each(name)[index] for name in per_collector.DEVICES}

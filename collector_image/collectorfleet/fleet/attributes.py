@@ -1,4 +1,4 @@
-"""Plain attributes of a policy. They travel once, with the policy, and not with its weights."""
+"""Plain attributes of a policy. They are sent once, with the policy, and not with each version of its weights."""
 
 from __future__ import annotations
 

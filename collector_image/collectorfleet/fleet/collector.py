@@ -179,8 +179,8 @@ class FleetCollector(FleetControl):
         :meth:`update_policy_weights_`. From then on only the learner may publish.
 
         Raises:
-            InvalidOption: the fleet publishes automatically, does not use Ray, or has no module to compare the weights
-                with.
+            InvalidOption: the fleet publishes automatically, does not use Ray, or has no module for a comparison of the
+                weights.
         """
         if is_service(self.policy):
             if self._learner_scheme is None or new_generation:

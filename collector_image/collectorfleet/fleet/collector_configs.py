@@ -24,8 +24,7 @@ _DEFAULT_GPU_FRACTION: Final = 0.2
 class CollectorConfigs:
     """The configuration of every collector of a fleet, by its index.
 
-    An instance keeps the parts of collectors instead of the options, because the options may hold a large state in
-    ``resume_from``.
+    An instance keeps no reference to the options, because the options may have a large state in ``resume_from``.
     """
 
     def __init__(self, options: FleetOptions) -> None:
@@ -52,7 +51,7 @@ class CollectorConfigs:
 
 
 def _default_remote(options: FleetOptions, index: int) -> dict[str, Any]:
-    """Return the options of a Ray actor for which the caller gave none."""
+    """Return the options of a Ray actor if the caller gave no options."""
     given = options.keywords(index)
     on_a_gpu = any(str(given.get(name)).startswith("cuda") for name in DEVICES)
     return _DEFAULT_REMOTE | ({"num_gpus": _DEFAULT_GPU_FRACTION} if on_a_gpu and options.uses_ray else {})

@@ -166,8 +166,8 @@ class FleetControl(ParameterControl):
 
         The lists have an entry for each collector, in the order of the names. The returned list has the same order.
         Collectors answer between two rollouts. If a collector is lost before it answers, its replacement gets the call.
-        A collector that is given up has no entry. A later replacement does not get the changes of this call, and the
-        driver logs a warning.
+        A collector that is given up has no entry. If a collector is lost after its answer, its replacement does not get
+        the changes of this call, and the driver logs a warning.
 
         Raises:
             InvalidOption: an argument is no list with an entry for each collector, or the method updates the weights.

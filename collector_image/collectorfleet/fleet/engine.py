@@ -83,7 +83,8 @@ class Engine:
         return None if self.nodes is None else self.nodes.spilled_bytes
 
 
-# Engines with processes of this machine. At exit Python waits for these processes, and they wait for Python's exit.
+# Engines with processes of this machine. At exit Python waits for these processes, and the processes wait for Python's
+# exit.
 _WITH_PROCESSES: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
 # Loops of these engines. The thread of a loop may outlive its engine.
 _THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop | EvaluationLoop]] = weakref.WeakSet()

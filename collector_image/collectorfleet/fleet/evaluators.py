@@ -60,7 +60,7 @@ def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared
 
 
 def _transport(options: FleetOptions, evaluation: Evaluation, source: WeightsSource) -> FleetTransport:
-    """Return a transport of the same kind as the collectors' transport, but separate, so that losses stay apart."""
+    """Return a separate transport of the same kind as the collectors' transport, so that losses are separate, too."""
     config = _config(options, evaluation)
     policy = source.for_collectors()
     if options.transport == TransportKind.RPC:

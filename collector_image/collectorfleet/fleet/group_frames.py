@@ -28,7 +28,7 @@ def check_groups(views: Sequence[TensorDictBase], groups: Sequence[str]) -> None
 
 
 def _difference(view: TensorDictBase, other: TensorDictBase, group: str, others: str, within: str = "") -> str:
-    """Describe the first entry of ``view`` that ``other`` lacks, or has with another shape or dtype; else empty."""
+    """Describe the first entry of ``view`` that ``other`` lacks, or has with another shape or dtype. Empty if none."""
     for key in view.keys():  # noqa: SIM118  (of a TensorDict, which iterates over something else)
         path = f"{within}{key}"
         value, theirs = view.get(key), other.get(key, None)

@@ -36,7 +36,7 @@ class Inquiry:
     def call_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
         """Call ``method`` in the collectors at the same time; return the answers by name.
 
-        ``arguments`` has the arguments by name, for the collectors to call. None calls all collectors without
+        ``arguments`` maps the name of each collector to call to its arguments. None calls all collectors without
         arguments. A collector that is given up without a replacement has no answer.
         """
         there = self._there()
@@ -60,7 +60,7 @@ class Inquiry:
                     return [value]
                 case Failed(cause, traceback):
                     raise UserCodeError(f"{self._what} (collector {id_})", cause, traceback)
-            # The gather thread also gets the loss, and replaces the collector.
+            # The gather thread also gets the message about the loss, and replaces the collector.
             other = wait_replaced(self._consumer.shared, id_, self._left())
             if other is None and self._left():
                 return []

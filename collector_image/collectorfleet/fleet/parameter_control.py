@@ -175,7 +175,7 @@ def _checked_name(name: Any) -> str:
 def _checked_value(name: str, value: Any) -> Any:
     try:
         read = json.loads(json.dumps(value, allow_nan=False))
-        # A tuple comes back as a list, and a number that is a key as a string.
+        # JSON turns a tuple into a list, and a number as a key into a string.
         why = "" if read == value else f"it would come back as {read!r:.100}"
     except (TypeError, ValueError, RecursionError) as error:
         read, why = None, str(error)

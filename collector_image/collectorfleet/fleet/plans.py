@@ -26,11 +26,11 @@ def plan_of(options: FleetOptions) -> Plan:
 
 
 def replanning(options: FleetOptions) -> Callable[[Plan, int], Plan] | None:
-    """Return a function that adapts the plan to a new number of collectors; None if the plan stays.
+    """Return a function that adapts the plan to a new number of collectors; None if the plan never changes.
 
-    The function splits a batch into another number of shares. The plan stays in mode Async, and if the options fix the
-    number of shares. It also stays if collectors cannot change the size of a request, or the size of the batches that
-    they write to a replay buffer.
+    The function splits a batch into another number of shares. The plan never changes in mode Async, or if the options
+    fix the number of shares. It also never changes if collectors cannot change the size of a request, or the size of
+    the batches that they write to a replay buffer.
     """
     fixed = options.shares or options.first_shares or options.has_processes or options.writes_equal_batches
     if not options.sync or fixed:

@@ -1,11 +1,11 @@
 """Memory for batches that is reused once no tensor refers to it.
 
-Fresh memory for a batch of 50 MB costs more time than filling it: the kernel clears it page by page. Each loan is a
-separate array object over pooled memory. The tensors made from the array, and all their views, keep the array alive.
-The pool gets the memory back when the array is deleted.
+Fresh memory for a batch of 50 MB costs more time than filling the memory, because the kernel clears it page by page.
+The pool returns memory as a separate array object. The tensors made from the array, and all their views, keep the array
+alive. The pool gets the memory back when the array is deleted.
 
-Free and lent memory together are at most the largest amount that was lent at any time during the recent loans. So
-batches of changing size leave no unused memory.
+Free memory and memory in use together are at most the largest amount that was in use after one of the last 256
+requests. So batches of changing size leave no unused memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Memory = npt.NDArray[np.uint8]
 
 # For smaller tensors the allocator is as fast as the pool.
 SMALLEST_BYTES = 64 * 2**10
-# The number of recent loans that limit the free memory. A batch takes a few loans.
+# The number of recent requests that limit the free memory. A batch makes a few requests.
 _LATELY = 256
 
 

@@ -1,4 +1,4 @@
-"""Give a constructor the fields of an options class as arguments, and its body one options object."""
+"""Give a constructor the fields of an options class as arguments. The constructor's body gets one options object."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from collectorfleet.fleet.rules.transports import TRANSPORTS
 from collectorfleet.fleet.rules.value_types import TYPES
 from collectorfleet.fleet.rules.values import VALUES
 
-# Rules about values compare and count them, so the types come first.
+# Rules about values compare and count the values, so rules about types come first.
 RULES: Final = (*TYPES, *VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION, *PARAMETERS, *SIMULATORS)
 
 

@@ -22,7 +22,7 @@ from collectorfleet.fleet.per_collector import NAMES
 from collectorfleet.fleet.rules.rule import Rule
 from collectorfleet.parameters import EnvironmentParameters
 
-# Options whose own rule names the wrong type.
+# Options with a separate rule, whose message names the wrong type.
 _HAVE_A_RULE: Final = ("policy_factory",)
 
 
