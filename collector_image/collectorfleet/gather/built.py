@@ -12,7 +12,7 @@ def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
     """Block until every expected collector is built; return the ids of the built collectors by name.
 
     Raises:
-        TimeoutError: some are not built within ``timeout`` seconds. The message names them and the reason.
+        TimeoutError: some collectors are not built within ``timeout`` seconds. The message names them and the reason.
     """
     living, slots = shared.gather.collectors, shared.slots
 

@@ -79,7 +79,7 @@ class Consumer:
         batch = gather.hand_out(gather.chosen)
         shared.statistics.handed_out(batch.frames, batch.staleness, self._clock(), datetime.now(UTC))
         shared.note_change(urgent=shared.statistics.batches == 1 or gather.finished)
-        # The batch leaves the staleness bound and the store, so the gather can send more requests.
+        # The batch no longer counts for the staleness bound and the store, so the gather can send more requests.
         self._transport.wake()
         return batch
 
@@ -177,7 +177,7 @@ class Consumer:
     def drain_pods(self, pods: Collection[str]) -> None:
         """Drain these pods, and no others: their collectors end after the current requests.
 
-        A pod that is no longer named gets collectors again.
+        A pod that is missing in a later call gets collectors again.
         """
         shared = self.shared
         with shared.changed:
@@ -188,7 +188,7 @@ class Consumer:
         self._transport.wake()
 
     def node_died(self, node: str) -> None:
-        """Record that the transport gave up this node. Losses of collectors with the node do not count as failures."""
+        """Record that the transport gave up this node. The losses of its collectors do not count as failures."""
         with self.shared.changed:
             self.shared.died_nodes.append(node)
         self._transport.wake()
@@ -202,7 +202,7 @@ class Consumer:
     def pause(self, timeout: float) -> bool:
         """Send no more requests, and block until all open requests are answered.
 
-        Returns False if some are open after ``timeout`` seconds. The gather then continues as before.
+        Returns False if some requests are open after ``timeout`` seconds. The gather then continues as before.
         """
         gather, is_quiet = self.shared.gather, False
         with self.shared.changed:
@@ -234,7 +234,7 @@ class Consumer:
             return self.shared.normalization.now
 
     def note_mapped(self, method: str) -> None:
-        """Record that all present collectors called the method. Later collectors did not call it."""
+        """Record that all present collectors called the method. Collectors that start later have not called it."""
         with self.shared.changed:
             self.shared.notices.mapped(method)
 

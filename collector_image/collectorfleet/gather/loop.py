@@ -41,7 +41,7 @@ log = logging.getLogger("collectorfleet")
 
 # Interval of the checks of deadlines and restart delays. All other events wake the thread.
 _LONGEST_WAIT_SECONDS = 0.25
-# The wait while collectors wait for offers, which are spread over time.
+# The wait for messages while some collectors have yet to get an offer, because offers are spread over time.
 _PACED_WAIT_SECONDS = 0.01
 
 
@@ -249,5 +249,5 @@ class GatherLoop:
 
 
 def _as_internal_error(error: Exception) -> CollectorFleetError:
-    """Wrap an internal error so that the user's code does not raise it as the user's own error."""
+    """Return ``error`` as an error of this package, so that it does not look like an error of the user's code."""
     return error if isinstance(error, CollectorFleetError) else InfrastructureError.of("gathering", error)

@@ -19,7 +19,8 @@ from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
 
 log = logging.getLogger("collectorfleet")
 
-# The minimum of failed loads, without an available collector, that ends the run. More restarts would fail, too.
+# The run ends after at least this many failed loads in a row, if no collector is available. More restarts would fail,
+# too.
 _TRIES_TO_PROVE: Final = 3
 
 
@@ -31,7 +32,7 @@ class Losses:
         self._outbox = outbox
         self._policy = policy
         limits = shared.limits
-        # Each group has its own deadlines, because its environments may take ten times as long as others.
+        # Each group has its own deadlines, because one group's environments may take ten times as long as another's.
         self._deadlines: defaultdict[str | None, LearnedDeadline] = defaultdict(
             lambda: LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
         )

@@ -16,7 +16,7 @@ log = logging.getLogger("collectorfleet")
 
 
 class Publishing:
-    """Makes versions of staged weights, and offers the newest version to collectors at a pace."""
+    """Makes versions of staged weights, and offers the newest version to collectors at a limited rate."""
 
     def __init__(self, shared: Shared, outbox: Outbox, normalization: NormalizationStore) -> None:
         self._shared = shared
@@ -50,7 +50,7 @@ class Publishing:
         return version
 
     def offer_newest(self, now: float) -> bool:
-        """Offer the newest weights to collectors with older weights; return False if some wait for the pace."""
+        """Offer the newest weights to collectors with older weights; return False if the rate delays some offers."""
         newest = self._shared.versions.newest
         while newest is not None:
             one = self._shared.gather.collectors.next_to_offer(newest.version)
@@ -69,7 +69,8 @@ class Publishing:
     def weights_for_request(self, one: Collector, request: Request) -> Weights | None:
         """Return the weights to send with the request; None if the collector needs none.
 
-        They are the version that the request names, or the newest version unless the collector was offered it.
+        They are the version that the request names, or the newest version, if the collector was not offered this
+        version yet.
         """
         versions = self._shared.versions
         if request.version is not None:

@@ -35,7 +35,7 @@ class Limits:
 
 
 class Staged:
-    """Stored weights that wait to be published. Newer weights may replace them before.
+    """Stored weights that wait to be published. Newer weights may replace them before that.
 
     ``seconds`` is the time that storing the weights took.
     """

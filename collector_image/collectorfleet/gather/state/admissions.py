@@ -49,8 +49,9 @@ class Admission:
     """The shares that were admitted together. ``number`` counts admissions from 0.
 
     ``oldest_version`` is the oldest version that a frame has or may still get. For the staleness bound,
-    ``version_for_bound`` is never older than the version at admission. A collector may have older frames of a
-    trajectory that began with earlier weights. They arrive even if nothing else is published for a long time.
+    ``version_for_bound`` is never older than the version at admission. A collector may deliver older frames, of a
+    trajectory that began with earlier weights. Such frames arrive even if no further version is published for a long
+    time.
     """
 
     number: int
@@ -174,7 +175,8 @@ class Admissions:
         # Sort shares by collector, as users of RayCollector expect. The order of the requests is arbitrary.
         shares = sorted((share for one in chosen for share in one.shares), key=lambda share: share.slot)
         for one in chosen:
-            # A share refers to its admission. Without the cycle, 54 MB of rollout need no garbage collection.
+            # A share refers to its admission. Without this reference cycle, the memory of the rollouts is free at once,
+            # without a garbage collection.
             one.shares.clear()
         batch = Batch(shares, staleness)
         self.frames -= batch.frames

@@ -58,7 +58,7 @@ _Place = tuple[int, int, int, Collector]
 class Collectors:
     """Collectors by the name of their slot.
 
-    Only starting the fleet and iterating over it take longer in a larger fleet.
+    Only the start of the fleet, and an iteration over the collectors, take longer in a larger fleet.
     """
 
     def __init__(self) -> None:
@@ -75,9 +75,10 @@ class Collectors:
         # By group: the start of each collector's present request, the earliest first. First requests have a separate
         # queue. Outdated entries are dropped when they reach the front.
         self._working: dict[str | None, tuple[deque[tuple[float, Collector]], ...]] = {}
-        # When each began to build, or to load its first weights, as above; and when the last one was built.
+        # When each collector began to build, or to load its first weights. Outdated entries are dropped in the same
+        # way.
         self._building: deque[tuple[float, Collector]] = deque()
-        self._joined_at = 0.0
+        self._joined_at = 0.0  # when the last collector was built
         # Built collectors by the time of their last offer, the earliest first.
         self._by_offer: OrderedDict[CollectorId, Collector] = OrderedDict()
 

@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 def missing(slots: Slots, living: Collectors) -> Iterator[tuple[Slot, Collector | None]]:
-    """Yield each slot without a built collector that will be filled, in order, with its starting collector."""
+    """Yield each slot that will be filled and has no built collector, in order, with its starting collector."""
     for slot in slots.in_order():
         one = living.named(slot.name)
         is_built = one is not None and one.state is not CollectorState.STARTING

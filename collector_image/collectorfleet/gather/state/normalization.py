@@ -21,7 +21,7 @@ class FleetNormalization:
         self.reported_by: str | None = None
 
     def restored(self, saved: Normalization) -> list[str]:
-        """Continue from the normalization of an earlier fleet, for the names that the environments have, too.
+        """Continue from the normalization of an earlier fleet, for each name that the environments also have.
 
         If a collector is already built, returns the names that its environments lack. Otherwise :meth:`reported`
         returns them.
@@ -36,9 +36,10 @@ class FleetNormalization:
         return self._go_on_from(saved, self.now)
 
     def reported(self, collector: str, found: Normalization) -> list[str]:
-        """Record the initial normalization of a built collector. The first collector's applies to all.
+        """Record the initial normalization of a built collector.
 
-        Returns the names that an earlier fleet had and this fleet lacks.
+        The normalization of the first collector applies to all. Returns the names that an earlier fleet had and this
+        fleet lacks.
 
         Raises:
             ValueError: environments differ; the message names the difference.

@@ -1,17 +1,18 @@
 """The rate at which the gather offers weights.
 
-A request brings the newest weights to a collector that was not offered them. So an offer is for collectors that work or
-wait meanwhile. Offer and acknowledgement cost half a millisecond in the driver, whose process trains, and more in the
-collector. With an offer after each update, a fleet with short rollouts would do little else. So each answer allows one
-offer, and time allows some more. The collector that begins its next rollout first has priority, then the collector
-whose last offer is oldest. See :meth:`~.collectors.Collectors.next_to_offer`.
+A request brings the newest weights to a collector that was not offered them. So offers are only for collectors that
+work or wait meanwhile. Offer and acknowledgement cost half a millisecond in the driver, whose process trains, and more
+in the collector. With an offer after each update, a fleet with short rollouts would do little else. So each answer
+allows one offer, and time allows some more. The collector that begins its next rollout first has priority, then the
+collector whose last offer is oldest. See :meth:`~.collectors.Collectors.next_to_offer`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# In addition to offers for answers: 5 % of a core. 4 collectors get 25 versions a second each, 512 need 5 s.
+# In addition to offers for answers: 5 % of a core. With 4 collectors, each gets 25 versions a second. 512 collectors
+# need 5 s for one version.
 PER_SECOND: Final = 100.0
 # The most offers that can go out at once.
 AT_ONCE: Final = 64.0

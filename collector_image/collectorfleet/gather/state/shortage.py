@@ -20,7 +20,8 @@ class Shortage:
         It cannot continue if fewer than ``min_available`` were available for longer than ``patience``. It also cannot
         continue if too many slots are given up.
         """
-        # A fleet may be scaled up beyond its room. Collectors that were never available do not count as missing.
+        # A fleet may be scaled up beyond the room in its cluster. Collectors that were never available do not count as
+        # missing.
         self._reached = max(1, min(max(self._reached, available), slots.desired))
         # Collectors of a drained pod return with its successor, however long that takes, so they do not count.
         needed = min(min_available, self._reached, slots.desired - len(slots.waiting))

@@ -205,7 +205,7 @@ class Slots:
         self._to_be_filled(slot)
 
     def node_died(self, node: str, now: float) -> list[Slot]:
-        """Forgive the recent losses on a dead node, whatever their fault. Return the slots of these losses."""
+        """Stop counting the recent losses on a dead node, whatever their cause. Return the slots of these losses."""
         self._dead_nodes.append(node)
         forgiven = []
         for slot in self.by_name.values():

@@ -1,9 +1,9 @@
 """How much may be collected ahead so that no batch exceeds the staleness bound. Arithmetic only.
 
 The staleness of a batch is the version when it is handed out minus the oldest version in it. A batch is *in time* if
-its staleness is within the bound. No batch is discarded to keep it within the bound. A batch is requested only if it
-will be handed out in time. This assumes that the version advances at most once for each batch handed out. A batch is
-handed out only if all others can still be handed out in time.
+its staleness is within the bound. Batches are never discarded to keep the bound. Instead, a batch is requested only if
+it will be handed out in time. This assumes that the version advances at most once for each batch handed out. A batch is
+handed out only if all other batches can still be handed out in time.
 
 An example with bound 1: the consumer trains and may publish once. So one batch of the present version may be open,
 because it is handed out one version later. When the consumer requests a batch, it has already published. So a second
