@@ -35,7 +35,7 @@ class LearnerOptions:
             too.
         gpus: GPUs of all policies together, as a whole number or a share below 1.
         shards: the number of shards. None: one for each GPU, or for each policy if there are no GPUs.
-        placement: "Spread" gives a policy to the shard with the fewest, "FirstFit" to the first with a free place.
+        placement: "Spread" selects the shard with the fewest policies, "FirstFit" the first shard with a free place.
         fake_gpus: for tests: GPUs count for the places, but are not requested from Ray.
         replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames.
         replay_config: keywords of the replay class.
@@ -45,7 +45,7 @@ class LearnerOptions:
             restarted actor resumes from there. Both classes then need ``state_dict()`` and ``load_state_dict()``. None:
             dead actors are not restarted, because they would lose their state unnoticed.
         resume_from: the ``checkpoint_dir`` of earlier learner shards. A policy that is added with an id of that folder
-            resumes from there with its frames. It keeps its place if shards have as many places as then.
+            resumes from there with its frames. It keeps its place if the shards have as many places as before.
         resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without them run no shard.
         max_restarts: the limit of restarts of an actor, including restarts after lost nodes.
         start_timeout: the time limit for a shard to get its resources, and for an actor to be built.

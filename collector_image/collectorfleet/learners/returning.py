@@ -24,9 +24,10 @@ _STEPS: Final = "_collectorfleet_steps"
 
 
 def returning(of: type) -> type:
-    """Return a subclass of ``of`` for Ray. Its arguments are files, its share of a GPU, and keywords of ``of``.
+    """Return a subclass of ``of`` for Ray.
 
-    It resumes from the first existing file.
+    The subclass takes files, the actor's share of a GPU, and keywords of ``of``. The actor resumes from the first
+    existing file.
     """
 
     class Returning(of):  # type: ignore[misc]
@@ -37,7 +38,8 @@ def returning(of: type) -> type:
             self.__dict__[_STEPS] = 0
             kept_in = next((file for file in files if file.exists()), None)
             if kept_in is not None:
-                # The state has objects of the user's classes, so a changed file can run code here, as the image can.
+                # The state has objects of the user's classes, so a manipulated file can run code here. The image can do
+                # so, too.
                 kept = torch.load(kept_in, map_location="cpu", weights_only=False)
                 self.load_state_dict(kept["state"])
                 self.__dict__[_STEPS] = kept["steps"]
@@ -70,7 +72,7 @@ def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
     from a file that has these frames.
     """
     for policy_id in without:
-        # A coroutine cannot be awaited here. Its frames were dropped by a call of its own.
+        # A coroutine cannot be awaited here. Its frames were dropped by a separate call.
         if not inspect.iscoroutinefunction(actor.forget):
             actor.forget(policy_id)
     state = {"state": actor.state_dict(), "steps": steps_of(actor)}

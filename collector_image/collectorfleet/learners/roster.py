@@ -19,7 +19,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class Placement(StrEnum):
-    """How to choose the shard of a policy: the one with the fewest policies, or the first with a free place."""
+    """How to choose the shard of a policy: the shard with the fewest policies, or the first shard with a free place."""
 
     SPREAD = "Spread"
     FIRST_FIT = "FirstFit"
@@ -49,7 +49,7 @@ class Roster:
         return iter(self._places)
 
     def add(self, policy_id: str, wish: Place | None = None) -> Place:
-        """Give the policy a place: ``wish`` if this place is free.
+        """Give the policy the place ``wish`` if this place is free, otherwise another place. Return the place.
 
         Raises InvalidOption if the id is taken or invalid, or if all places are taken.
         """

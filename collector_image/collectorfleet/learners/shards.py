@@ -50,8 +50,8 @@ class LearnerShards:
     shards have their resources. If the shards can never be placed, it raises InvalidOption with the numbers before it
     starts an actor.
 
-    Ray restarts a dead actor in its shard, from its last checkpoint, behind the same handle. Its open calls raise
-    ``ray.exceptions.RayActorError`` in the caller. Use an instance from one thread.
+    Ray restarts a dead actor in its shard, from its last checkpoint, behind the same handle. Open calls of the actor
+    raise ``ray.exceptions.RayActorError`` in the caller. Use an instance from one thread.
     """
 
     @takes(LearnerOptions)
@@ -201,8 +201,9 @@ class LearnerShards:
     def checkpoint(self, timeout: timedelta = _HOUR) -> None:
         """Write the state of every actor, between two of its calls. A restarted actor resumes from this state.
 
-        The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. If it fails, the
-        next one drops them. Blocks for at most ``timeout`` to drop frames, and as long again to write.
+        The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. If this
+        checkpoint fails, the next checkpoint drops these frames. Blocks for at most ``timeout`` to drop frames, and for
+        at most another ``timeout`` to write.
 
         Raises the first of these errors after all other actors are written, unless stated otherwise:
 

@@ -27,9 +27,10 @@ class Staleness:
 class PolicyStatus:
     """The status of one policy. Its versions count from 1.
 
-    ``published`` is the current version. Every available collector has ``acknowledged`` or a newer version. None means
-    that the version is unknown so far. ``frames`` counts the frames in its buffer that have a version, and
-    ``staleness`` is theirs. ``steps`` is the number of learning steps, None where they are not counted.
+    ``published`` is the current version. Every available collector has the version ``acknowledged`` or a newer one.
+    None means that the version is unknown so far. ``frames`` counts the frames in its buffer that have a version, and
+    ``staleness`` is the staleness of these frames. ``steps`` is the number of learning steps, or None if they are not
+    counted.
     """
 
     published: int | None
