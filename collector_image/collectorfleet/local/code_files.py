@@ -20,9 +20,9 @@ LARGEST_BYTES: Final = 3 * 2**20  # larger than any object in etcd; larger files
 def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: Path) -> list[Path]:
     """Write the code into ``mounted``, and return the import path.
 
-    The import path has the code first. The folder of ``source``, the file of the ``manifests``, and the current folder
-    follow in place of the image. Raises InvalidOption if the code does not exist, InfrastructureError if a retry may
-    help.
+    The import path begins with the code. In place of the image, the folder of ``source`` and the current folder follow.
+    ``source`` is the file of the ``manifests``. Raises InvalidOption if the code does not exist, InfrastructureError if
+    a retry may help.
     """
     beside = [source.absolute().parent, Path.cwd()]
     if code is None:
@@ -50,7 +50,7 @@ def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, 
 
 
 def _trusted(authority: CertificateAuthority | None, manifests: Manifests, source: Path) -> ssl.SSLContext | None:
-    """Return a TLS context with the authority of the spec, or None if the manifests do not contain the authority."""
+    """Return a TLS context with the spec's certificate authority, or None if the manifests do not contain it."""
     if authority is None or authority.config_map is None:
         return None
     # A missing ConfigMap is no error: a cluster often creates it, and this machine may already trust the authority.

@@ -51,9 +51,9 @@ log = logging.getLogger(__name__)
 class RunOptions:
     """The options of a local run.
 
-    ``status_out`` gets the final status as JSON. ``metrics_port`` of 127.0.0.1 serves metrics during the run.
-    ``checkpoints`` is the folder for checkpoints. With ``resume``, the run resumes from this folder. ``report`` is the
-    file for the HTML page about the run.
+    ``status_out`` gets the final status as JSON. ``metrics_port`` is the port of 127.0.0.1 that serves metrics during
+    the run. ``checkpoints`` is the folder for checkpoints. With ``resume``, the run resumes from this folder.
+    ``report`` is the file for the HTML page about the run.
     """
 
     status_out: TextIO | None = None
