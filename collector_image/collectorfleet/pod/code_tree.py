@@ -1,7 +1,7 @@
 """Implement ``python -m collectorfleet.pod.code_tree``: write the tree of ``spec.code`` into a volume of the pod.
 
 An init container runs this module before the other containers start. Its termination message is the digest of the tree,
-which the operator copies to the status, or the error.
+or the error. The operator copies the digest to the status.
 """
 
 from __future__ import annotations

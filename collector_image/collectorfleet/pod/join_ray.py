@@ -37,7 +37,7 @@ def main(address: str) -> None:
 
 
 def wait_for(address: str) -> bool:
-    """Block until a process listens at ``address`` (host:port). Return False if the parent process ends before."""
+    """Block until a process listens at ``address`` (host:port). Return False if the parent process ends first."""
     parent, say_at = os.getppid(), time.monotonic() + SAY_SECONDS
     while problem := why_unreachable(address):
         if os.getppid() != parent:
