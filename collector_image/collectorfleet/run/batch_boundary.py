@@ -1,4 +1,4 @@
-"""Check for requests to stop and take checkpoints between two batches of a run.
+"""Between two batches of a run, check for requests to stop, and take checkpoints.
 
 When the training function requests the next batch, it has processed the previous batch. Only then do the counters and
 the training state match. This holds if the main thread iterates. With ``collector.start()``, another thread iterates
@@ -69,7 +69,8 @@ class BatchBoundary:
                 first = False
             # The generator keeps no reference, because a buffer is reused only without any reference to it.
             yield held.pop()
-        # At any cost, because this happens once. The state after the function's return is written later.
+        # Keep this state at any cost, because this happens once. The state after the function's return is written
+        # later.
         if self._is_on_main_thread:
             self._checkpoints.remember(position(), at_any_cost=True)
 

@@ -26,7 +26,8 @@ def split(spec: CollectorFleetSpec) -> Split:
     """Return the split of a batch at the start.
 
     If ``replicas`` collectors cannot divide a batch evenly, as after scaling, there are fewer collectors at the start.
-    Collectors of several processes get more shares than collectors instead, because their shares are fixed.
+    Collectors of several processes keep their number. Instead, there are more shares than collectors, because the size
+    of their shares is fixed.
     """
     replicas, shares = spec.collectors.replicas, spec.collection.shares
     first = spec.collection.stragglers.first_shares if spec.collection.stragglers else None

@@ -1,4 +1,7 @@
-"""Load the user's code that runs in the driver, before Ray starts where possible, so that its errors appear early."""
+"""Load the user's code that runs in the driver.
+
+Code that needs no Ray is loaded first, so that its errors appear early.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,10 @@ def _found(script: str) -> Path:
 
 
 def built_options(spec: CollectorFleetSpec, *, on_ray: bool) -> dict[str, Any]:
-    """Return the arguments of FleetCollector whose factories need Ray, or with ``on_ray=False`` the others."""
+    """Return the arguments of FleetCollector whose factories need Ray.
+
+    With ``on_ray=False``, return the other arguments.
+    """
     rows = {path: row for path, row in ARGUMENTS.items() if isinstance(row, Built) and row.needs_ray is on_ray}
     return {row.argument: _built(row.what, given) for path, row in rows.items() if (given := spec.at(path))}
 

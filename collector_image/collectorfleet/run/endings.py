@@ -93,7 +93,7 @@ ENDINGS: Final[Mapping[EndReason, Ending]] = {
 def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReason:
     """Return the reason for the end of a run whose work returned, or raised ``error``.
 
-    ``asked`` is the way of the request to end, if there was a request. The request is then the reason, even if the
+    ``asked`` is the reason in the request to end, if there was a request. This reason is then returned, even if the
     user's code raised.
     """
     if asked is not None:
@@ -108,7 +108,7 @@ def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReaso
         case CollectorFleetError():
             return EndReason.LOST
         case _:
-            # Only a bug of this project gets here. A retry from the last checkpoint may help.
+            # Only a bug of this project leads here. A retry from the last checkpoint may help.
             return EndReason.LOST
 
 

@@ -14,7 +14,7 @@ class FleetGone(CollectorFleetError):
     """The driver's fleet was deleted, or another fleet has its name. A retry does not help."""
 
 
-# Kubernetes keeps this much of a termination message.
+# The number of bytes of a termination message that Kubernetes keeps.
 TERMINATION_MESSAGE_BYTES: Final = 4000
 
 
@@ -53,7 +53,7 @@ Exit = Completed | UserError | Broken | Stopped
 
 
 def exit_of(error: BaseException) -> UserError | Broken:
-    """Return how a run ended that raised ``error``."""
+    """Return how a run that raised ``error`` ended."""
     if isinstance(error, UserCodeError):
         return UserError(one_sentence(str(error)), error.traceback or _traceback(error))
     if isinstance(error, InvalidOption | FleetGone):
@@ -76,7 +76,7 @@ def exit_code(ended: Exit) -> int:
 def termination_message(ended: Exit) -> str:
     """Return the sentence that the condition shows, a blank line, and the end of the traceback.
 
-    If a process leaves no message, Kubernetes uses the end of the log. The blank line distinguishes the two.
+    If a process leaves no message, Kubernetes uses the end of the log. A message differs from a log by its blank line.
     """
     lines = [ended.message]
     if isinstance(ended, UserError | Broken) and ended.traceback:

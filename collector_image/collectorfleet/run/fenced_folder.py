@@ -3,8 +3,8 @@
 A driver may lose its fleet without noticing, for instance on a partitioned node, and continue to write. So each driver
 writes into its own staging folder. To publish a finished file or folder, the driver renames it out of the staging
 folder. To remove a file or folder, the driver renames it into the staging folder. A new driver takes away the staging
-folders of earlier drivers before it reads anything. From then on each rename of an earlier driver fails, even after a
-long pause of that driver.
+folders of earlier drivers before it reads anything. From then on, an earlier driver cannot rename anything in the
+folder, even if it continues after a long pause.
 
 ::
 
@@ -58,7 +58,7 @@ class FencedFolder:
     def take(self, drivers_before: int = 0) -> None:
         """Become the only driver that changes the folder. Blocks until no earlier driver can change it.
 
-        ``drivers_before`` is the least number of drivers before this one. Raises OSError or FolderTakenOver. If
+        ``drivers_before`` is the least number of earlier drivers. Raises OSError or FolderTakenOver. If
         the volume is full, this driver tries again at its next change.
         """
         self._least_number = drivers_before + 1

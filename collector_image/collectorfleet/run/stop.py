@@ -2,8 +2,8 @@
 
 The first request sets ``run.stop_requested``, and the collector's iteration ends after the current batch. So a training
 function can save its state. After the time that :mod:`.endings` allows, or at a second signal, :class:`StopNow` is
-raised in the training function. This waits until a checkpoint in progress is written. Before there is state to save,
-each request takes effect at once.
+raised in the training function. The exception is delayed until a checkpoint in progress is written. Before there is
+state to save, each request takes effect at once.
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ class StopRequest:
             if seconds:
                 log.warning("the run has not ended %.0f s later and is interrupted", seconds)
             self._time_is_over = True
-            # A real signal, whose handler raises StopNow: it wakes the main thread from a lock that it waits for,
-            # which _thread.interrupt_main() does not.
+            # Send a real signal, whose handler raises StopNow. A signal wakes the main thread even if it waits for a
+            # lock. _thread.interrupt_main() would not wake it.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 

@@ -91,9 +91,10 @@ def keeper_in(
     also: Mapping[str, Keep] = MappingProxyType({}),
     before: Timeline | None = None,
 ) -> TimelineKeeper:
-    """Keep the timeline in ``folder``, beside the checkpoints. Continue the timeline of the folder, or else ``before``.
+    """Keep the timeline in ``folder``, beside the checkpoints.
 
-    ``also`` has further functions that take the timeline, by name.
+    Continue the folder's timeline or, without one, ``before``. ``also`` has further functions that take the timeline,
+    by name.
     """
     try:
         before = files.read(folder.path / files.NAME) or before

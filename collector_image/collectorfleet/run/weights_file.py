@@ -34,7 +34,8 @@ def _put_torch(out: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mapping[s
 
 
 def _put_safetensors(out: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    # Clone, because the format allows no shared tensors. Only the owner may read files of safetensors' `save_file`.
+    # Clone, because the format allows no shared tensors. safetensors' `save_file` is not used, because it makes files
+    # that only their owner may read.
     out.write(save({name: tensor.clone().contiguous() for name, tensor in tensors.items()}, dict(metadata)))
 
 

@@ -11,7 +11,10 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An undamaged checkpoint. ``completed``: its run was done. ``replay_buffer``: the path of a dump, or None."""
+    """An undamaged checkpoint. ``completed``: the work of its run was done.
+
+    ``replay_buffer``: the path of a dump, or None.
+    """
 
     number: int
     position: Position

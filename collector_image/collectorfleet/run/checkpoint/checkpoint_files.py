@@ -63,7 +63,7 @@ def _is_checkpoint(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
-        return True  # it may be one, and cannot be read
+        return True  # it may be a checkpoint that cannot be read
     if path.is_symlink():
         return False
     # A checkpoint of a newer release may have further files, and a damaged one may lack some.

@@ -143,7 +143,8 @@ class Checkpointer:
     def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
         now = self._clock()
         is_cheap = (now - self._remembered_at) * _REMEMBERING_COSTS >= self._remembering_seconds
-        # While states wait for objects that are registered later, the remembered state would lack them.
+        # Some states in the checkpoint may belong to objects that are registered later. The remembered state would lack
+        # these states.
         if self._beside or not (at_any_cost or (is_cheap and self._state.is_restored)):
             return
         with self._uninterrupted():

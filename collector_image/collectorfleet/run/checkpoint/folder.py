@@ -83,9 +83,9 @@ class CheckpointFolder:
     def history(self, *records: Position, drivers: int = 0) -> RunHistory:
         """Return the records of earlier drivers in this folder, together with ``records`` from other sources.
 
-        ``drivers`` is the number of earlier drivers in the fleet's status. The larger of the two numbers counts. The
-        status also counts drivers that found the volume full. The folder also counts the drivers of an earlier fleet of
-        the same name.
+        ``drivers`` is the number of earlier drivers in the fleet's status. The result has this number or the folder's
+        number, whichever is larger. The status also counts drivers that found the volume full. The folder also counts
+        the drivers of an earlier fleet of the same name.
         """
         records = (*records, self.journal.last_noted)
         return RunHistory(self.run, max(self.starts, drivers), self.newest, records)
@@ -129,7 +129,10 @@ class CheckpointFolder:
             self._pass_over_full(error)
 
     def _pass_over_full(self, error: OSError) -> None:
-        """Log a full volume, or raise ``error``. Only the count of drivers is lost, and the run can resume."""
+        """Log that the volume is full, or raise any other ``error``.
+
+        On a full volume, only the count of drivers is lost.
+        """
         if not (self.path / owner.FILE).exists() or not is_full(error):
             raise error
         log.warning("%s is full; the run continues: %s", self.path, describe(error))

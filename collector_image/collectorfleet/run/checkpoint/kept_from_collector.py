@@ -19,7 +19,7 @@ class KeptFromCollector:
         self._now: Callable[[], Mapping[str, Any]] = lambda: self.saved
 
     def follow(self, now: Callable[[], Mapping[str, Any]]) -> None:
-        """Take the state from ``now`` from now on."""
+        """Make :meth:`state_dict` return the result of ``now()``."""
         self._now = now
 
     def state_dict(self) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ def owner_of(folder: Path, fleet: str, run: str) -> Owner:
     """Return the owner of the folder. If the folder is empty, ``run`` begins here and owns it.
 
     Raises InvalidOption if another fleet owns the folder, or if the folder or its ``fleet.json`` has other content.
-    Raises OSError if it cannot be read.
+    Raises OSError if the folder cannot be read.
     """
     file = folder / FILE
     # This check comes first, because another driver may start now, and fleet.json is the first file it publishes.

@@ -21,7 +21,7 @@ _READ: Final = frozenset(
     {
         ("collections", "OrderedDict"),
         *(("datetime", name) for name in ("datetime", "timedelta", "timezone")),
-        ("_codecs", "encode"),  # this protocol of pickle encodes bytes with it
+        ("_codecs", "encode"),  # this pickle protocol uses it to encode bytes
         *(("torch._utils", f"_rebuild_{name}") for name in ("tensor_v2", "tensor_v3", "parameter")),
         ("torch", "Size"),
         ("torch.storage", "UntypedStorage"),
@@ -37,7 +37,7 @@ def read_state(file: Path) -> Mapping[str, Any]:
     unpickler = SimpleNamespace(Unpickler=_Unpickler, __name__=__name__)
     try:
         found = torch.load(file, map_location="cpu", mmap=True, pickle_module=unpickler, weights_only=False)
-    except Exception as error:  # (a file of something else fails anywhere in torch)
+    except Exception as error:  # (for a file with other content, torch may raise any error)
         raise ValueError(f"{file}: {describe(error)}") from error
     if not isinstance(found, dict):
         raise ValueError(f"{file}: the file is not the state of a checkpoint")

@@ -20,7 +20,10 @@ class BoundedReads:
     """A bounded view of ``file``. :meth:`begin_member` allows the next header, and :meth:`release` ends all bounds."""
 
     def __init__(self, file: IO[bytes], what: str, most_bytes: int, most_bytes_of_all: int) -> None:
-        """Allow ``most_bytes`` for one header and ``most_bytes_of_all`` for all. ``what`` is its name in messages."""
+        """Allow ``most_bytes`` per header, and ``most_bytes_of_all`` for all headers.
+
+        ``what`` names a header in messages.
+        """
         self._file = file
         self._what = what
         self._most_bytes = self._left = most_bytes

@@ -63,7 +63,8 @@ class _GitWeb(Web):
 
     def request(self, method: str, url: str, **options: Any) -> urllib3.BaseHTTPResponse:
         answer = super().request(method, url, **options)
-        # dulwich would treat another answer as a plain file server, which cannot serve a commit without its history.
+        # dulwich would take another answer as the answer of a plain file server. Such a server cannot serve a commit
+        # without its history.
         if not answer.headers.get("Content-Type", "").startswith("application/x-git-"):
             answer.close()
             raise InvalidOption(f"{self.where}: the server is not a git server; write the address to clone from")

@@ -21,7 +21,7 @@ from collectorfleet.durable_files import reserve
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
 
-# A shard has many small batches, to limit the number of files. A batch waits for at most 10 s, or for the next batch.
+# A shard has many small batches, to limit the number of files. A shard is written once it has this size or age.
 SHARD_BYTES: Final = 64 * 2**20
 SHARD_SECONDS: Final = 10.0
 
