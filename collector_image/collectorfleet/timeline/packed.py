@@ -1,4 +1,4 @@
-"""Compress a timeline for a ConfigMap, to a size that loads the API server little. Pure."""
+"""Compress a timeline for a ConfigMap, to a size that is a small load for the API server. Pure."""
 
 from __future__ import annotations
 
