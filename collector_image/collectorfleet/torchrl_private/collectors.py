@@ -45,7 +45,7 @@ def set_carrier(collector: Collector, carrier: TensorDictBase) -> None:
 
 
 def make_carrier(collector: Collector) -> None:
-    """Reset the environment into a new carrier. A new transform may have changed its entries."""
+    """Reset the environment into a new carrier. A new transform may have changed the entries."""
     collector._make_carrier()
 
 
@@ -71,12 +71,13 @@ def kept_batch(collector: Collector) -> TensorDictBase:
 
 
 def set_kept_batch(collector: Collector, batch: TensorDictBase) -> None:
-    """Make rollouts write into ``batch``. Requests differ in their frames, and two loops may share a rollout."""
+    """Make rollouts write into ``batch``. Requests differ in the number of frames, and two loops may share a
+    rollout."""
     collector._final_rollout = batch
 
 
 def make_kept_batch(collector: Collector) -> None:
-    """Create new memory for the batch. A new transform may have changed its entries."""
+    """Create new memory for the batch. A new transform may have changed the entries."""
     collector._maybe_make_final_rollout(make_rollout=keeps_batch(collector))
 
 
@@ -145,7 +146,10 @@ def set_recorded_policy(collector: Collector, policy: Callable[[TensorDictBase],
 
 
 def policy_writes(collector: Any) -> set[Any]:
-    """Return the keys that the policy writes. Empty for a collector with processes, because only they have the keys."""
+    """Return the keys that the policy writes.
+
+    Empty for a collector with processes, because only its processes have the keys.
+    """
     writes: set[Any] = getattr(collector, "_policy_output_keys", set())
     return writes
 

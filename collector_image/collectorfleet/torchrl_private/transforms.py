@@ -29,7 +29,10 @@ def frames_of(transform: CatFrames, key: str) -> Tensor:
 
 
 def leave_reset(transform: VecGymEnvTransform, done: Tensor, begun: TensorDictBase | None) -> None:
-    """Store the last results of a self-resetting vector environment. The transform uses it at the next reset."""
+    """Store the last results of a self-resetting vector environment.
+
+    The transform uses these results at the next reset.
+    """
     transform._memo.update(done=done, saved_next=begun)
 
 
