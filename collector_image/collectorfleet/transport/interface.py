@@ -35,7 +35,7 @@ class Transport(Protocol):
     def put(self, snapshot: Any) -> Stored:
         """Store a snapshot of weights or of a normalization once for all collectors, with its digest.
 
-        Any thread may call this. The source of the snapshot may change when this returns.
+        Any thread may call this. The source of the snapshot may change once this returns.
         """
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
@@ -76,7 +76,7 @@ class FleetTransport(Transport, Protocol):
     def ask(self, collector: CollectorId, method: str, *args: Any) -> Any:
         """Call a method of the collector's server between two rollouts.
 
-        Returns at once the argument for :meth:`answer`, or None if the collector was stopped.
+        Does not block. Returns the argument for :meth:`answer`, or None if the collector was stopped.
         """
 
     def answer(self, asked: Any, timeout: float) -> Returned | Failed | None:
@@ -93,7 +93,7 @@ class FleetTransport(Transport, Protocol):
         """
 
     def seed_later_incarnations(self, seed: int) -> None:
-        """Seed environments when they are built from now on. Each incarnation gets its own seed."""
+        """From now on, seed environments when they are built. Each incarnation gets its own seed."""
 
     def handles(self) -> list[Any]:
         """Return the actors or processes of the collectors, in the order of their start."""

@@ -209,8 +209,8 @@ class Courier:
 
     def _meet(self, called: list[CollectorId]) -> Future[Group]:
         self._epoch += 1
-        # Each gang has its own store. A member that is late for an earlier gang meets nobody, and its keys end with
-        # that store.
+        # Each gang has its own store. A member that is late for an earlier gang finds no other members. The keys that
+        # it writes disappear with the old store.
         self._store = TCPStore(self._host, 0, is_master=True, wait_for_workers=False, timeout=_TIMEOUT)
         store, size = (self._host, self._store.port), len(called) + 1
         for rank, collector in enumerate(called, 1):

@@ -75,8 +75,8 @@ def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: tim
         except RuntimeError as error:
             formed.set_exception(error)
 
-    # No daemon, so that Python waits for the thread at exit. If Python exits within torch code, the process ends by
-    # SIGABRT.
+    # The thread is not a daemon, so that Python waits for it at exit. If Python exits within torch code, the process
+    # ends by SIGABRT.
     threading.Thread(target=form, name="gang", daemon=False).start()
     return formed
 

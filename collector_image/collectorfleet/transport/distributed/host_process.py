@@ -37,7 +37,7 @@ class HostRefused(CollectorFleetError):
 class Driver:
     """The address of the driver and the token that authenticates it. Each connection attempt calls both functions.
 
-    They raise OSError or ValueError as long as there is none.
+    The functions raise OSError or ValueError as long as there is no address or no token.
     """
 
     address: Callable[[], Address]

@@ -35,7 +35,7 @@ class Launcher(Protocol):
         """Start a process that runs :func:`member` when there is room for it. Returns at once."""
 
     def close(self) -> None:
-        """End the launcher. All launched processes have been killed before."""
+        """End the launcher. Call this after all launched processes were killed."""
 
 
 class LocalProcesses:

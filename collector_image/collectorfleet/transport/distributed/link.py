@@ -1,8 +1,9 @@
-"""A connection between two processes that share a token. Both prove that they have it before either unpickles data.
+"""A connection between two processes that share a token.
 
-Each side sends a random number. Both numbers and the token give a key for each direction. Every message carries a MAC
-by that key and its sequence number, and the first message of each side is the proof. A peer without the token cannot
-send, change or repeat a message. Messages are not encrypted.
+Both prove that they have the token before either unpickles data. Each side sends a random number. Both numbers and the
+token give a key for each direction. Every message carries a MAC by that key and its sequence number, and the first
+message of each side is the proof. A peer without the token cannot send, change or repeat a message. Messages are not
+encrypted.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Link:
     """One side of the connection. Any thread may send, and one thread receives."""
 
     def __init__(self, connection: socket.socket, *, speaks: bytes, hears: bytes) -> None:
-        """Make the link. ``speaks`` is the key for sent messages, and ``hears`` the key for received ones."""
+        """Make the link. ``speaks`` is the key for sent messages, and ``hears`` the key for received messages."""
         self._connection = connection
         self._send_queue = SendQueue(connection)
         self._speaking = threading.Lock()
@@ -216,7 +217,7 @@ def _mac(key: bytes, number: int, written: bytes) -> bytes:
 
 
 def _read(connection: socket.socket, size: int) -> bytes:
-    """Return exactly ``size`` bytes. Raises EOFError if the connection ends before."""
+    """Return exactly ``size`` bytes. Raises EOFError if the connection ends first."""
     found = bytearray(size)
     left = memoryview(found)
     while left:

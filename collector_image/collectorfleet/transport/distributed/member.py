@@ -2,7 +2,8 @@
 
 The first thread receives the driver's messages. The second builds the collector and runs its rollouts. The third waits
 for loaded weights. Only the fourth uses the process group, in the driver's order. So a rollout continues while weights
-arrive or the gang is formed again. Frames are kept until the driver has confirmed them: a broken gang loses none.
+arrive or the gang is formed again. Frames are kept until the driver has confirmed them, so a broken gang loses no
+frames.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The driver's side of collectors that are started on other machines with ``collectorfleet collect``.
 
 A host is a process that runs several collectors: with four per host, rank 2 has ``c8`` to ``c11``. A host may connect
-at any time. It sends its rank, then starts and ends processes on the driver's messages, which wait until it connects.
-If the connection is lost, all collectors of the host are lost, and none of these losses counts as a restart.
+at any time. It sends its rank. Then it starts and ends processes as the driver's messages request. Messages wait until
+the host connects. If the connection is lost, all collectors of the host are lost, and none of these losses counts as a
+restart.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class CollectorHosts:
 
     Keyword Args:
         collectors_per_host: the number of collectors of each host.
-        gpus_per_collector: GPUs of a collector, a share of one or whole ones, of those that its host sees.
+        gpus_per_collector: the GPUs of each collector: a share of one GPU, or whole GPUs, among the GPUs that its host
+            sees.
 
     Raises:
         InvalidOption: the token is too short, the address cannot be used, or a number is invalid.
@@ -178,8 +180,8 @@ class CollectorHosts:
             for launched in self._of(rank):
                 host.link.send_message(host_messages.Launch(launched.id, launched.address))
         if before is not None:
-            # The earlier host has usually vanished. A live one must not reconnect, or the two would replace each other
-            # forever.
+            # The earlier host has usually vanished. If it still runs, it must not reconnect, or both hosts would
+            # replace each other forever.
             before.link.send_message(host_messages.Refused(f"{host.hello.pod} joined later as rank {rank}"))
             before.link.close()
             _end(lost, Ended(f"{before.hello.pod} is gone", Fault.NODE_LOST))

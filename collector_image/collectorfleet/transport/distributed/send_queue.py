@@ -1,4 +1,4 @@
-"""Writes to a connection that never block the sender, whatever the peer reads.
+"""Write to a connection without ever blocking the sender, even if the peer reads nothing.
 
 A stopped process reads nothing, and the buffers of the sockets are full after a few megabytes. The sender may hold a
 lock that messages to other peers need.
@@ -24,7 +24,7 @@ class SendQueue:
         self._queued: deque[memoryview] = deque()  # the first one is being written by the thread
 
     def write(self, data: bytes) -> None:
-        """Write the bytes without blocking. A thread writes those that the kernel does not accept now.
+        """Write the bytes without blocking. A thread writes the bytes that the kernel does not accept now.
 
         Raises OSError if the kernel reports that the connection has ended.
         """

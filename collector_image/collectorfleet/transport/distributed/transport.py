@@ -1,7 +1,8 @@
 """Collectors in processes that a launcher starts. Together with the driver they form one gang.
 
-The connection to each collector carries small messages, and its end reveals a death. The process group carries frames
-and weights. A death breaks only the group. The rollouts of the other collectors continue while a new gang is formed.
+The connection to each collector carries small messages, and the end of the connection shows that the collector has
+died. The process group carries frames and weights. A death breaks only the group. The rollouts of the other collectors
+continue while a new gang is formed.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class _Collector:
 class DistributedTransport:
     """A transport over a process group of torch.distributed.
 
-    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations that
-    name none. The seeds of each collector follow from ``seed``, the fleet's seed.
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations
+    without one. The seeds of each collector follow from ``seed``, the fleet's seed.
     """
 
     name = "TorchDistributed"
@@ -75,7 +76,7 @@ class DistributedTransport:
         return Stored(hashed, snapshot.size_bytes, parcel)
 
     def _forget_with(self, parcel: Parcel) -> None:
-        """Let members delete a parcel when Python collects it, which means that no later offer can use it."""
+        """Let members delete a parcel when Python frees the object here. No later offer can use the parcel then."""
         if parcel not in self._followed:
             self._followed.add(parcel)
             # The callback holds only the number, because a reference to the parcel would keep it alive.

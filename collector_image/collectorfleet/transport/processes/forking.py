@@ -58,7 +58,7 @@ class _Popen(popen_forkserver.Popen):
         finally:
             context.set_spawning_popen(None)
         self.sentinel, writes = _server.connect_to_new_process(self._fds)  # type: ignore[attr-defined]
-        # The new process reads this pipe. When the pipe closes, it knows that this process has ended.
+        # The new process reads this pipe. When the pipe closes, the new process knows that this process has ended.
         kept = os.dup(writes)
         self.finalizer = util.Finalize(self, util.close_fds, (kept, self.sentinel))  # type: ignore[attr-defined]
         with open(writes, "wb") as pipe:

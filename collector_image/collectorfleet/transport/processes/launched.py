@@ -25,7 +25,7 @@ class Launched(Protocol):
         """Kill the process. Does nothing if it has ended."""
 
     def wait_for_end(self) -> Ended:
-        """Block until the process has ended, and return how."""
+        """Block until the process has ended, and return how it ended."""
 
 
 class LocalProcess:

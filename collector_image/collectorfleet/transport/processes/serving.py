@@ -1,6 +1,6 @@
 """The threads of a collector's process that send no data themselves.
 
-One builds and runs, and one awaits loaded weights.
+One thread builds the collector and runs its rollouts. Another thread waits for loaded weights.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def pickled(option: str, value: Any) -> bytes:
 class Builds:
     """Makes the build message of each collector.
 
-    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations that
-    name none. The seeds of each collector follow from ``seed``, the fleet's seed. Raises InvalidOption if the policy
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations
+    without one. The seeds of each collector follow from ``seed``, the fleet's seed. Raises InvalidOption if the policy
     cannot be pickled.
     """
 

@@ -74,7 +74,7 @@ class CollectorActor:
 
     @ray.method(concurrency_group=STANDING)
     def next_applied(self, policy: str, seen: int) -> Message | None:
-        """Block until another version is loaded. If the actor dies, this pending call fails and so tells the driver."""
+        """Block until another version is loaded. If the actor dies, the driver notices it because this call fails."""
         return self._server.next_applied(policy, seen)
 
     def set_seed(self, seed: int, static_seed: bool) -> int:

@@ -23,8 +23,8 @@ Node = Mapping[str, Any]
 class NodeWatch:
     """Queries Ray every 10 s on its own thread, until :meth:`stop` or ``is_over()``.
 
-    ``changed`` is called when ``spilled_bytes`` changes. It is None until a node reports a number. ``died`` is called
-    with the id of each node that died since the start.
+    ``changed`` is called when ``spilled_bytes`` changes. ``spilled_bytes`` is None until a node reports a number.
+    ``died`` is called with the id of each node that died since the start.
     """
 
     def __init__(self, changed: Callable[[], None], died: Callable[[str], None], is_over: Callable[[], bool]) -> None:

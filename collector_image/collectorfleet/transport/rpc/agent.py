@@ -1,8 +1,8 @@
-"""An agent of ``torch.distributed.rpc`` that connects only the driver and one collector each.
+"""An agent of ``torch.distributed.rpc``. Each connection has the driver on one side and one collector on the other.
 
 ``init_rpc`` makes groups in which all members know each other. A group of a fixed size takes no new member. A group
-that grows takes none after a member has died, because a new member calls all others. Here each collector knows only the
-driver, and the driver adds and removes members. A death affects one connection.
+that can grow takes no new member after a death, because a new member calls all others. Here each collector knows only
+the driver, and the driver adds and removes members. A death affects one connection.
 """
 
 from __future__ import annotations

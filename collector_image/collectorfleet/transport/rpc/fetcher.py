@@ -20,7 +20,7 @@ class Fetcher:
     """Fetches offered weights.
 
     ``fetch`` blocks for a snapshot. It returns None if the driver no longer offers the snapshot. ``offer`` is called
-    with a policy and its offer when all its snapshots are here. An error of ``fetch`` ends :meth:`serve`.
+    with a policy and its offer when all snapshots of the offer have arrived. An error of ``fetch`` ends :meth:`serve`.
     """
 
     def __init__(self, fetch: Callable[[int], Snapshot | None], offer: Callable[[str, Offer], None]) -> None:

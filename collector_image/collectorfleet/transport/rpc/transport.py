@@ -68,7 +68,7 @@ class RpcTransport:
     """A transport over ``torch.distributed.rpc``.
 
     ``config_of`` and ``visible_of`` return the configuration of the collector in a slot, and the GPUs that it sees.
-    ``policy`` is the policy of configurations that name none. The seeds of each collector follow from ``seed``.
+    ``policy`` is the policy of configurations without one. The seeds of each collector follow from ``seed``.
     """
 
     name = "RPC"
