@@ -151,6 +151,6 @@ def describe(error: BaseException) -> str:
 
 
 def one_sentence(text: str) -> str:
-    """Return ``text`` on one line, cut at its end to the 1000 characters that a condition takes."""
+    """Return ``text`` on one line, cut after 1000 characters, the maximum of a condition."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 3] + "..."

@@ -43,7 +43,10 @@ class CollectorId:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Parameters of environments: ``values`` by name, and their version, which the frames made with them carry."""
+    """Parameters of environments: ``values`` by name, and their version.
+
+    Frames that are made with them carry this version.
+    """
 
     version: int
     values: Mapping[str, Any]
@@ -68,8 +71,8 @@ class Request:
 class Stored:
     """A snapshot of weights in the transport's store. Only the transport interprets ``handle``.
 
-    ``hashed`` is the future of the digest. Publishing does not wait for it. Loading the snapshot takes a collector
-    longer than the driver needs for the digest.
+    ``hashed`` is the future of the digest. Publishing does not wait for this future. Loading the snapshot takes a
+    collector longer than the driver needs for the digest.
     """
 
     hashed: Future[str] = field(repr=False)
