@@ -137,8 +137,8 @@ class Learners(Factory):
         default_factory=LearnerResources,
         description=(
             "Resources of one policy's actor without its GPU. A learner pod requests the resources of its actors "
-            "and replay actors. For Ray it also requests 200m CPU, 768Mi of memory, and 256Mi for each actor. "
-            "The memory request is also the memory limit."
+            "and replay actors. For Ray, the pod also requests 200m CPU, 768Mi of memory, and 256Mi for each "
+            "actor. The memory request is also the memory limit."
         ),
     )
     replay: LearnerReplay = Field(default_factory=LearnerReplay, description="The replay actor of each shard.")

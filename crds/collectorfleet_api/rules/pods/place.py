@@ -47,7 +47,10 @@ def placed(problem: BuiltProblem, pod: dict[str, Any], templates: Sequence[Writt
 
 
 def _own(path: Path, pod: dict[str, Any], template: dict[str, Any]) -> Path:
-    """Return the part of a path that exists in a template, plus a last field that the pod lacks."""
+    """Return the beginning of ``path`` that exists in ``template``, translated to the template's indexes.
+
+    If only the last field is missing in the template, and ``pod`` lacks it too, the result includes this field.
+    """
     at_pod: Any = pod
     at: Any = template
     own: list[str | int] = []
