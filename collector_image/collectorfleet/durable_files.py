@@ -34,7 +34,7 @@ def is_full(error: OSError) -> bool:
 
 
 def is_temporary(error: OSError) -> bool:
-    """Return whether a retry may succeed, because the volume is full or fails. Return False for a wrong path."""
+    """Return whether the volume is full or fails, so that a retry may succeed. Return False for a wrong path."""
     return error.errno in _PASSES
 
 

@@ -48,7 +48,7 @@ def load(import_path: str) -> Callable[..., Any]:
 class Factory:
     """A callable, given by import path, with keyword arguments.
 
-    A call imports and calls it in the present process. The call may add keyword arguments.
+    A call of the object imports the callable and calls it in the present process. The call may add keyword arguments.
     """
 
     path: str
@@ -63,7 +63,7 @@ class Factory:
 
 @dataclass(frozen=True)
 class Function:
-    """A function, given by import path. A call imports and calls it in the present process."""
+    """A function, given by import path. A call of the object imports the function and calls it in this process."""
 
     path: str
 

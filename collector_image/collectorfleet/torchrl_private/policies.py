@@ -30,7 +30,7 @@ def draws(policy: ProbabilisticTensorDictSequential) -> bool:
 
 
 def modules_of(policy: TensorDictSequential) -> Iterable[Any]:
-    """Return the modules in the order in which the sequence calls them, for every way of storing them."""
+    """Return the modules in the order in which the sequence calls them. A sequence stores them as a list or a dict."""
     modules: Iterable[Any] = policy._module_iter()
     return modules
 

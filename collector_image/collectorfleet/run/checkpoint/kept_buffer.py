@@ -64,7 +64,7 @@ class KeptBuffer:
             raise UserCodeError(
                 "replayBuffer.checkpoint",
                 f"the volume of {volume} has {free} bytes left, and the dump of the buffer needs more than "
-                f"{needed_bytes}; use one with room for three dumps, or a smaller buffer",
+                f"{needed_bytes}; use a volume with room for three dumps, or a smaller buffer",
             )
 
     def _failure(self, what: str, error: Exception) -> CollectorFleetError:
