@@ -81,12 +81,12 @@ def checked_policy(made: Any, name: str) -> Any:
 
 
 def environment_in_process(create: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``create`` for a process of a collector. It raises errors as EnvironmentRaised."""
+    """Return ``create`` for a process of a collector. The result raises errors as EnvironmentRaised."""
     return partial(_forwarding, create, EnvironmentRaised)
 
 
 def policy_in_process(create: Callable[[], Any]) -> Callable[[], Any]:
-    """Return ``create`` for a process of a collector. It raises errors as PolicyRaised."""
+    """Return ``create`` for a process of a collector. The result raises errors as PolicyRaised."""
     return partial(_forwarding, create, PolicyRaised)
 
 

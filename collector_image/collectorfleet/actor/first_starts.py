@@ -25,7 +25,10 @@ STARTS: Final = 8
 
 
 class FirstStarts:
-    """The digest of the starts of one collector's first episodes. It costs no time once it exists or cannot exist."""
+    """The digest of the starts of one collector's first episodes.
+
+    Once the digest exists or cannot exist, this object costs no time.
+    """
 
     def __init__(self) -> None:
         self._digests: list[bytes] = []

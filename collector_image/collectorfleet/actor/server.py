@@ -118,7 +118,7 @@ class CollectorServer:
             return self.failure(error)
 
     def offer(self, policy: str, offered: Offer) -> None:
-        """Load these weights once no rollout runs. They replace an earlier offer that is not loaded yet."""
+        """Load these weights once no rollout runs. These weights replace an earlier offer that is not loaded yet."""
         self._runner.inboxes[policy].offer(offered)
 
     def next_applied(self, policy: str, seen: int) -> Applied | Raised | Lost | ServiceLost | None:
@@ -189,7 +189,10 @@ class CollectorServer:
             self._simulator.stop()
 
     def _with_simulator(self) -> CollectorConfig:
-        """Start the simulator, if one is configured. Return the configuration with its addresses for the factory."""
+        """Start the configured simulator, if any.
+
+        Return the configuration with the simulator's addresses for the factory.
+        """
         config = self._config
         if config.simulator is None:
             return config

@@ -1,4 +1,4 @@
-"""Seed each process that a collector starts for environments before the process builds its environment.
+"""Seed the processes that a collector starts for environments. Each is seeded before it builds its environment.
 
 :mod:`collectorfleet.actor.seeds` seeds every forked process. This module is needed because TorchRL spawns processes.
 """
@@ -23,7 +23,7 @@ from collectorfleet.torchrl_private.environments import environments_of
 def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> Callable[..., Any]:
     """Return a factory that seeds its process and then builds the environment of ``create``.
 
-    The factory seeds only processes other than this one. With ``parameters``, the environment takes parameters from the
+    The factory does not seed the present process. With ``parameters``, the environment takes parameters from the
     process that has the ``ParallelEnv``.
     """
     return partial(_build, create, seeds, parameters, os.getpid())

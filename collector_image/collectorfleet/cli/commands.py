@@ -21,7 +21,7 @@ class Commands(_Action):
     """
 
     def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
-        """Return the parser of a new command. ``options`` are those of argparse and need ``help``."""
+        """Return the parser of a new command. ``options`` are options of argparse, and must include ``help``."""
         made = super().add_parser(name, **{**options, "help": mark(name, options["help"])})
         made.set_defaults(prog=made.prog, usage_error=made.error)
         return made

@@ -1,6 +1,7 @@
 """The packages of this project's extras that each command needs.
 
-A command checks these packages before it imports code of the user. It does not check what the user's code imports.
+A command checks these packages before it imports code of the user. The command does not check what the user's code
+imports.
 """
 
 from __future__ import annotations

@@ -27,7 +27,10 @@ def read(file: str) -> Manifests | None:
 
 
 def without_fleet(found: Manifests) -> str:
-    """Return the message for manifests without a fleet. It names the first objects that the manifests have instead."""
+    """Return the message for manifests without a fleet.
+
+    The message names the first objects that the manifests have instead.
+    """
     if not found.objects:
         return "the file has no Kubernetes object; name a file with a CollectorFleet"
     named = [_named(obj) for obj in found.objects]

@@ -36,7 +36,7 @@ def list_files(root: Path, *, may_be_empty: bool = False) -> Listing:
     """List the files below ``root`` that neither git nor ``.collectorfleetignore`` ignores.
 
     In a repository the ``git`` program lists the files. If git is not installed, this function reads the ``.gitignore``
-    files. It then omits ignored files even if they were added to the repository.
+    files. The result then lacks ignored files, even if they were added to the repository.
 
     Raises:
         FolderRefused: git cannot list the files, or lists none although ``may_be_empty`` is False.

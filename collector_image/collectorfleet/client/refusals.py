@@ -25,6 +25,6 @@ def shown(name: str) -> str:
 
 
 def joined(names: Sequence[str], most: int = 10) -> str:
-    """Return the first ``most`` names, and the number of the others."""
+    """Return the first ``most`` names, and the number of the remaining names."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(shown, names[:most])) + more

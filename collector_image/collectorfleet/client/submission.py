@@ -48,7 +48,7 @@ class Submission:
     def apply(self, fleet: Mapping[str, Any], config_maps: Sequence[Mapping[str, Any]]) -> None:
         """Apply the ConfigMaps, then the fleet.
 
-        If the API server rejects one, delete the ConfigMaps that this call created.
+        If the API server rejects an object, delete the ConfigMaps that this call created.
         """
         created: dict[str, bool] = {}
         try:

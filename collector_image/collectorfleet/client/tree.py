@@ -91,9 +91,9 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
     """Pack the code below ``folder``.
 
     If the folder is in a git repository, the archive has the files that git lists. Otherwise it has Python files and
-    text files of configurations. It leaves out hidden files, files that Python compiles, virtual environments, and
-    files that match a line of ``.collectorfleetignore``. The syntax of this file is that of a ``.gitignore``. A link is
-    packed as the file or the folder that it leads to.
+    text files of configurations. The archive leaves out hidden files, files that Python compiles, virtual environments,
+    and files that match a line of ``.collectorfleetignore``. The syntax of this file is that of a ``.gitignore``. A
+    link is packed as the file or the folder that it leads to.
 
     Args:
         folder: the root of the archive. Modules in this folder can be imported.

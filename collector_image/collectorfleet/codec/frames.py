@@ -28,7 +28,8 @@ class Part:
     """One rollout of a collector, with its weights versions and the incarnation of the collector.
 
     ``segments`` is None if each frame of the rollout carries its version. ``parameters`` is the version of the
-    environment parameters in all frames. It is None if each frame carries its version, or if there are no parameters.
+    environment parameters in all frames. ``parameters`` is None if each frame carries its version, or if there are no
+    parameters.
     """
 
     encoded: tensors.Encoded = field(repr=False)

@@ -14,7 +14,7 @@ def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | N
     """Return the rows of ``after`` that differ from the next step's ``before`` in any bit, and their places (int64).
 
     Both arrays are C-contiguous ``[..., time, *rest]`` of the same shape and dtype. Return None if more than half of
-    the rows differ, because omitting the others would save too little. The last row of the rollout always counts as
+    the rows differ, because omitting the equal rows would save too little. The last row of the rollout always counts as
     different. The last row of an episode usually differs.
     """
     lead, steps = int(np.prod(after.shape[:time], dtype=int)), after.shape[time]

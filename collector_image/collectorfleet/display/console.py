@@ -10,7 +10,7 @@ from rich.console import Console
 def console(file: TextIO | None = None) -> Console:
     """Return a console on ``file``, by default stdout, that draws text unchanged.
 
-    While a table is live, the console also draws the output of the user's code. It interprets no markup and no emoji
-    names, and it highlights nothing.
+    While a table is live, the console also draws the output of the user's code. The console interprets no markup and no
+    emoji names, and it highlights nothing.
     """
     return Console(file=file, markup=False, emoji=False, highlight=False)

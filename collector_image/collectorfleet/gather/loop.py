@@ -71,7 +71,7 @@ class GatherLoop:
         self._thread.start()
 
     def join(self, timeout: float | None) -> None:
-        """Block until the thread has ended. It ends once the consumer has closed the gather."""
+        """Block until the thread has ended. The thread ends once the consumer has closed the gather."""
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout)
 

@@ -69,8 +69,8 @@ class Publishing:
     def weights_for_request(self, one: Collector, request: Request) -> Weights | None:
         """Return the weights to send with the request; None if the collector needs none.
 
-        They are the version that the request names, or the newest version, if the collector was not offered this
-        version yet.
+        These weights have the version that the request names, or the newest version, if the collector was not offered
+        this version yet.
         """
         versions = self._shared.versions
         if request.version is not None:

@@ -1,6 +1,6 @@
 """The state that the gather thread and the consumer's threads share, under one lock.
 
-The consumer requests batches, stages weights and takes batches. The gather thread does the rest. They communicate only
+The consumer requests batches, stages weights and takes batches. The gather thread does the rest. Both communicate only
 through this state.
 """
 
@@ -56,9 +56,10 @@ class Staged:
 
 
 class Shared:
-    """All shared state. Hold ``changed`` to read or change it. It is notified when the status changes.
+    """All shared state. Hold ``changed`` to read or change the state.
 
-    ``changes`` counts urgent changes, which a person wants to see at once.
+    Waiting threads are notified when the status changes. ``changes`` counts urgent changes, which a person wants to see
+    at once.
     """
 
     def __init__(

@@ -85,8 +85,8 @@ class LearnerFeed:
     def publish(self, collector: FleetCollector) -> list[str]:
         """Let the fleet publish the policies that changed since the last call. Return the ids of these policies.
 
-        Blocks while learners finish earlier calls. The version has the weights of all policies. It increases the
-        versions of changed policies only.
+        Blocks while learners finish earlier calls. The published version has the weights of all policies. The versions
+        of unchanged policies do not increase.
 
         Raises:
             InvalidOption: the FleetCollector differs from the first one, or a learner's weights no longer fit its
@@ -145,8 +145,8 @@ class LearnerFeed:
     def go_on_from(self, state: Mapping[str, list[int]], first_version: int) -> None:
         """Continue the version counts from ``state``, the :meth:`state_dict` of another driver's feed.
 
-        Call this before the FleetCollector is made. Its first version is ``first_version``, and every policy changes
-        with it.
+        Call this before the FleetCollector is made. The FleetCollector's first version is ``first_version``, in which
+        every policy counts as changed.
         """
         self._versions.go_on_from(state, first_version)
 

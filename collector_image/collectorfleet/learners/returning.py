@@ -1,7 +1,7 @@
 """A subclass of the user's class for an actor that resumes from its checkpoint when Ray restarts it.
 
-It also counts its learning steps. Ray restarts a dead actor in the same place, behind the same handle, and with the
-same arguments. So the constructor loads the checkpoint.
+The subclass also counts the learning steps. Ray restarts a dead actor in the same place, behind the same handle, and
+with the same arguments. So the constructor loads the checkpoint.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def returning(of: type) -> type:
 def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
     """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError.
 
-    A replay actor first drops the frames of the policies ``without``. It may have been restarted since the last drop,
-    from a file that has these frames.
+    A replay actor first drops the frames of the policies ``without``. The actor may have been restarted since the last
+    drop, from a file that has these frames.
     """
     for policy_id in without:
         # A coroutine cannot be awaited here. Its frames were dropped by a separate call.

@@ -308,7 +308,7 @@ class LearnerShards:
         return _Learner(actor, file)
 
     def _class(self, of: type) -> Any:
-        """Return the Ray class of ``of``. It is cached, because Ray's head never frees a class."""
+        """Return the Ray class of ``of``. The result is cached, because Ray's head never frees a class."""
         if of not in self._classes:
             if of is not self._options.replay_class:
                 self._options.check_policy_class(of)

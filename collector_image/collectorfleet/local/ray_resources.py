@@ -15,8 +15,8 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
     """Return Ray's custom resources, by name.
 
-    They are slots for collectors, groups, learners, replay actors and evaluators, and the custom resources of all
-    worker pods. The spec is validated, so it can be packed.
+    The resources are slots for collectors, groups, learners, replay actors and evaluators, and the custom resources of
+    all worker pods. The spec is validated, so it can be packed.
     """
     found = Counter({COLLECTOR_RESOURCE: spec.collectors.replicas})
     found.update({group_resource(name): size for name, size in spec.collectors.group_sizes.items()})

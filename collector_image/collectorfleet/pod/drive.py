@@ -120,7 +120,7 @@ def _join(node: RayNode, address: str) -> None:
 
 
 def _timeline_keeper(fleet: CollectorFleet, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
-    """Return the keeper of the timeline, which writes to the API server and beside the checkpoints, if there are any.
+    """Return the keeper, which writes the timeline to the API server and, if there are checkpoints, beside them.
 
     The file beside the checkpoints also has the points that do not fit into the ConfigMap.
     """

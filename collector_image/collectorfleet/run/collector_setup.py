@@ -105,7 +105,7 @@ class CollectorSetup:
         }
 
     def keep_learners(self, learners: RunLearners, position: Position) -> None:
-        """Add the learners to all checkpoints. Their versions continue after the version of ``position``."""
+        """Add the learners to all checkpoints. The learners' versions continue after the version of ``position``."""
         self.checkpoints.add_writer(learners.checkpoint)
         self.checkpoints.keep({_LEARNERS: KeptVersions(learners.feed, position.version + 1)})
 

@@ -16,9 +16,10 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Where a driver begins. ``sentence`` gives the reason to the user. It is empty for the first driver of a run.
+    """Where a driver begins. ``sentence`` gives the reason to the user.
 
-    ``buffer_frames_lost`` is the number of frames in the previous replay buffer, if the new buffer begins empty.
+    ``sentence`` is empty for the first driver of a run. ``buffer_frames_lost`` is the number of frames in the previous
+    replay buffer, if the new buffer begins empty.
     """
 
     position: Position

@@ -71,8 +71,7 @@ def kept_batch(collector: Collector) -> TensorDictBase:
 
 
 def set_kept_batch(collector: Collector, batch: TensorDictBase) -> None:
-    """Make rollouts write into ``batch``. Requests differ in the number of frames, and two loops may share a
-    rollout."""
+    """Make rollouts write into ``batch``. Requests differ in the number of frames, and loops may share a rollout."""
     collector._final_rollout = batch
 
 

@@ -39,9 +39,10 @@ class Transport(Protocol):
         """
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
-        """Offer newer weights to a collector. They replace the weights of earlier offers.
+        """Offer newer weights to a collector. The newer weights replace the weights of earlier offers.
 
-        The message Applied follows when the collector loads another version. It may skip versions that were replaced.
+        The message Applied follows when the collector loads another version. The collector may skip versions that were
+        replaced.
         """
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
@@ -52,7 +53,7 @@ class Transport(Protocol):
         """
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
-        """Let a collector end a rollout early. It answers the request with the frames that it has."""
+        """Let a collector end a rollout early. The collector answers the request with the frames that it has."""
 
     def stop(self, collector: CollectorId) -> None:
         """End a collector, even in a rollout. After this returns, no message of the collector is delivered."""

@@ -43,7 +43,10 @@ class EnvironmentNormalization:
         return cls(kept) if kept else None
 
     def now(self) -> Normalization:
-        """Return the current statistics. If several environments have them, the values come from the first one."""
+        """Return the current statistics.
+
+        If several environments have statistics, the values come from the first environment.
+        """
         return {name: those[0].read() for name, those in self._kept.items()}
 
     def load(self, snapshot: snapshots.Snapshot) -> str:

@@ -45,7 +45,10 @@ def build_without_running_statistics(create: Callable[..., EnvBase], **arguments
 
 
 def transforms_of(env: EnvBase) -> Iterator[Transform]:
-    """Yield all transforms of an environment of this process. A `SerialEnv` yields those of each environment."""
+    """Yield all transforms of an environment of this process.
+
+    For a `SerialEnv`, yield the transforms of each environment.
+    """
     match env:
         case TransformedEnv():
             yield from transforms_of(env.base_env)

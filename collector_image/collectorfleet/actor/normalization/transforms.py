@@ -42,7 +42,7 @@ class Kept(Protocol):
 class OfVecNormV2:
     """Statistics of VecNormV2: means with exponential decay.
 
-    With decay 1 they are means of all steps. Times the number of updates, these means are sums.
+    With decay 1, the statistics are means of all steps. A mean times the number of updates is a sum.
     """
 
     def __init__(self, transform: Any, key: Any) -> None:

@@ -56,7 +56,7 @@ class ParameterizedEnvironments:
 
 
 def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
-    """Make ``env`` answer the calls of :class:`_InProcesses`. It was built in a process of a ParallelEnv."""
+    """Make ``env`` answer the calls of :class:`_InProcesses`. ``env`` was built in a process of a ParallelEnv."""
     there: list[ParameterizedEnvironments] = []
 
     def environments() -> ParameterizedEnvironments:

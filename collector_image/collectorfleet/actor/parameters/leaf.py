@@ -61,7 +61,7 @@ class ParameterizedEnvironment:
         self._is_watched = False
 
     def offer(self, offered: Parameters) -> None:
-        """Take the parameters at once, or at the next reset. They replace parameters that still wait.
+        """Take the parameters at once, or at the next reset. The parameters replace earlier parameters that still wait.
 
         Raises:
             ParametersRefused: the environment offers no way to set them.

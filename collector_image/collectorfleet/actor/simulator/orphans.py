@@ -16,8 +16,8 @@ _LOOK_SECONDS: Final = 5.0
 def reap_supervisors_as_init() -> None:
     """Start to reap orphaned supervisors if this process is process 1 of a container.
 
-    Process 1 adopts orphans. Returns at once. A thread reaps until this process ends. It does not wait for other
-    children, because subprocess and multiprocessing wait for their own children.
+    Process 1 adopts orphans. Returns at once. A thread reaps until this process ends. The thread does not wait for
+    other children, because subprocess and multiprocessing wait for their own children.
     """
     if os.getpid() == 1:
         start_to_reap()

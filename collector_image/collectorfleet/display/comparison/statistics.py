@@ -1,7 +1,8 @@
 """Estimate mean and interquartile mean of a group's runs with bootstrap intervals, as rliable does for one task.
 
 The interquartile mean (IQM) is the mean without the lowest and the highest quarter of the runs. The interval is the
-percentile bootstrap of whole runs. With one task, rliable's stratified bootstrap has one stratum and is the same.
+percentile bootstrap of whole runs. With one task, rliable's stratified bootstrap has one stratum, so it gives the same
+interval.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# Each color on white paper, and on dark paper.
+# Each color for white paper, and its variant for dark paper.
 _COLORS: Final = (
     ("#0072b2", "#56b4e9"),
     ("#d55e00", "#ee8a3c"),

@@ -1,4 +1,4 @@
-"""The episodes of one evaluation: the next, the running and the finished ones.
+"""The episodes of one evaluation, with their order and results.
 
 The episodes with the first numbers count, even if later ones end earlier. Short episodes end first, so a mean over the
 first finished episodes would be a mean over short episodes.

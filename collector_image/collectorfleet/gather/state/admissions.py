@@ -4,9 +4,9 @@ A share is the part of a batch that one request asks for. Its answer has the fra
 that are allowed together.
 
 The life of an admission: *admitted* (bounds and totals allow it), its shares *submitted* to collectors, *complete* when
-the last share is answered, *handed out*. In order, an admission is a batch. Otherwise an admission is one share, and a
-batch has the oldest complete admissions. If the collector of a share is lost, the share returns to the front of the
-queue.
+the last share is answered, *handed out*. If batches keep their order, an admission is a batch. Otherwise an admission
+is one share, and a batch has the oldest complete admissions. If the collector of a share is lost, the share returns to
+the front of the queue.
 
 Each event updates all counts, so the cost of a query does not depend on the size of the fleet.
 """

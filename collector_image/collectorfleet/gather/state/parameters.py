@@ -36,7 +36,10 @@ class FleetParameters:
         self._collectors: dict[str, _Scope] = {}
 
     def set_for_all(self, values: Mapping[str, Any]) -> int:
-        """Set values for all collectors; return the new version. They replace the values of groups and collectors."""
+        """Set values for all collectors; return the new version.
+
+        These values replace the values of groups and collectors.
+        """
         self.version += 1
         self._all.set(self.version, values)
         for scope in (*self._groups.values(), *self._collectors.values()):

@@ -17,8 +17,8 @@ class Shortage:
     def verdict(self, available: int, slots: Slots, min_available: int, patience: timedelta, now: float) -> str | None:
         """Return why the fleet cannot continue, with the numbers; None while it can.
 
-        It cannot continue if fewer than ``min_available`` were available for longer than ``patience``. It also cannot
-        continue if too many slots are given up.
+        The fleet cannot continue if fewer than ``min_available`` collectors were available for longer than
+        ``patience``. It also cannot continue if too many slots are given up.
         """
         # A fleet may be scaled up beyond the room in its cluster. Collectors that were never available do not count as
         # missing.

@@ -101,8 +101,8 @@ class Versions:
     def proven(self, version: int, digest: str) -> bool | None:
         """Return whether the digest matches the version; None if the version's digests are no longer kept.
 
-        None means that a collector worked on one rollout during hundreds of versions. It was offered newer versions
-        since.
+        None means that a collector worked on one rollout during hundreds of versions. Since then, the collector was
+        offered newer versions.
         """
         known = self._proofs.get(version)
         return None if known is None else any(digest_of(proof) == digest for proof in known)

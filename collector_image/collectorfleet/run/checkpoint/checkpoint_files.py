@@ -1,6 +1,6 @@
 """Write and read a checkpoint on disk: a folder with the state, the counters and the digest of the state.
 
-A checkpoint is staged, and then published by a rename. It is read only if the digest matches the state. This
+A checkpoint is staged, and then published by a rename. A checkpoint is read only if the digest matches the state. This
 module does not know the content of the state.
 """
 
@@ -41,7 +41,7 @@ def name_of(number: int) -> str:
 def numbers_in(folder: Path) -> list[int]:
     """Return the numbers of all checkpoints in ``folder``, also of damaged ones, the newest first.
 
-    Other libraries also write folders such as ``checkpoint-100000``. They have other files, and are left out.
+    Other libraries also write folders such as ``checkpoint-100000``. Such folders have other files, and are left out.
     """
     return [number for number in _named_numbers(folder) if _is_checkpoint(folder / name_of(number))]
 

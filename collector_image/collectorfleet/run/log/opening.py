@@ -14,7 +14,9 @@ log = logging.getLogger(__name__)
 
 
 def open_run_log(fleet: CollectorFleet, report: Callable[[], DriverReport], videos: VideoFolder | None) -> RunLog:
-    """Return the log of a run. It sends metrics to the loggers of ``driver.log``, and videos to them and to ``videos``.
+    """Return the log of a run.
+
+    The log sends metrics and videos to the loggers of ``driver.log``, and videos also to ``videos``.
 
     Raises InvalidOption if a folder cannot be written, UserCodeError if the user's factory raises.
     """

@@ -152,10 +152,10 @@ class KeptVersions:
 def open_learners(
     spec: CollectorFleetSpec, code: LearnerCode, policy: Any, folder: CheckpointFolder | None, *, on_gpus: bool
 ) -> RunLearners:
-    """Start the shards and policies of ``spec.learners``. Blocks until all are scheduled and built.
+    """Start the shards and policies of ``spec.learners``. Blocks until all actors are scheduled and built.
 
-    They resume from the checkpoint of earlier drivers in ``folder``, if there is a checkpoint. Without ``on_gpus``,
-    GPUs are counted for packing but not used. Raises CollectorFleetError.
+    The learners resume from the checkpoint of earlier drivers in ``folder``, if there is a checkpoint. Without
+    ``on_gpus``, GPUs are counted for packing but not used. Raises CollectorFleetError.
     """
     asked = spec.learners
     if asked is None:

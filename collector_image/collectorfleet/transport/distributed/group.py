@@ -1,6 +1,7 @@
 """A process group of torch.distributed that carries packed bytes.
 
-Its groups are independent of torch's default group. So a driver may use the default group and run several fleets.
+The process groups of this module are independent of torch's default group. So a driver may use the default group and
+run several fleets.
 """
 
 from __future__ import annotations

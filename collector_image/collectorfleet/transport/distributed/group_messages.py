@@ -1,6 +1,6 @@
-"""Messages of the driver and a member about the process group. They travel over the member's link.
+"""Messages of the driver and a member about the process group. These messages travel over the member's link.
 
-These messages announce frames and weights with their shapes. The data travels over the group. Objects of variable size
+They announce frames and weights with their shapes. The data travels over the group. Objects of variable size
 travel over the link. The other messages are in :mod:`collectorfleet.transport.processes.control`.
 """
 

@@ -47,7 +47,7 @@ class Ledger:
     def offer(self, collector: CollectorId, policy: str, parcels: Sequence[Parcel]) -> None:
         """Offer the newest parcels of a policy.
 
-        They replace unsent parcels of the policy, so that a slow network catches up.
+        These parcels replace unsent parcels of the policy, so that a slow network catches up.
         """
         account = self.accounts[collector]
         before = account.offered.get(policy, ())

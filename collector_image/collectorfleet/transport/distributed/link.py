@@ -50,7 +50,7 @@ class Unauthenticated(OSError):
 
 
 class Unreadable(Exception):
-    """Raised if a message cannot be unpickled here. Its cause says why. The connection remains usable."""
+    """Raised if a message cannot be unpickled here, from the original error. The connection remains usable."""
 
 
 class Link:

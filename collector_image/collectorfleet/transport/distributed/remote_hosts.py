@@ -1,9 +1,9 @@
 """The driver's side of collectors that are started on other machines with ``collectorfleet collect``.
 
 A host is a process that runs several collectors: with four per host, rank 2 has ``c8`` to ``c11``. A host may connect
-at any time. It sends its rank. Then it starts and ends processes as the driver's messages request. Messages wait until
-the host connects. If the connection is lost, all collectors of the host are lost, and none of these losses counts as a
-restart.
+at any time. The host sends its rank. Then it starts and ends processes as the driver's messages request. Messages wait
+until the host connects. If the connection is lost, all collectors of the host are lost, and none of these losses counts
+as a restart.
 """
 
 from __future__ import annotations

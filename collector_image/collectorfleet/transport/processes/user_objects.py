@@ -1,6 +1,7 @@
-"""The user's objects on their way to a collector's process. They may fail to pickle here, or to unpickle there.
+"""The user's objects on their way to a collector's process. An object may fail to pickle here, or to unpickle there.
 
-The first failure is raised before a process starts. The second is reported like other errors of the user's code.
+An error of pickling is raised before a process starts. An error of unpickling is reported like other errors of the
+user's code.
 """
 
 from __future__ import annotations

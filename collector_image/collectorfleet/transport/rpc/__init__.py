@@ -1,1 +1,1 @@
-"""Collectors in processes of this machine. They and the driver call each other by ``torch.distributed.rpc``."""
+"""Collectors in processes of this machine. Driver and collectors call each other by ``torch.distributed.rpc``."""

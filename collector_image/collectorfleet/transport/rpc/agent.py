@@ -93,7 +93,7 @@ def is_late(error: Exception) -> bool:
 
 
 def has_agent() -> bool:
-    """Return whether this process has an agent. It can have only one at a time."""
+    """Return whether this process has an agent. A process can have only one agent at a time."""
     return bool(_is_current_rpc_agent_set())
 
 

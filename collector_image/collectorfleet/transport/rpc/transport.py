@@ -1,4 +1,4 @@
-"""Collectors in processes of this machine. They and the driver call each other by ``torch.distributed.rpc``.
+"""Collectors in processes of this machine. Driver and collectors call each other by ``torch.distributed.rpc``.
 
 Each call has the timeout ``rpc_timeout``, and no call waits for a rollout. The driver sends short calls. A collector
 calls the driver to fetch weights and to send frames. The loss of a collector does not affect the others, because
@@ -48,7 +48,10 @@ VisibleOf = Callable[[str], str | None]
 
 @dataclass(eq=False)
 class _Collector:
-    """A started collector. ``info`` is set when its process joins. It may fetch ``offered`` and ``request_weights``."""
+    """A started collector. ``info`` is set when its process joins.
+
+    The process may fetch ``offered`` and ``request_weights``.
+    """
 
     build: control.Build
     number: int
