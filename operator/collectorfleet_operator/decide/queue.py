@@ -105,7 +105,7 @@ def queue_of_run(seen: Situation) -> str:
 
 
 def why_withdrawn(seen: Situation) -> str:
-    """Return a clause why the fleet has lost its quota; empty while it has the quota or waits."""
+    """Return a clause on why the fleet has lost its quota; empty while it has the quota or waits."""
     found = state(seen)
     return found.why if isinstance(found, Withdrawn) else ""
 

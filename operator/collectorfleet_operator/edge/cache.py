@@ -264,7 +264,7 @@ class Relist:
         self._listed.add(key)
 
     def complete(self, resource_version: str) -> set[Key]:
-        """End the list of this version: remove objects that are not newer and were not listed. Return their fleets."""
+        """Remove the objects that the list at ``resource_version`` lacks. Return their fleets. Keep newer objects."""
         return self._cache._complete(self._kind, self._namespace, self._listed, int(resource_version))
 
 
