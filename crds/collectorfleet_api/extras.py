@@ -1,4 +1,7 @@
-"""Finds missing packages of this project's extras, and names the command to install them. It imports no package."""
+"""Finds missing packages of this project's extras, and names the command that installs them.
+
+This module imports none of the packages.
+"""
 
 from __future__ import annotations
 

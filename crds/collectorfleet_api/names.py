@@ -21,7 +21,7 @@ VERSION_LABEL: Final = "app.kubernetes.io/version"
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 
-# The RayCluster has the fleet's name. KubeRay takes 53 characters, but cuts the name of its token's Secret to 50.
+# The RayCluster has the fleet's name. KubeRay allows 53 characters, but cuts the name of the token's Secret to 50.
 MAX_NAME_LENGTH: Final = 50
 # The host name of an Indexed Job's pod is NAME-collectors-INDEX. DNS allows 63 characters.
 MAX_NAME_LENGTH_OF_A_JOB: Final = 46
@@ -55,12 +55,12 @@ CODE_AUTHORITY_MOUNT: Final = "/var/run/secrets/collectorfleet/code-ca"
 # Mount of `driver.checkpoint` in the driver pod. Each fleet has a folder with its name.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 
-# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. The Job keeps it, so that a
-# restarted driver runs the spec for which its image and pods were created.
+# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. The Job keeps the annotation, so
+# that a restarted driver runs the spec for which the image and the pods were chosen.
 SPEC_ANNOTATION: Final = f"{GROUP}/spec"
 SPEC_MOUNT: Final = "/etc/collectorfleet"
 SPEC_FILE: Final = "spec.json"
-# All annotations of an object together may have 256 KiB.
+# The annotations of an object may have 256 KiB in total.
 MAX_SPEC_BYTES: Final = 200 * 1024
 
 # The driver's Prometheus metrics. KubeRay uses the same port name for its pods.
@@ -84,8 +84,9 @@ ENV_GRACE_SECONDS: Final = "COLLECTORFLEET_GRACE_SECONDS"
 # Environment variable of the user or image: text (the default) or json.
 ENV_LOG_FORMAT: Final = "COLLECTORFLEET_LOG_FORMAT"
 
-# Exit codes of the driver. The Job's podFailurePolicy reads them. A user error is not retried. A driver that ended by
-# an order restarts when the operator requests it. A driver whose pod was deleted restarts at once, without counting.
+# Exit codes of the driver. The Job's podFailurePolicy reads them. A user error is not retried. A driver that ended on
+# the operator's order restarts when the operator requests it. A driver whose pod was deleted restarts at once, and this
+# restart is not counted.
 EXIT_INFRASTRUCTURE: Final = 1
 EXIT_USER_ERROR: Final = 64
 EXIT_STOPPED: Final = 65
@@ -137,5 +138,5 @@ def network_policy_name(fleet: str) -> str:
 
 
 def head_address(fleet: str, namespace: str) -> str:
-    """Return the address of the head's GCS by KubeRay's head service, independent of the cluster's domain."""
+    """Return the address of the head's GCS through KubeRay's head Service, independent of the cluster's domain."""
     return f"{fleet}-head-svc.{namespace}.svc:{RAY_PORT}"

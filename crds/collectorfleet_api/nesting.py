@@ -1,7 +1,8 @@
 """Limits the nesting of a fleet, and reads JSON text that is nested deeper. No side effects.
 
 The API server stores keyword arguments that are nested thousands of levels deep. Python's JSON decoder, and most code
-for nested values, recurse once for each level. They raise RecursionError near a depth of 1,000. Nothing here recurses.
+for nested values, recurse once for each level. They raise RecursionError near a depth of 1,000. No function of this
+module recurses.
 
 A level is a mapping or a list. The manifest itself is the first level, ``spec`` the second.
 """
@@ -17,12 +18,12 @@ from typing import Any, Final
 MAX_LEVELS: Final = 64
 TOO_DEEP: Final = f"nested more than {MAX_LEVELS} levels deep; flatten it, or pass it as JSON text"
 
-# The number of keys of a path in messages. All 64 keys would fill a screen.
+# The number of keys that a message shows of a path. All 64 keys would fill a screen.
 _SHOWN_KEYS: Final = 5
 # Replaces a removed value until its path is found. No manifest has a NUL.
 _CUT: Final = "\0nested too deeply"
 _STRING: Final = r'"[^"\\]*(?:\\.[^"\\]*)*"'
-# A single quote matches a string whose end is not in the text.
+# The last alternative, a quotation mark alone, matches a string whose end is not in the text.
 _TOKENS: Final = re.compile(rf'{_STRING}|[{{}}\[\]"]', re.DOTALL)
 _AS_BRACES: Final = bytes.maketrans(b"[]", b"{}")
 _NO_BRACES: Final = bytes(set(range(256)) - set(b"[]{}"))
@@ -44,7 +45,7 @@ def check_depth(value: Any) -> None:
 
 
 def exceeds_depth(text: bytes, levels: int = MAX_LEVELS) -> bool:
-    """Return whether a complete JSON text is nested deeper than ``levels``. It takes half of the time of decoding."""
+    """Return whether a complete JSON text is nested deeper than ``levels``. This takes half as long as decoding."""
     if text.count(b"{") + text.count(b"[") <= levels:
         return False
     if b"\\" in text:
@@ -81,7 +82,7 @@ def decode(text: str | bytes, within: str = "") -> tuple[Any, str | None]:
     """Return the value of a complete JSON text, and the path of a value that was too deep, or None.
 
     Values that are too deep become null. ``within`` is the key of the manifest in the text; by default the text is the
-    manifest. The path begins at the manifest. Paths in ``metadata.managedFields`` are ignored, because these repeat the
+    manifest. The path begins at the manifest. Paths in ``metadata.managedFields`` are ignored, because they repeat the
     structure of other fields. Raises json.JSONDecodeError.
     """
     levels = MAX_LEVELS + bool(within)
@@ -100,7 +101,7 @@ class EndOfValue:
     _level: int = 0
 
     def find(self, text: str) -> int | None:
-        """Return the end of the value, a mapping or a list; None if the text so far does not contain the end."""
+        """Return the index after the value, a mapping or a list; None if ``text`` does not contain the end yet."""
         for token in _TOKENS.finditer(text, self.at):
             if token[0] == '"':
                 return None
@@ -116,7 +117,7 @@ class EndOfValue:
 
 
 def _paths_below(value: Any, levels: int) -> Iterator[str]:
-    """Yield the paths of mappings and lists that begin below ``levels``."""
+    """Yield the paths of the outermost mappings and lists that are nested deeper than ``levels``."""
     waiting: list[tuple[Any, tuple[str | int, ...]]] = [(value, ())]
     while waiting:
         found, path = waiting.pop()

@@ -1,7 +1,7 @@
 """Reads times of Kubernetes objects. No side effects.
 
 The API server stores implausible times, such as a Lease that was renewed in year 0, or a condition with the time zone
-+99:99. A reader that raises an error would stop at this object.
++99:99. A reader that raises an error would stop at such an object.
 """
 
 from __future__ import annotations

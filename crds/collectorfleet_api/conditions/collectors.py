@@ -1,4 +1,4 @@
-"""``CollectorsAvailable``: whether enough collectors run acknowledged weights, and why the others do not."""
+"""``CollectorsAvailable``: whether enough collectors have acknowledged weights, and why the others have none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ON_THEIR_WAY: Final = (CollectorState.STARTING, CollectorState.JOINING)
 
 
 def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) -> Condition:
-    """Return the condition that at least ``minAvailable`` collectors run acknowledged weights."""
+    """Return the condition, which is True if at least ``minAvailable`` collectors have acknowledged weights."""
     progress = report.progress if report else None
     counts = progress.collectors if progress else None
     if report is None or progress is None or counts is None:

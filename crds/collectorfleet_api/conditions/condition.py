@@ -26,7 +26,7 @@ def is_true(found: Condition | None) -> bool:
 def stamped(
     conditions: Iterable[Condition], previous: Sequence[Condition], now: datetime, generation: int | None
 ) -> list[Condition]:
-    """Return ``conditions`` with transition times: those in ``previous`` if the status is the same, else ``now``."""
+    """Return ``conditions`` with transition times: the time in ``previous`` if the status is the same, else ``now``."""
     before = {old.type: old for old in previous}
     return [
         new.model_copy(

@@ -24,7 +24,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Suspended:
-    """The fleet is suspended on request: its pods are deleted or about to be. It resumes on request."""
+    """The fleet is suspended on request. Its pods are deleted or will be deleted. The fleet resumes on request."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
 def ready(outcome: Underway | Over, required: Sequence[Condition]) -> Condition:
     """Return Ready: True if the run has completed or all of ``required`` are true.
 
-    Otherwise it has the reason and message of the first condition that is missing.
+    Otherwise Ready has the reason and message of the first condition in ``required`` that is not true.
 
     Deployment tools read Ready=True after the end as "done", so a completed fleet stays ready without collectors.
     """

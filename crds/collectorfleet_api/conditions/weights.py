@@ -11,7 +11,7 @@ from collectorfleet_api.v1alpha1.condition import Condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
 from collectorfleet_api.v1alpha1.report import DriverReport, WeightsStatus
 
-# How long collectors may take to acknowledge a version. A rollout ends before a collector applies weights.
+# How long collectors may take to acknowledge a version. A collector ends its rollout before it applies weights.
 ACKNOWLEDGE_WITHIN: Final = timedelta(seconds=60)
 
 _TYPE: Final = ConditionType.WEIGHTS_FRESH
@@ -20,7 +20,7 @@ _TYPE: Final = ConditionType.WEIGHTS_FRESH
 def weights_fresh(report: DriverReport | None, now: datetime) -> Condition:
     """Return WeightsFresh, which is Unknown until a version is published and acknowledged.
 
-    If it is False, the message has the version, the bound or the collector.
+    If the condition is False, the message names the version, the bound or the collector.
     """
     weights = report.weights if report else None
     if weights is None or weights.published is None:

@@ -1,1 +1,1 @@
-"""Reading YAML as kubectl does, with a line for each problem."""
+"""Reads manifests in YAML as kubectl does, and finds the line of each problem."""

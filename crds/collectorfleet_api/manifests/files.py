@@ -88,7 +88,7 @@ def load_stream(stream: BinaryIO, source: str, check: Check | None = None) -> Ma
 
 
 def _text(found: bytes) -> str:
-    """Decode the content of a file. Raises UnicodeDecodeError, and YamlError if it is too large or UTF-16."""
+    """Decode the content of a file. Raises UnicodeDecodeError, and YamlError if the content is too large or UTF-16."""
     if len(found) > MAX_FILE_BYTES:
         line = found.count(b"\n") + 1
         raise YamlError(
@@ -102,7 +102,7 @@ def _text(found: bytes) -> str:
 def load_manifests(text: str, source: str = "stdin", check: Check | None = None) -> Manifests:
     """Read manifests separated by ``---``. Never raises.
 
-    Findings have ``source`` before the line. ``check`` returns further problems of a fleet that has none.
+    Findings name ``source`` before the line. ``check`` gets each fleet without problems, and may find more problems.
     """
     reading = _Reading(source, check)
     try:
@@ -152,7 +152,7 @@ class _Reading:
                 self.note_at(document.line_of(prefix + problem.field), problem)
 
     def check_references(self) -> None:
-        """Note the keys that fleets read from a ConfigMap of this file, and that the ConfigMap does not have."""
+        """Report each key that a fleet reads from a ConfigMap of this file if the ConfigMap does not have the key."""
         valid = []
         for fleet, line_of in zip(self.loaded.fleets, self.line_of, strict=True):
             references = missing_keys(fleet, self.loaded.objects)

@@ -1,4 +1,4 @@
-"""Keys of ConfigMaps that a fleet reads, compared with the ConfigMaps in the file of the fleet."""
+"""Compares the ConfigMap keys that a fleet reads with the ConfigMaps in the same file."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def find_config_maps(objects: Sequence[Mapping[str, Any]], name: str) -> Iterato
 def _keys(name: str, namespace: str, objects: Sequence[Mapping[str, Any]]) -> set[str] | None:
     """Return the keys of a ConfigMap, or None if no ConfigMap of this name is among ``objects``."""
     for obj in find_config_maps(objects, name):
-        # `kubectl apply --namespace` puts objects without a namespace beside the fleet.
+        # `kubectl apply --namespace` puts objects without a namespace into the fleet's namespace.
         if obj["metadata"].get("namespace") in (None, namespace):
             parts = [part for part in (obj.get("data"), obj.get("binaryData")) if isinstance(part, Mapping)]
             return {str(key) for part in parts for key in part}

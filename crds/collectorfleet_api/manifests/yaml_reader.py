@@ -1,9 +1,9 @@
 """Reads YAML as kubectl does, with the line of each value.
 
-Readers of YAML differ in the meaning of unquoted words, also PyYAML and kubectl. ``lr: 3e-4`` is text to Python
-and a number to kubectl, and ``start: 1:30`` is a number to Python and text to kubectl. A fleet has to mean the same in
-a local run and on a cluster. So this module resolves words by kubectl's rules (measured with v1.34). It reports
-repeated keys, because kubectl silently takes the last of them.
+PyYAML and kubectl, like other YAML readers, give unquoted words different meanings. ``lr: 3e-4`` is text to Python and
+a number to kubectl, and ``start: 1:30`` is a number to Python and text to kubectl. A fleet has to mean the same in a
+local run and on a cluster. So this module resolves words by kubectl's rules (measured with v1.34). It reports repeated
+keys, because kubectl silently takes the last of them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from collectorfleet_api.rules.sentences import path_text
 
 Path = tuple[str | int, ...]
 
-# The limit of a document is larger than that of a fleet, because a file may have other objects. PyYAML fails at some
-# hundreds of levels.
+# The limit of a document is larger than that of a fleet, because a file may have other objects. PyYAML fails at a few
+# hundred levels.
 _MAX_LEVELS: Final = 2 * MAX_LEVELS
 # The limit for all documents of a file. Reading so many values takes about a second.
 _MAX_VALUES: Final = 50_000
@@ -65,7 +65,7 @@ class Document:
     problems: list[Problem]
 
     def line_of(self, path: str) -> int:
-        """Return the line of ``path``, or of the nearest part that contains it."""
+        """Return the line of ``path``, or else the line of the nearest value that contains ``path``."""
         while path not in self.lines and path:
             path = re.sub(r"(\.?[^.\[\]]*|\[\d*\])$", "", path)
         return self.lines.get(path, self.line)
@@ -77,7 +77,7 @@ def read_documents(text: str) -> Iterator[Document]:
     try:
         loader = _Loader(text)
         while loader.check_node():
-            node: Node = loader.get_node()  # type: ignore[assignment]  # check_node said that there is one
+            node: Node = loader.get_node()  # type: ignore[assignment]  # check_node returned True
             reading = _Reading()
             content = reading.value(node, ())
             if content is not None:

@@ -1,7 +1,7 @@
 """Computes how many collectors fit into a pod by its custom resources of Ray, such as simulator licences.
 
-A pod with 4 licences has room for 4 collectors with 1 licence each, 8 with 0.5, or one with 3. Ray counts them in
-ten-thousandths. Unlike GPUs, they are one sum: three collectors of 0.6 fit into 2.
+A pod with 4 licences has room for 4 collectors with 1 licence each, 8 with 0.5, or one with 3. Ray counts licences in
+ten-thousandths. Unlike the GPUs of a pod, they are one sum: three collectors with 0.6 each fit into 2.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CustomResources:
 def custom_fitting(custom: CustomResources) -> int | Refusal | None:
     """Return how many collectors fit into a pod by custom resources; None if collectors request none.
 
-    Return a Refusal if an amount is finer than Ray counts, or if a pod has too little for a single collector.
+    Return a Refusal if an amount is finer than Ray's steps, or if a pod has too little for a single collector.
     """
     fitting = None
     for name in sorted(custom.requested):
@@ -40,7 +40,7 @@ def custom_fitting(custom: CustomResources) -> int | Refusal | None:
 
 
 def scarcest(custom: CustomResources) -> str:
-    """Return the resource that limits the collectors of a pod; the first in the alphabet if several do."""
+    """Return the resource that limits the collectors in a pod; if several do, the first in alphabetical order."""
     return min(sorted(custom.requested), key=lambda name: _collectors(custom, name))
 
 
@@ -62,7 +62,7 @@ def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Ref
 
 
 def _collectors(custom: CustomResources, name: str) -> int:
-    """Return how many collectors fit into a pod by the resource ``name``, which the pod has."""
+    """Return for how many collectors the pod's amount of the resource ``name`` is enough."""
     return custom.per_pod[name] * UNITS // round(custom.requested[name] * UNITS)
 
 

@@ -1,8 +1,8 @@
 """Computes how many evaluators share a pod, and the number of pods.
 
-Each evaluator without a GPU has its own pod. Two evaluators with half a GPU each share a pod with one GPU. A pod has at
-most as many GPUs as a worker pod, and only GPUs that its evaluators need. With worker pods of 8 GPUs, the pod of these
-two evaluators still has one GPU.
+Each evaluator without a GPU has its own pod. Two evaluators with half a GPU each share a pod with one GPU. A pod has no
+more GPUs than a worker pod, and no more than its evaluators need. With worker pods of 8 GPUs, the pod of these two
+evaluators still has one GPU.
 """
 
 from __future__ import annotations

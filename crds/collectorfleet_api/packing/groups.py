@@ -1,7 +1,8 @@
 """Computes the group of each collector. Operator and driver get the same result for every number of collectors.
 
-Groups of 4 and 2 take turns: fast, big, fast, and so on. So 6 collectors are 4 and 2, and 7 are 5 and 2. An additional
-collector moves no other collector, so the collector ``c2`` is in the same group at every size.
+For example, the groups ``fast`` with 4 collectors and ``big`` with 2 take turns: fast, big, fast, and so on. Of 6
+collectors, 4 are in ``fast`` and 2 in ``big``; of 7, 5 and 2. An additional collector moves no other collector to
+another group, so ``c2`` is in the same group at every size.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from heapq import heapify, heapreplace
 
 
 def turns(parts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the sequence of groups for successive collectors; more collectors repeat it. Empty without groups.
+    """Return the sequence of groups for successive collectors; empty without groups.
 
-    Each group appears as often as its part, in lowest terms. First, each group appears once, the largest first. Then
-    the group furthest below its part is next (the divisor method of Sainte-Laguë).
+    More collectors repeat the sequence. Each group appears in proportion to its part, in lowest terms. First, each
+    group appears once, the largest first. After that, the next group is the one furthest below its part (the divisor
+    method of Sainte-Laguë).
     """
     return _turns(tuple(parts.items()))
 
@@ -25,8 +27,8 @@ def turns(parts: Mapping[str, int]) -> tuple[str, ...]:
 def split(total: int, parts: Mapping[str, int]) -> dict[str, int]:
     """Return how many of ``total`` collectors each group has, in the order of ``parts``.
 
-    The numbers are exactly in proportion if that is possible, as for the sum of ``parts``. If there are fewer
-    collectors than groups, the largest groups have one collector each.
+    If possible, the numbers are exactly in proportion, for example if ``total`` is the sum of ``parts``. If there are
+    fewer collectors than groups, the largest groups have one collector each.
     """
     found = counted(total, turns(parts))
     return {name: found[name] for name in parts}

@@ -32,7 +32,10 @@ class ShardMemory:
 
 @dataclass(frozen=True)
 class LearnerPods:
-    """``pods`` pods of up to ``shards_per_pod`` shards, each pod with room for ``actors`` and ``resources``."""
+    """``pods`` pods with up to ``shards_per_pod`` shards each.
+
+    Each pod has ``resources`` and room for ``actors`` actors.
+    """
 
     packing: ShardPacking
     pods: int

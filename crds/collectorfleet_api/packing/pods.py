@@ -55,12 +55,12 @@ class Packing:
 
     @property
     def unused_gpu_per_pod(self) -> float:
-        """Return the GPUs, with fractions, of a full pod that no collector uses."""
+        """Return how many GPUs of a full pod no collector uses, with fractions."""
         return (self.gpus_per_pod * UNITS_PER_GPU - self.per_pod * self.gpu_units) / UNITS_PER_GPU
 
     @property
     def surplus_gpu(self) -> float:
-        """Return the GPUs, with fractions, of all worker pods that no collector uses."""
+        """Return how many GPUs of all worker pods no collector uses, with fractions."""
         return self.surplus_units / UNITS_PER_GPU
 
 
@@ -117,7 +117,7 @@ def _fitting_custom(custom: CustomResources, collectors_per_pod: int | None) -> 
 
 
 def pods_for(replicas: int, per_pod: int) -> int:
-    """Return the number of pods for ``replicas`` collectors. The last pod may have free places."""
+    """Return the number of pods for ``replicas`` collectors. The last pod may have room for more."""
     return -(-replicas // per_pod)
 
 

@@ -41,7 +41,7 @@ class QuantityError(ValueError):
 
 
 def parse_quantity(value: str | int | float) -> Fraction:
-    """Read a non-negative quantity: CPUs for a CPU, bytes for memory.
+    """Return the value of a non-negative quantity, in CPUs or in bytes.
 
     Raises QuantityError with one sentence.
     """

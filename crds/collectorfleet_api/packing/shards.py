@@ -3,9 +3,9 @@
 Ten policies on 4 GPUs: 4 shards with room for 3, 3, 2 and 2 policies, one GPU each, 0.3333 GPU for every policy.
 
 A shard is one replay actor and its policies, all in one pod. All policies request the same amount: the share that a
-policy of the fullest shard can have. So Ray can place them in any order of shards and policies. A GPU that is not full
-has room for another policy. A pod with fewer shards than counted here has room for the next shard. The replay actor
-requests no GPU, because even a hundredth of a GPU would leave no room for the second policy with half a GPU.
+policy of the fullest shard can have. So Ray can place shards and policies in any order. A GPU that is not full has room
+for another policy. A pod with fewer shards than counted here has room for the next shard. The replay actor requests no
+GPU, because even a hundredth of a GPU would leave no room for the second policy with half a GPU.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from collectorfleet_api.packing.refusal import Refusal
 
 @dataclass(frozen=True)
 class LearnerGroup:
-    """A request for room for ``max_policies`` policies on ``gpus`` GPUs together: a share below 1, or whole GPUs.
+    """A request for ``max_policies`` policies, which have ``gpus`` GPUs together: a share below 1, or whole GPUs.
 
-    ``shards`` overrides the number of shards. The default is one for each GPU, or one for each policy without GPUs, and
-    at most one for each policy.
+    ``shards`` overrides the number of shards. The default is one shard for each whole GPU, at least one and at most
+    ``max_policies``. Without GPUs, the default is ``max_policies``.
     """
 
     max_policies: int
@@ -44,7 +44,7 @@ class PodSize:
 
 @dataclass(frozen=True)
 class ShardPacking:
-    """A packing with one shard for each entry of ``slots``. An entry is the number of policies that fit."""
+    """A packing with one shard for each entry of ``slots``. An entry is the number of policies that fit into it."""
 
     slots: tuple[int, ...]
     gpu_units: int  # the share of one policy, in ten-thousandths of a GPU
@@ -57,7 +57,7 @@ class ShardPacking:
 
     @property
     def surplus_gpu(self) -> float:
-        """Return the requested GPUs, with fractions, that no policy uses."""
+        """Return how many requested GPUs no policy uses, with fractions."""
         return self.surplus_units / UNITS_PER_GPU
 
 

@@ -32,7 +32,7 @@ _PARTS: Final = {
 
 
 def warnings(fleet: CollectorFleet) -> list[Problem]:
-    """Return warnings about a fleet without problems. The fleet runs without changes."""
+    """Return warnings about a fleet without problems. The fleet can run unchanged."""
     return [found for check in _CHECKS for found in check(fleet)] + list(_of_groups(fleet))
 
 

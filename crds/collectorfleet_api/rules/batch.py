@@ -1,4 +1,4 @@
-"""Checks that a batch divides into equal shares. ``cel`` has the same rule; only this one suggests near numbers."""
+"""Checks that a batch divides into equal shares. ``cel`` has the same rule, but suggests no numbers of collectors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _unequal_shares(fleet: CollectorFleet, frames: int) -> Iterator[Problem]:
 def first_shares_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     stragglers, replicas = fleet.spec.collection.stragglers, fleet.spec.collectors.replicas
     first = stragglers.first_shares if stragglers else None
-    # A stored fleet may be scaled to any number. If it is too small, a batch waits for all collectors.
+    # A stored fleet may be scaled to any number. If the fleet has too few collectors, a batch waits for all of them.
     if first is not None and first >= replicas and not _is_stored(fleet):
         yield Problem(
             "spec.collection.stragglers.firstShares",

@@ -1,13 +1,13 @@
 """The CEL rules that the API server checks on every write, by their place in the schema.
 
-The rules agree with ``validation.problems`` as far as CEL can express them. No rule refuses a change by ``kubectl
-scale`` or an autoscaler. The rule that a Sync batch divides applies when the fleet is created or the batch changes.
-GPUs are counted in ten-thousandths, as in ``packing``.
+The rules agree with ``validation.problems`` as far as CEL can express them. No rule refuses a change by
+``kubectl scale`` or an autoscaler. The rule that a Sync batch has equal shares applies when the fleet is created or the
+batch changes. GPUs are counted in ten-thousandths, as in ``packing``.
 
 ``combinations`` has the rules that Python and CEL share, with one sentence each. This module has the other rules, for
 which Python has separate code. Some compare with the object before the change, which Python does not have. Some are
-about the name, which is outside the spec. Some are arithmetic: Python's messages have more numbers. Some of these are
-too costly to find in CEL, such as 5 or 8 collectors.
+about the name, which is outside the spec. Some are arithmetic: Python's messages have more numbers. Some of these
+numbers, such as "5 or 8 collectors", are too costly to compute in CEL.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Rule:
 
     rule: str
     message: str
-    with_numbers: str | None = None  # a CEL expression for the message; `message` is used if it fails
+    with_numbers: str | None = None  # a CEL expression for the message; if the expression fails, `message` is used
     field: str | None = None  # relative to the rule's place in the schema
     on_create_too: bool = False  # the rule reads oldSelf, which is then an optional
 
@@ -67,8 +67,8 @@ _NAME = [
     ),
 ]
 
-# Frames of one step of a collector. A share has to be a multiple of this number.
-# The schema refuses 0 in its factors. Rules check for 0, because a division error would hide the schema's message.
+# Frames of one step of a collector. A share has to be a multiple of this number. The schema refuses 0 for its factors.
+# Rules also check for 0, because a division error would hide the schema's message.
 _STEP = (
     "((has(self.environment) ? self.environment.perCollector : 1)"
     " * (self.collectors.class == 'Sync' ? self.collectors.numWorkersPerCollector : 1))"

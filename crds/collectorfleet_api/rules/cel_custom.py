@@ -1,8 +1,8 @@
 """The CEL rules about custom resources of Ray. ``packing.custom`` has the same rules in Python.
 
-``self`` is the spec and ``g`` a group. A field that a group leaves out has the fleet's value. Only
-``custom_resources`` checks names, in Python. In CEL a pattern would be too costly. Keys have no maximum length, so the
-API server estimates the cost by the longest key that fits into a request.
+``self`` is the spec and ``g`` a group. A field that a group leaves out has the fleet's value. Only ``custom_resources``
+checks names, in Python. A pattern in CEL would be too costly: keys have no maximum length, so the API server estimates
+the cost by the longest key that fits into a request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _is_enough(asked: str, per_pod: str) -> str:
 def _fit(asked: str, per_pod: str, collectors: str) -> str:
     """Return the CEL that checks that the collectors fit.
 
-    It multiplies, because a division by 0 is an error that would hide the schema's message.
+    The CEL multiplies, because a division by 0 is an error that would hide the schema's message.
     """
     units = f"int({asked}[k] * 10000.0 + 0.5)"
     return f"(!(k in {per_pod}) || {asked}[k] > double({per_pod}[k]) || {collectors} * {units} <= {per_pod}[k] * 10000)"

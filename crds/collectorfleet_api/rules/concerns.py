@@ -1,8 +1,9 @@
 """The parts of a running fleet that each field of the spec affects.
 
-A changed field takes effect in a part when that part is replaced. A field that affects no part applies while the fleet
-runs. A field may affect several parts: ``collectors.resources`` sets the requests of an actor and the size of its pod.
-``code`` affects all parts, because every pod mounts it and keeps the ConfigMap with which it was created.
+A changed field takes effect in a part when that part is replaced. A changed field that affects no part applies while
+the fleet runs. A field may affect several parts: ``collectors.resources`` sets the requests of an actor and the size of
+its pod. ``code`` affects all parts, because every pod mounts the code, and keeps the ConfigMap with which the pod was
+created.
 """
 
 from __future__ import annotations

@@ -14,10 +14,11 @@ LIVE_FIELDS: Final = tuple(path for path, parts in AFFECTED_PARTS.items() if not
 
 
 def as_run(stored: dict[str, Any], started: dict[str, Any]) -> CollectorFleet | list[Problem]:
-    """Return the fleet ``stored`` with the spec ``started`` and its own values of fields that apply to running fleets.
+    """Return the fleet ``stored`` with the spec ``started``.
 
-    ``stored`` is an object of the API server, and its spec may be invalid. If the combined spec is invalid, such as
-    one without collectors, return the fleet with the spec ``started`` only.
+    Fields that apply to a running fleet keep their stored values. ``stored`` is an object of the API server, and its
+    spec may be invalid. If the combined spec is invalid, for example because it has no collectors, return the fleet
+    with exactly the spec ``started``.
     """
     found = read_stored({**stored, "spec": with_live_fields(started, stored.get("spec"))})
     return read_stored({**stored, "spec": started}) if isinstance(found, list) else found

@@ -16,7 +16,8 @@ _PATH: Final = "spec.learners"
 _FIELDS: Final = {"gpus": "gpus", "max_policies": "maxPolicies", "shards": "shards"}
 # A combination reports problems of this field, with the same numbers.
 _REPORTED_BY_COMBINATION: Final = "shards"
-# Warn above this unused fraction of the pods' GPUs. Less comes from rounding and from shards with fewer places.
+# Warn above this unused fraction of the pods' GPUs. Smaller fractions result from rounding and from shards with fewer
+# places.
 _NOTABLE_REST: Final = 0.2
 
 
@@ -35,7 +36,7 @@ def learner_problems(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def learner_advice(fleet: CollectorFleet) -> Iterator[Problem]:
-    """Yield a warning if no pod gets, or no policy uses, a part of the requested GPUs."""
+    """Yield a warning if a part of the requested GPUs is in no pod, or is used by no policy."""
     learners = fleet.spec.learners
     if learners is None or isinstance(learners.pods, Refusal):
         return

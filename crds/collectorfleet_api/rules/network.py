@@ -13,7 +13,7 @@ _PEER: Final = ("podSelector", "namespaceSelector", "ipBlock")
 
 
 def network_problems(policy: NetworkPolicy | None) -> Iterator[Problem]:
-    """Yield unknown keys of peers and rules. A misspelt key would allow all traffic."""
+    """Yield a problem for each unknown key of a peer or a rule. A misspelt key would allow all traffic."""
     if policy is None:
         return
     yield from _peers(policy.metrics_from, "spec.networkPolicy.metricsFrom")

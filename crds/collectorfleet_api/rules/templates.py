@@ -13,7 +13,7 @@ _NO_LIST: Final = "a list is expected; put '- ' before each item"
 
 
 def template_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
-    """Yield problems of a template: parts that cannot be merged over the operator's, or that would be ignored."""
+    """Yield problems of a template: parts that cannot be merged over the operator's template, and ignored parts."""
     for key in template.keys() - {"metadata", "spec"}:
         near = did_you_mean(key, ["metadata", "spec"]) or f"; did you mean spec.{key}?"
         yield Problem(f"{path}.{key}", f"a pod template has metadata and spec, and this is neither{near}")
@@ -43,7 +43,10 @@ def _metadata_problems(metadata: dict[str, Any], path: str) -> Iterator[Problem]
 
 
 def _toleration_problems(items: Any, path: str) -> Iterator[Problem]:
-    """Yield problems of tolerations. The operator adds its own, except for taints that these tolerations name."""
+    """Yield problems of tolerations.
+
+    The operator adds its own tolerations, except for taints that these tolerations name.
+    """
     if not isinstance(items, list | None):
         yield Problem(path, _NO_LIST)
         return

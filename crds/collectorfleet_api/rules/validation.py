@@ -1,7 +1,7 @@
 """Finds all problems of a fleet, as sentences that say what to change.
 
-``collectorfleet validate`` reports them. For fleets that pass the CRD's rules, the operator reports them with
-``reason=InvalidSpec``. If a manifest has unknown fields or wrong types, the other rules are not checked.
+``collectorfleet validate`` reports the problems. If a fleet passes the CRD's rules, the operator reports its problems
+with ``reason=InvalidSpec``. If a manifest has unknown fields or wrong types, the other rules are not checked.
 """
 
 from __future__ import annotations

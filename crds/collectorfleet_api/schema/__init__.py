@@ -1,1 +1,1 @@
-"""What is generated from the models: the CRD and the reference page."""
+"""Generates the CRD, the reference page and the schema of the chart's values from the models."""

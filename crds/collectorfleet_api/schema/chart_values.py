@@ -31,7 +31,8 @@ _DROPPED: Final = frozenset(
     {
         *(_PRESERVED, _INT_OR_STRING),
         *("x-kubernetes-validations", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
-        # They exclude mappings and booleans from fields without a type. Here these fields get a type.
+        # In the CRD, these keywords exclude mappings and booleans from fields without a type. In this schema, these
+        # fields have a type.
         *("not", "maxProperties"),
     }
 )
@@ -79,7 +80,7 @@ def json_schema(node: Schema) -> Schema:
         raise ValueError(f"no JSON schema is known for {sorted(unknown)} in {node}")
     found: Schema = {"type": _type(node), **{key: node[key] for key in node if key in _KEPT and key != "type"}}
     if "type" not in node:
-        # `maxItems` excludes lists. Here the type does so.
+        # In the CRD, `maxItems` excludes lists. In this schema, the type excludes them.
         found.pop("maxItems", None)
     if "properties" in node:
         found["properties"] = {name: json_schema(inner) for name, inner in node["properties"].items()}

@@ -3,8 +3,7 @@
 ``python -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml``
 
 A structural schema has no references, no ``null`` as a second type, and no ``additionalProperties: false``. The API
-server itself drops or refuses unknown fields. An unknown keyword is an error,
-so that no constraint gets lost.
+server itself drops or refuses unknown fields. An unknown keyword raises an error, so that no constraint gets lost.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
 def whole_floats_to_int(value: Any) -> Any:
     """Return ``value`` with all whole floats converted to integers, also in mappings and lists.
 
-    JSON, and so Kubernetes, does not distinguish them: ``totalFrames: 1e6`` is an integer. The API server also returns
-    the keyword argument ``gamma: 1.0`` as 1.
+    JSON and Kubernetes do not distinguish whole floats from integers: ``totalFrames: 1e6`` is an integer. The API
+    server also returns the keyword argument ``gamma: 1.0`` as 1.
     """
     match value:
         case float() if value.is_integer() and abs(value) < 2**63:

@@ -11,13 +11,13 @@ from collectorfleet_api.v1alpha1.types import ObjectName, SubPath
 class Checkpoint(Model):
     claim_name: ObjectName = Field(
         description=(
-            "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share a claim: "
-            "each fleet has a folder of its own name. A fleet that is deleted and created again resumes from its "
-            "folder."
+            "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share a claim, "
+            "because each fleet has a folder with its name. A fleet that is deleted and created again resumes from "
+            "its folder."
         ),
     )
     sub_path: SubPath | None = Field(
-        default=None, description="Folder of the claim that is mounted instead of its root, such as `runs/2`."
+        default=None, description="Folder of the claim to mount instead of the root of the claim, such as `runs/2`."
     )
     every_seconds: Positive = Field(
         default=60,

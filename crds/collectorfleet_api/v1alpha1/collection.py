@@ -49,8 +49,8 @@ class Stragglers(Model):
         ge=0,
         le=1,
         description=(
-            "Fraction of the shares, between 0 and 1. Once it has arrived, the other collectors return the frames "
-            "that they have. Missing frames have `traj_ids` -1 and False in `collector/mask`."
+            "Fraction of the shares, between 0 and 1. Once this fraction has arrived, the other collectors return the "
+            "frames that they have. Missing frames have `traj_ids` -1 and False in `collector/mask`."
         ),
     )
 
@@ -77,10 +77,10 @@ class Collection(Model):
     max_staleness: Count | None = Field(
         default=None,
         description=(
-            "Largest staleness of a batch when the driver hands it out, in versions. Sync: default 0, strictly "
-            "on-policy; 1 collects exactly one batch ahead. Async: absent means no bound, and each collector "
-            "has up to two requests in flight. 0 is refused. With `trajsPerBatch` or class Async it bounds only how "
-            "far collectors look ahead. Trajectories that span updates have older frames."
+            "Largest staleness of a batch when the driver hands it out, in versions. Sync: the default is 0, strictly "
+            "on-policy; 1 collects exactly one batch ahead. Async: 1 or more. Absent in Async: there is no bound, and "
+            "each collector has up to two requests in flight. With `trajsPerBatch` or `collectors.class: Async`, this "
+            "number limits only how far collectors look ahead. Trajectories that span updates have older frames."
         ),
     )
     exact_staleness: bool = Field(
@@ -124,8 +124,8 @@ class Collection(Model):
         description=(
             "Loop that steps the environments. Auto: the fast loop if its frames equal those of TorchRL's collector "
             "in every entry, else TorchRL's loop. `status.collectors[].rollout` has the loop in use and why. The fast "
-            "loop is several times as fast with Gymnasium's environments. Other environments use their own step in it. "
-            "Fast: the fast loop, or an error. TorchRL: TorchRL's loop."
+            "loop is several times as fast with Gymnasium's environments. For other environments, the fast loop calls "
+            "the environment's own step. Fast: the fast loop, or an error. TorchRL: TorchRL's loop."
         ),
     )
     compact_observations: bool = Field(

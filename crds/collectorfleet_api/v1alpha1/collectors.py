@@ -58,13 +58,15 @@ class Resources(Requests):
 
 class Collectors(Model):
     replicas: Positive = Field(
-        default=1, le=10_000, description="Collectors (not pods) of all groups. The scale subresource sets it."
+        default=1,
+        le=10_000,
+        description="Number of collectors (not pods) in all groups. The scale subresource sets this field.",
     )
     min_available: NumberOrPercentage = Field(
         default=1,
         description=(
             "Minimum collectors with acknowledged weights for Ready=True: a number, or a percentage of `replicas` "
-            "such as 75%, rounded up. `replicas` caps it."
+            "such as 75%, rounded up. It is at most `replicas`."
         ),
     )
     resources: Resources = Field(
@@ -80,7 +82,7 @@ class Collectors(Model):
         alias="class",
         description=(
             "TorchRL class of a collector. Single: one process. Sync: `numWorkersPerCollector` processes, whose "
-            "frames form one batch. Async: as many processes, and each batch comes from one of them."
+            "frames form one batch. Async: the same number of processes, and each batch comes from one of them."
         ),
     )
     num_workers_per_collector: Positive = Field(
@@ -95,7 +97,10 @@ class Collectors(Model):
         ),
     )
     no_cuda_sync: bool | None = Field(
-        default=None, description="Do not wait for CUDA between steps. Absent: TorchRL decides by the devices."
+        default=None,
+        description=(
+            "True: the collector does not wait for CUDA between steps. Absent: TorchRL decides by the devices."
+        ),
     )
     pre_collect_hook: ImportPath | None = Field(
         default=None, description="Import path of a function that a collector calls, without arguments, before a batch."
@@ -130,25 +135,25 @@ class Collectors(Model):
     on_environment_error: OnEnvironmentError = Field(
         default=OnEnvironmentError.FAIL,
         description=(
-            "Effect of an exception in an environment. Fail: the run ends with it. Restart: it costs the collector "
-            "a restart. The run fails once too few collectors have restarts left."
+            "Effect of an exception in an environment. Fail: the run ends with the exception. Restart: the collector "
+            "is restarted, and uses up one of its restarts. The run fails once too few collectors have restarts left."
         ),
     )
     failure_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds an object with `decide(loss)`. `loss` describes a lost collector, or a collector whose environment "
-            "raised. The result is `Replace`, `GiveUp` or `Fail`. The driver calls the factory once. Absent: a "
-            "collector restarts with exponential backoff, up to 10 times. Ten minutes of work reset the count. After "
-            "the loss of its node it restarts at once."
+            "Builds an object with the method `decide(loss)`. `loss` describes a lost collector, or a collector whose "
+            "environment raised. The result is `Replace`, `GiveUp` or `Fail`. The driver calls the factory once. "
+            "Absent: a collector restarts with exponential backoff, up to 10 times. Ten minutes of work reset the "
+            "count. After the loss of its node, a collector restarts at once."
         ),
     )
     scaling_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds an object whose `leaving(collectors, count)` chooses the collectors to end when the fleet "
-            "shrinks. The driver calls the factory once. Absent: the driver chooses collectors so that whole "
-            "pods become empty. With launcher Job the collectors of the highest indexes end, and no policy is allowed."
+            "Builds an object whose method `leaving(collectors, count)` chooses the collectors to end when the fleet "
+            "shrinks. The driver calls the factory once. Absent: the driver chooses collectors so that whole pods "
+            "become empty. With launcher Job the collectors of the highest indexes end, and no policy is allowed."
         ),
     )
     groups: list[Group] = Field(

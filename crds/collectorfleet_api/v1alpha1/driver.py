@@ -38,14 +38,17 @@ class DriverResources(Requests):
 class Driver(Model):
     train: Train | None = Field(
         default=None,
-        description="The training function. Without it and `script`, the driver only collects, into `spec.output`.",
+        description=(
+            "The training function. Without this field and `script`, the driver only collects batches into "
+            "`spec.output`."
+        ),
     )
     script: ScriptPath | None = Field(
         default=None,
         description=(
-            "Python program that the driver runs instead of a training function. The driver looks in the code, then "
-            "in the image. The program's FleetCollector uses this fleet's collectors. The program sets environment, "
-            "policy and collection: omit them in the spec."
+            "Python program that the driver runs instead of a training function. The driver looks for the program in "
+            "`spec.code`, then in the image. The program's FleetCollector uses this fleet's collectors. The program "
+            "sets environment, policy and collection: omit these fields in the spec."
         ),
     )
     args: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(
@@ -72,8 +75,9 @@ class Driver(Model):
     liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
         default=None,
         description=(
-            "Seconds without a renewal of the driver's Lease. After them the operator replaces the hung driver: it "
-            "deletes the pod. A driver that has to be killed counts towards `backoffLimit`. Absent: no replacement."
+            "A driver that has not renewed its Lease for this many seconds counts as hung. The operator deletes the "
+            "driver's pod, and another driver starts. A driver that has to be killed counts towards `backoffLimit`. "
+            "Absent: no replacement."
         ),
     )
     log: Log | None = Field(

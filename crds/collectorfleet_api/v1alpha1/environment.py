@@ -28,8 +28,8 @@ class EnvironmentParameters(Model):
     apply: ParametersApply = Field(
         default=ParametersApply.NEXT_RESET,
         description=(
-            "NextReset: an environment takes new parameters at its next reset, so that an episode has one version. "
-            "NextStep: it takes them before the next rollout's first step, in the middle of episodes."
+            "NextReset: an environment takes new parameters at its next reset, so that an episode has one version of "
+            "the parameters. NextStep: it takes them before the next rollout's first step, in the middle of episodes."
         ),
     )
     through: ParametersThrough = Field(

@@ -37,9 +37,9 @@ class EvaluationResources(Model):
         ge=0,
         le=64,
         description=(
-            "GPUs of one evaluator: a share of one GPU, or whole GPUs, as with `collectors.resources.gpu`. "
-            "Environment and policy are then on the GPU. Evaluators share a pod if they fit on its GPUs. "
-            "`workers.gpu` sets how the pod gets its GPUs. Needs `launcher: RayCluster`."
+            "GPUs of one evaluator: a share of one GPU, or whole GPUs, as with `collectors.resources.gpu`. With GPUs, "
+            "environment and policy are on the GPU. Evaluators share a pod if they fit on its GPUs. `workers.gpu` "
+            "sets how the pod gets its GPUs. Needs `launcher: RayCluster`."
         ),
     )
 
@@ -55,7 +55,7 @@ class EvaluationVideo(Model):
 
     episodes: Annotated[int, Field(ge=1, le=MOST_RECORDED)] = Field(
         default=1,
-        description="Videos per recorded evaluation, at most 5. They show its first episodes.",
+        description="Videos per recorded evaluation, at most 5. The videos show the first episodes of the evaluation.",
     )
     every_evaluations: Positive = Field(
         default=5,
@@ -79,14 +79,16 @@ class Evaluation(Model):
     replicas: Positive = Field(
         default=1,
         le=MOST_EVALUATORS,
-        description="Number of evaluators. They share the episodes of an evaluation. The number changes no result.",
+        description=(
+            "Number of evaluators. They share the episodes of an evaluation. Their number does not change the result."
+        ),
     )
     resources: EvaluationResources = Field(
         default_factory=EvaluationResources,
         description=(
-            "What one evaluator needs. Without a GPU, each evaluator has one pod. An evaluator pod also "
-            "requests CPU and memory for Ray. With `launcher: Job`, evaluators are processes of the driver pod, "
-            "which requests their CPU and memory too."
+            "Resources of one evaluator. Without a GPU, each evaluator has its own pod. An evaluator pod also "
+            "requests CPU and memory for Ray. With `launcher: Job`, evaluators are processes of the driver pod, which "
+            "requests their CPU and memory too."
         ),
     )
     environment: GroupEnvironment = Field(

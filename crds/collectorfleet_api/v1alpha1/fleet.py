@@ -26,7 +26,7 @@ class Metadata(Model):
     labels: dict[str, str] = Field(default_factory=dict, description="Labels.")
     annotations: dict[str, str] = Field(default_factory=dict, description="Annotations.")
     creation_timestamp: Time | None = Field(default=None, description="When the fleet was created.")
-    deletion_timestamp: Time | None = Field(default=None, description="When its deletion was requested.")
+    deletion_timestamp: Time | None = Field(default=None, description="When the deletion of the fleet was requested.")
 
 
 class CollectorFleet(Model):

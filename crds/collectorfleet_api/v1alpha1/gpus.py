@@ -30,7 +30,7 @@ class WorkersGpu(Model):
             "gives the pod. In each mode collectors share the GPUs of their pod by `collectors.resources.gpu`."
         ),
     )
-    per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod that has GPU collectors.")
+    per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod whose collectors request GPUs.")
     resource: ExtendedResource | None = Field(
         default=None,
         description=(

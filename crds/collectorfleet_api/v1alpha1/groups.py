@@ -41,15 +41,15 @@ class GroupEnvironment(Model):
     kwargs: Preserved = Field(
         default_factory=dict,
         description=(
-            "Keyword arguments of the factory. They override the arguments of `spec.environment`, key by key. If "
-            "`factory` is set here, it gets only these arguments."
+            "Keyword arguments of the factory. They override the arguments of `spec.environment`, key by key. If you "
+            "set `factory` here, the factory gets only these arguments."
         ),
     )
     process: Process | None = Field(
         default=None,
         description=(
-            "The simulator beside the environment. Absent: the simulator of `spec.environment`, or none if "
-            "`factory` is set here."
+            "The simulator beside the environment. Absent: the simulator of `spec.environment`, or none if you set "
+            "`factory` here."
         ),
     )
 

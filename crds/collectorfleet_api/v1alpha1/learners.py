@@ -39,9 +39,9 @@ class LearnerReplay(Model):
     factory: ImportPath | None = Field(
         default=None,
         description=(
-            "Import path of the class of a shard's replay actor. It has the methods `extend`, `sample`, `size` and "
-            "`forget`. Their first argument is the policy's id. Absent: the last `capacity` frames of each policy, "
-            "sampled uniformly."
+            "Import path of the class of a shard's replay actor. The class has the methods `extend`, `sample`, `size` "
+            "and `forget`. The first argument of each method is the policy's id. Absent: the last `capacity` frames "
+            "of each policy, sampled uniformly."
         ),
     )
     kwargs: Preserved = Field(
@@ -49,7 +49,7 @@ class LearnerReplay(Model):
     )
     resources: LearnerResources = Field(
         default_factory=LearnerResources,
-        description="Resources of a shard's replay actor. It has the frames of its policies.",
+        description="Resources of a shard's replay actor. The actor stores the frames of the shard's policies.",
     )
 
 
@@ -77,7 +77,7 @@ class LearnerPolicy(Model):
 
     @property
     def path(self) -> str:
-        """Return the attribute path of its module in the fleet's policy."""
+        """Return the attribute path from the fleet's policy to the module of this policy."""
         return self.module or self.id
 
 
@@ -86,8 +86,9 @@ class Learners(Factory):
 
     factory: ImportPath = Field(
         description=(
-            "Import path of the learner class. It has `learn(frames)` and `weights()`, the weights of its module in "
-            "the fleet's policy. With `driver.checkpoint` add `state_dict()` and `load_state_dict()`."
+            "Import path of the learner class. The class has the methods `learn(frames)` and `weights()`, which "
+            "returns the weights of the policy's module. With `driver.checkpoint`, the class also has `state_dict()` "
+            "and `load_state_dict()`."
         )
     )
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of every learner.")
@@ -172,7 +173,7 @@ class Learners(Factory):
 
     @property
     def pods(self) -> LearnerPods | Refusal:
-        """Return the number and size of the pods that have the shards, or why they do not fit."""
+        """Return the number and size of the pods for the shards, or why the shards do not fit."""
         memory = ShardMemory(parse_quantity(self.resources.memory), parse_quantity(self.replay.resources.memory))
         cpus = parse_quantity(self.resources.cpu), parse_quantity(self.replay.resources.cpu)
         return learner_pods(self.group, memory, *cpus)

@@ -13,7 +13,7 @@ class NetworkPolicy(Model):
         default_factory=list,
         max_length=32,
         description=(
-            "Further peers that reach the metrics port, as in `from` of a NetworkPolicy, such as the "
+            "Further peers that may reach the metrics port, as in `from` of a NetworkPolicy, such as the "
             "`namespaceSelector` of Prometheus."
         ),
     )

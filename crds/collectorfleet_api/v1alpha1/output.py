@@ -21,10 +21,10 @@ class ReplayBuffer(Factory):
     checkpoint: bool = Field(
         default=False,
         description=(
-            "True: each checkpoint of `driver.checkpoint` contains the buffer's content, and the state of its "
-            "sampler and writer. The buffer's actor writes them, so run the actor in the driver's pod. Sampling pauses "
-            "for about 1 s per GB. The claim needs room for three copies. False: a restarted driver begins with an "
-            "empty buffer, and `status.progress.replayBufferFramesLost` has the missing frames."
+            "True: each checkpoint of `driver.checkpoint` contains the buffer's content, and the state of its sampler "
+            "and writer. The buffer's actor writes both, so run the actor in the driver's pod. Sampling pauses for "
+            "about 1 s per GB. The claim needs room for three copies. False: a restarted driver begins with an empty "
+            "buffer, and `status.progress.replayBufferFramesLost` has the missing frames."
         ),
     )
 

@@ -18,7 +18,7 @@ def _each_once(ports: list[str]) -> list[str]:
 
 
 class Process(Model):
-    """A process with TCP ports, one for each collector."""
+    """A process with TCP ports. Each collector has its own process."""
 
     command: list[Annotated[str, Field(max_length=4096)]] = Field(
         min_length=1,
@@ -33,13 +33,14 @@ class Process(Model):
         max_length=8,
         json_schema_extra={"x-kubernetes-list-type": "set"},
         description=(
-            "Names of the TCP ports that it listens on. Each process gets free ports of the loopback interface, and "
-            'the factory gets them as `process={"grpc": "127.0.0.1:40123"}`.'
+            "Names of the TCP ports that the process listens on. Each process gets free ports of the loopback "
+            'interface, and the factory gets them as `process={"grpc": "127.0.0.1:40123"}`.'
         ),
     )
     ready_timeout_seconds: Seconds = Field(
         default=60,
         description=(
-            "How long the process may take to listen on all ports. Less than `collectors.firstRequestTimeoutSeconds`."
+            "Seconds that the process may take until it listens on all ports. Less than "
+            "`collectors.firstRequestTimeoutSeconds`."
         ),
     )

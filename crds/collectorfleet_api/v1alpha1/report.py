@@ -38,7 +38,7 @@ class Staleness(Model):
     mean: Measured | None = Field(default=None, description="Mean staleness.")
     max: int | None = Field(default=None, description="Largest staleness.")
     throttled_seconds: Measured = Field(
-        default=0.0, ge=0, description="Seconds that the bound held back finished data or idle collectors."
+        default=0.0, ge=0, description="Seconds in which the bound delayed finished batches or kept collectors idle."
     )
 
 
@@ -54,7 +54,10 @@ class WeightsStatus(Model):
     published: int | None = Field(default=None, description="Newest version offered to the collectors.")
     acknowledged: int | None = Field(
         default=None,
-        description="Lowest version of an available collector. Absent: the version of a collector is unknown.",
+        description=(
+            "Lowest version that an available collector has acknowledged. Absent: the version of an available "
+            "collector is unknown."
+        ),
     )
     digest: str | None = Field(default=None, description="Digest of the published tensors.")
     bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
@@ -86,7 +89,9 @@ class CollectorCounts(Model):
     restarts: Count = Field(default=0, description="Collectors started again after a loss.")
     summary: str = Field(description="available/desired, for a column of `kubectl get`.")
     groups: list[GroupCounts] = Field(
-        default_factory=list, description="The same for each of `spec.collectors.groups`.", json_schema_extra=BY_NAME
+        default_factory=list,
+        description="These counts for each of `spec.collectors.groups`.",
+        json_schema_extra=BY_NAME,
     )
     groups_summary: str | None = Field(
         default=None,
@@ -111,7 +116,7 @@ class EpisodesStatus(Model):
     )
     return_mean: Measured | None = Field(
         default=None,
-        description='Mean return of these episodes. A return sums `("next", "reward")` as collectors see it.',
+        description='Mean return of these episodes. A return is the sum of `("next", "reward")` as collectors see it.',
     )
     return_min: Measured | None = Field(default=None, description="Smallest return of these episodes.")
     return_max: Measured | None = Field(default=None, description="Largest return of these episodes.")
@@ -131,7 +136,7 @@ class Progress(Model):
     frames_lost: Count = Field(
         default=0,
         description=(
-            "Frames that lost drivers handed out after their last checkpoint. No other number here counts them."
+            "Frames that lost drivers handed out after their last checkpoint. No other field counts these frames."
         ),
     )
     replay_buffer_frames_lost: Count = Field(
@@ -144,7 +149,7 @@ class Progress(Model):
     total_frames: int | None = Field(default=None, description="Frames to hand out. Absent: no limit.")
     summary: str | None = Field(
         default=None,
-        description=("Percent of `totalFrames`, and the time left at this rate, for a column of `kubectl get`."),
+        description="Percent of `totalFrames`, and the time left at the current rate, for a column of `kubectl get`.",
     )
     batches: Count = Field(default=0, description="Batches handed out.")
     entries_pickled: Count = Field(
@@ -161,17 +166,17 @@ class Progress(Model):
         default=None, description="Frames handed out per second, over the last 30 s."
     )
     driver_idle_ratio: Measured | None = Field(
-        default=None, description="Share of the time the driver waited for data."
+        default=None, description="Share of the time in which the driver waited for data."
     )
     collector_idle_ratio: Measured | None = Field(
-        default=None, description="Share of the time collectors had no request."
+        default=None, description="Share of the time in which collectors had no request."
     )
     last_batch_time: Time | None = Field(default=None, description="When the newest batch was handed out.")
     episodes: EpisodesStatus | None = Field(
         default=None,
         description=(
-            "Ended episodes. Absent: none yet, or frames have no reward, done or trajectory of their own, as with "
-            "several agents."
+            "Ended episodes. Absent: no episode has ended yet, or frames have no single reward, done or trajectory, "
+            "for example with several agents."
         ),
     )
     metrics: Metrics = Field(default_factory=dict, description="Newest values from the training function.")
@@ -196,8 +201,8 @@ class LearnerPolicyStatus(Model):
     acknowledged: int | None = Field(
         default=None,
         description=(
-            "Lowest version of the policy that an available collector has acknowledged. Absent: the version of a "
-            "collector is unknown."
+            "Lowest version of the policy that an available collector has acknowledged. Absent: the version of an "
+            "available collector is unknown."
         ),
     )
     publish_lag: Count | None = Field(
@@ -256,12 +261,16 @@ class EvaluationStatus(Model):
     episodes: int | None = Field(default=None, description="Episodes that the newest evaluation played.")
     return_mean: Measured | None = Field(default=None, description="Mean return of these episodes.")
     return_standard_error: Measured | None = Field(
-        default=None, description="Standard error of that mean. Absent: there was one episode."
+        default=None, description="Standard error of `returnMean`. Absent: there was one episode."
     )
     return_min: Measured | None = Field(default=None, description="The smallest return.")
-    return_lower_quartile: Measured | None = Field(default=None, description="25 % of the returns are below it.")
+    return_lower_quartile: Measured | None = Field(
+        default=None, description="25 % of the returns are below this number."
+    )
     return_median: Measured | None = Field(default=None, description="The median return.")
-    return_upper_quartile: Measured | None = Field(default=None, description="75 % of the returns are below it.")
+    return_upper_quartile: Measured | None = Field(
+        default=None, description="75 % of the returns are below this number."
+    )
     return_max: Measured | None = Field(default=None, description="The largest return.")
     length_mean: Measured | None = Field(default=None, description="Mean length of the episodes, in frames.")
     length_min: int | None = Field(default=None, description="The shortest episode, in frames.")
@@ -299,7 +308,10 @@ class ParametersOf(Model):
 class EnvironmentParametersStatus(Model):
     """The current parameters of the collectors' environments."""
 
-    version: Count = Field(default=0, description="How often parameters were set; 0 while environments are as built.")
+    version: Count = Field(
+        default=0,
+        description="How often parameters were set; 0 while environments have the parameters from their factory.",
+    )
     values: Preserved = Field(default_factory=dict, description="The parameters of all collectors.")
     groups: list[ParametersOf] = Field(
         default_factory=list, description="Parameters of single groups.", json_schema_extra=BY_NAME
@@ -358,7 +370,9 @@ class DriverReport(Model):
         alias="fleetUID",
         description="UID of the fleet. The operator ignores reports of other UIDs.",
     )
-    driver_incarnation: int | None = Field(default=None, description="Which start of the driver reports.")
+    driver_incarnation: int | None = Field(
+        default=None, description="Number of the driver that reports, counted from 1 over all starts."
+    )
     driver_ended: bool | None = Field(
         default=None, description="True: the driver has ended its collectors, and this is its last report."
     )
@@ -368,7 +382,10 @@ class DriverReport(Model):
         default=None, description="The newest checkpoint. Absent: there is none yet, or no `driver.checkpoint`."
     )
     learners: LearnersStatus | None = Field(
-        default=None, description="The policies of `spec.learners`. Absent: there are none, or not yet."
+        default=None,
+        description=(
+            "The policies of `spec.learners`. Absent: the spec has no learners, or they have not started yet."
+        ),
     )
     evaluation: EvaluationStatus | None = Field(
         default=None, description="The results of `spec.evaluation`. Absent: the spec has no evaluation."

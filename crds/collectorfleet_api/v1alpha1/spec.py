@@ -78,8 +78,8 @@ class CollectorFleetSpec(Model):
     image: str = Field(
         min_length=1,
         description=(
-            "Image of head, workers and driver, built from the collector image. An image in a template wins for its "
-            "container. Code is fetched with this image."
+            "Image of head, workers and driver, built from the collector image. An image in a template replaces this "
+            "image for its container. Pods fetch code with this image."
         ),
     )
     image_pull_policy: ImagePullPolicy = Field(
@@ -93,12 +93,14 @@ class CollectorFleetSpec(Model):
     )
     priority_class_name: ObjectName | None = Field(
         default=None,
-        description="PriorityClass of all pods. A value in a template wins. Absent: the default.",
+        description=(
+            "PriorityClass of all pods. A value in a template replaces this one. Absent: the cluster's default."
+        ),
     )
     tolerations: list[Toleration] = Field(
         default_factory=list,
         max_length=32,
-        description="Taints of nodes that all pods tolerate. A list in a template replaces this one.",
+        description="Taints of nodes that all pods tolerate. A list in a template replaces this list.",
     )
     code: Code | None = Field(default=None, description="Your Python code. Absent: all code is in the image.")
     environment: Environment | None = Field(
@@ -107,8 +109,8 @@ class CollectorFleetSpec(Model):
     policy: Policy | None = Field(
         default=None,
         description=(
-            "The policy. The driver calls the factory once. The module is `collector.policy`. Absent: actions are "
-            "random, or `driver.script` has a policy."
+            "The policy. The driver calls the factory once. The policy's module is available as `collector.policy`. "
+            "Absent: actions are random, or `driver.script` has a policy."
         ),
     )
     driver: Driver = Field(default_factory=Driver, description="The pod that gathers and trains.")
@@ -122,23 +124,23 @@ class CollectorFleetSpec(Model):
     )
     collection: Collection = Field(default_factory=Collection, description="How batches are gathered.")
     collectors: Collectors = Field(default_factory=Collectors, description="The remote collectors.")
-    workers: Workers = Field(default_factory=Workers, description="The pods that hold collectors.")
+    workers: Workers = Field(default_factory=Workers, description="The pods that run collectors.")
     weights: Weights = Field(default_factory=Weights, description="How weights travel to the collectors.")
     replay_buffer: ReplayBuffer | None = Field(
         default=None,
         description=(
-            'Builds a `ReplayBuffer(service_backend="ray")`, once in the driver. Collectors write into it. It is '
-            "`collector.replay_buffer`, and iterating yields None. It ends with its driver, see `checkpoint`. "
-            "Absent: the training function gets batches."
+            'Builds a `ReplayBuffer(service_backend="ray")`, once in the driver. Collectors write into the buffer. '
+            "The training function gets the buffer as `collector.replay_buffer`, and iterating yields None. The "
+            "buffer ends with its driver, see `checkpoint`. Absent: the training function gets batches."
         ),
     )
     learners: Learners | None = Field(
         default=None,
         description=(
-            "Policies that learn in their own actors. Collectors write each policy's frames to its shard's replay "
-            "actor, and iterating yields None. The driver publishes the learned weights as a version. "
-            "`driver.train` gets the learners as `run.learners`. Without it each policy learns once after each "
-            "batch. Absent: the driver trains."
+            "Policies that learn in their own actors. Collectors write each policy's frames to the replay actor of "
+            "the policy's shard, and iterating yields None. The driver publishes the learned weights as a version. "
+            "`driver.train` gets the learners as `run.learners`. Without `driver.train`, each policy learns once "
+            "after each batch. Absent: the driver trains."
         ),
     )
     evaluation: Evaluation | None = Field(
@@ -172,7 +174,7 @@ class CollectorFleetSpec(Model):
     suspend: bool = Field(
         default=False,
         description=(
-            "True: the driver stops after its batch, with a checkpoint if there is `driver.checkpoint`. The "
+            "True: the driver stops after the current batch, with a checkpoint if there is `driver.checkpoint`. The "
             "operator deletes all pods. False again: the run resumes."
         ),
     )
@@ -183,9 +185,9 @@ class CollectorFleetSpec(Model):
     ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description=(
-            "Seconds after the end of the run until the operator deletes the driver's Job with its pods and logs. "
-            "The operator also deletes the objects that `whenFinished` kept. The CollectorFleet and its status stay. "
-            "Absent: the objects stay as long as the CollectorFleet."
+            "Seconds after the end of the run until the operator deletes the driver's Job with its pods and logs. The "
+            "operator also deletes the objects that `whenFinished` kept. The CollectorFleet and its status stay. "
+            "Absent: the objects stay until the CollectorFleet is deleted."
         ),
     )
     active_deadline_seconds: Positive | None = Field(
@@ -299,7 +301,7 @@ class CollectorFleetSpec(Model):
 
     @property
     def worker_group(self) -> WorkerGroup:
-        """Return the requested collectors and resources of the worker pods, without the groups' fields."""
+        """Return the requested collectors and resources of the worker pods. Fields of groups are ignored."""
         return WorkerGroup(
             replicas=self.collectors.replicas,
             gpu=self.collectors.resources.gpu,

@@ -26,7 +26,9 @@ class WorkerGroupStatus(Model):
     gpu_per_collector: float | None = Field(
         default=None, description="Share of a GPU that each collector of the group gets."
     )
-    surplus_gpu: float | None = Field(default=None, description="GPUs of its worker pods that no collector uses.")
+    surplus_gpu: float | None = Field(
+        default=None, description="GPUs of the group's worker pods that no collector uses."
+    )
 
 
 class RayClusterStatus(Model):
@@ -40,7 +42,8 @@ class RayClusterStatus(Model):
     groups: list[WorkerGroupStatus] = Field(
         default_factory=list,
         description=(
-            "The same for each of `spec.collectors.groups`, and for learner pods and evaluator pods if there are any."
+            "Worker pods and GPU shares of each of `spec.collectors.groups`, and of learner pods and evaluator pods "
+            "if there are any."
         ),
         json_schema_extra=BY_NAME,
     )
@@ -48,9 +51,9 @@ class RayClusterStatus(Model):
 
 class CollectorsJobStatus(Model):
     name: str = Field(description="Name of the Job.")
-    worker_pods: WorkerPods | None = Field(default=None, description="Its pods, desired and ready.")
+    worker_pods: WorkerPods | None = Field(default=None, description="Pods of the Job, desired and ready.")
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
-    surplus_gpu: float | None = Field(default=None, description="GPUs of its pods that no collector uses.")
+    surplus_gpu: float | None = Field(default=None, description="GPUs of the Job's pods that no collector uses.")
 
 
 class DriverPodStatus(Model):
@@ -120,7 +123,7 @@ class OperatorStatus(Model):
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster of the fleet.")
     collectors_job: CollectorsJobStatus | None = Field(
-        default=None, description="The Job that holds the collectors, with `launcher: Job`."
+        default=None, description="The Job that runs the collectors, with `launcher: Job`."
     )
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
     code: CodeStatus | None = Field(

@@ -30,8 +30,8 @@ class UpdateStrategy(Model):
         description=(
             "OnDelete: the operator applies a changed spec once the driver's Job is deleted, or has ended. "
             "RollingUpdate: the driver ends after its batch with a checkpoint, and the next driver resumes with the "
-            "changed spec. Without `driver.checkpoint`, the changed spec is applied as with OnDelete. A change of "
-            "worker pods alone restarts no driver: the pods are drained and replaced a few at a time."
+            "changed spec. Without `driver.checkpoint`, the changed spec is applied as with OnDelete. If only worker "
+            "pods change, the driver keeps running: the pods are drained and replaced a few at a time."
         ),
     )
     rolling_update: RollingUpdate = Field(

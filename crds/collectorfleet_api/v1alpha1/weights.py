@@ -33,14 +33,17 @@ class Weights(Model):
     update_after_each_batch: bool = Field(
         default=True,
         description=(
-            "Publish the policy's weights when the training function requests the next batch. False: only when it "
-            "calls `collector.update_policy_weights_()`, or at `maxWeightUpdateInterval`. With `spec.learners` this "
-            "field has no effect, because the learners publish."
+            "Publish the policy's weights when the training function requests the next batch. False: only when the "
+            "function calls `collector.update_policy_weights_()`, or at `maxWeightUpdateInterval`. With "
+            "`spec.learners` this field has no effect, because the learners publish."
         ),
     )
     max_weight_update_interval: Positive | None = Field(
         default=None,
-        description=("Publish the policy's weights after every so many batches. Needs `updateAfterEachBatch: false`."),
+        description=(
+            "Number of batches after which the policy's weights are published again. Needs `updateAfterEachBatch: "
+            "false`."
+        ),
     )
     dtype: WeightsDtype | None = Field(
         default=None,
@@ -54,8 +57,8 @@ class Weights(Model):
         min_length=1,
         max_length=100,
         description=(
-            "Prefixes of the names of weights to send, such as `actor.`. Names in `models` begin with the path and "
-            "a colon. Absent: send all."
+            "Prefixes of the names of weights to send, such as `actor.`. Names of the weights of `models` begin with "
+            "the model's path and a colon. Absent: send all."
         ),
     )
     models: list[TravellingModule] = Field(
@@ -67,6 +70,7 @@ class Weights(Model):
     update_between_steps: bool = Field(
         default=False,
         description=(
-            "Collectors load new weights between two steps of a running batch. False: at the start of the next one."
+            "True: collectors load new weights between two steps of a running batch. False: at the start of the next "
+            "batch."
         ),
     )

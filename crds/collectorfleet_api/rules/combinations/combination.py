@@ -12,7 +12,7 @@ from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 @dataclass(frozen=True)
 class Number:
-    """A value in a sentence: as CEL at the rule's place in the schema, and as a function of the spec."""
+    """A value in a message, in two forms: CEL at the rule's place in the schema, and a function of the spec."""
 
     cel: str
     of: Callable[[CollectorFleetSpec], Any]
@@ -49,7 +49,7 @@ class Combination:
 
 
 def value_of(path: str) -> Number:
-    """Return the number for a field that every spec has, by its path."""
+    """Return the :class:`Number` with the value of a field, by its path. Every spec has the field."""
     return Number(f"self.{path}", lambda spec: reduce(_inner, path.split("."), spec.to_wire()))
 
 

@@ -105,7 +105,8 @@ EVALUATION: Final = (
     Combination(
         "evaluation-group-name",
         "collectors.groups",
-        # Also without an evaluation, because the operator identifies evaluator pods by the name of their group.
+        # This rule also applies without an evaluation, because the operator identifies evaluator pods by their group's
+        # name.
         lambda spec: all(group.name != EVALUATOR_GROUP for group in spec.collectors.groups),
         f"!has(self.collectors.groups) || !self.collectors.groups.exists(g, g.name == '{EVALUATOR_GROUP}')",
         f"{EVALUATOR_GROUP} is the name of the pods of spec.evaluation; use another",

@@ -15,7 +15,7 @@ _OPTIONAL: Final = {"HTTPHeader": "value", "SleepAction": "seconds", "Sysctl": "
 
 @dataclass(frozen=True)
 class Type:
-    """The fields of a type. ``fields`` maps names to types: ``[X]`` is a list and ``{X}`` a mapping of text to X.
+    """The fields of a type. ``fields`` maps names to types: ``[X]`` is a list of X and ``{X}`` a mapping of text to X.
 
     ``keys`` maps a list to the fields that identify its items.
     """

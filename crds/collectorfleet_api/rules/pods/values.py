@@ -1,6 +1,6 @@
-"""The values that the fields of a pod may have: choices, ranges and forms of text.
+"""The values that the fields of a pod may have: choices, ranges and patterns of text.
 
-The keys of the tables are a type and a field. Kubernetes' schema has only the types of fields.
+Each key of the tables is a pair of a type and a field. Kubernetes' schema has only the types of fields.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ KEY_FORMS: Final[dict[tuple[str, str], Check]] = {
 
 
 def value_problem(place: tuple[str, str], value: Any, *, required: bool) -> str | None:
-    """Return the problem of a value of the right type, or None. ``place`` is its type and field."""
+    """Return the problem of a value of the right type, or None. ``place`` is the type and field that have the value."""
     if value == "":
         return "empty; write something or leave the field out" if required else None
     if isinstance(value, int) and place in RANGES:

@@ -23,7 +23,7 @@ _EXPECTED: Final = {
     "intOrString": "a whole number or text",
     "object": "a mapping of keys to values",
 }
-_FEW_FIELDS: Final = 6  # or fewer fields are all shown
+_FEW_FIELDS: Final = 6  # a message lists all fields of a type that has at most this many
 _LARGEST: Final = {"int32": 2**31 - 1, "int64": 2**63 - 1}
 # Values of identifying keys that a manifest may leave out.
 _DEFAULTS: Final = {"protocol": "TCP"}
@@ -61,7 +61,7 @@ def _of_type(value: dict[str, Any], name: str, path: str) -> Iterator[Problem]:
 def _value(value: Any, kind: str, place: tuple[str, str], path: str) -> Iterator[Problem]:
     """Yield the problems of a value.
 
-    ``kind`` is its type as in the table. ``place`` is the type and field that contain the value.
+    ``kind`` is the type of the value, as in the table of types. ``place`` is the type and field that contain the value.
     """
     if kind.startswith("["):
         if not isinstance(value, list):
