@@ -169,7 +169,7 @@ REFUSED = [
     *(
         pytest.param(
             {f"spec.{path}": ABSENT},
-            f"spec.{path}: missing, and required: {what}; only driver.script says it elsewhere",
+            f"spec.{path}: missing, and required: {what}; only driver.script sets it elsewhere",
             id=f"no {path}",
         )
         for path, what in (

@@ -31,31 +31,31 @@ REFUSED = [
     pytest.param(
         {"spec.code": {"git": GIT | {"commit": "main"}}},
         "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
-        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        "repository of SHA-256), as `git rev-parse HEAD` prints it",
         id="a branch",
     ),
     pytest.param(
         {"spec.code": {"git": GIT | {"commit": "v1.2"}}},
         "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
-        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        "repository of SHA-256), as `git rev-parse HEAD` prints it",
         id="a tag of git",
     ),
     pytest.param(
         {"spec.code": {"git": GIT | {"commit": "0123abc"}}},
         "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
-        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        "repository of SHA-256), as `git rev-parse HEAD` prints it",
         id="a commit in short",
     ),
     pytest.param(
         {"spec.code": {"artifact": {"reference": "ghcr.io/me/cheetah:latest"}}},
         "spec.code.artifact.reference: tags move; write registry, repository and digest, such as "
-        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` or the pushing tool prints",
         id="a tag of a registry",
     ),
     pytest.param(
         {"spec.code": {"artifact": {"reference": "cheetah"}}},
         "spec.code.artifact.reference: tags move; write registry, repository and digest, such as "
-        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` or the pushing tool prints",
         id="no registry",
     ),
     pytest.param(

@@ -9,8 +9,8 @@ from tests.combinations.parts import JOB, RING
 REFUSED = [
     pytest.param(
         {"spec.launcher": "Job"},
-        "spec.collection.transport: launcher RayCluster has its collectors in Ray and goes with ObjectStore, launcher "
-        "Job has processes and goes with TorchDistributed; change one of the two",
+        "spec.collection.transport: launcher RayCluster runs collectors in Ray and needs ObjectStore, launcher Job "
+        "runs processes and needs TorchDistributed; change one of the two",
         id="a Job whose collectors were in Ray",
     ),
     pytest.param(

@@ -16,7 +16,7 @@ REFUSED = [
     *(
         pytest.param(
             {**SCRIPT, f"spec.{path}": value},
-            f"spec.{path}: driver.script makes the collector and says it there; leave it out",
+            f"spec.{path}: driver.script sets this in its FleetCollector; leave it out",
             id=f"{path} beside a script",
         )
         for path, value in OF_THE_SCRIPT.items()

@@ -32,7 +32,7 @@
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, create, patch, delete]
-# Of fleets with launcher Job: where hosts of collectors find the driver, and what they know each other by. The operator
+# Of fleets with launcher Job: where hosts of collectors find the driver, and the token that they share. The operator
 # makes such a Secret, and reads, changes and deletes none.
 - apiGroups: [""]
   resources: [services]

@@ -189,7 +189,7 @@ class _Reading:
             if isinstance(inner, MappingNode):
                 found = self.value(inner, path) | found
             else:
-                self._problem(path, "<< merges mappings, and this is none; name one with *")
+                self._problem(path, "<< merges mappings, and this is no mapping; name one with *")
         return found
 
     def _key(self, node: Node, path: Path) -> str:

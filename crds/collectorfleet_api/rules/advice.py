@@ -172,7 +172,7 @@ def _gpu_of_no_collector(fleet: CollectorFleet) -> Iterator[Problem]:
 def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
     gpu, template = fleet.spec.workers.gpu, fleet.spec.workers.template
     if fleet.spec.collectors.resources.gpu > 0 and gpu.mode is GpuMode.NONE and not template:
-        text = "absent: with mode None it is what gives worker pods their GPUs, which Ray counts whether they are there"
+        text = "absent: with mode None it gives worker pods their GPUs, which Ray counts even if there are none"
         yield Problem("spec.workers.template", text)
 
 

@@ -64,7 +64,7 @@ HttpUrl = Annotated[
     *_matching(
         _HTTP_URL,
         2048,
-        "is not a URL of http or https without a user; what needs a password goes into a ConfigMap or an image",
+        "is not a URL of http or https without a user; put code that needs a password into a ConfigMap or an image",
     ),
 ]
 GitUrl = Annotated[
@@ -73,7 +73,7 @@ GitUrl = Annotated[
         _HTTP_URL,
         2048,
         "is not a repository by https or http without a user; write https://git.example.com/me/lab.git, and name a "
-        "Secret in credentialsSecret where it takes a password",
+        "Secret in credentialsSecret if it needs a password",
     ),
 ]
 Sha256 = Annotated[
@@ -209,7 +209,7 @@ _POD_TEMPLATE = {
             "properties": {
                 key: _typed(
                     "array",
-                    f"{text}, merged with ours by name.",
+                    f"{text}, merged with the operator's by name.",
                     items=_free_form(f"One of {key}.")
                     | {"required": ["name"], "properties": {"name": _typed("string", "Name to merge by.")}},
                 )

@@ -50,7 +50,7 @@ def _share_a_token(seen: Situation) -> Iterator[Action]:
     """Create the token Secret of a fleet without Ray, before the pods that wait for it."""
     if seen.cluster is None and not seen.present.spec.has_ray:
         made = with_propagated(seen, token_secret(seen.present))
-        why = describe(SECRET, name_of(made), "what its pods know each other by")
+        why = describe(SECRET, name_of(made), "the token that its pods share")
         yield CreateSecret(SECRET, made, names.HOSTS_TOKEN_KEY, why)
 
 

@@ -92,7 +92,7 @@ class _Items:
 
     def resource_version(self) -> str:
         if not self._is_complete:
-            raise Incomplete("the list ended before its end")
+            raise Incomplete("the answer ended before the end of the list")
         try:
             return str(self._fields["metadata"]["resourceVersion"])
         except (LookupError, TypeError):

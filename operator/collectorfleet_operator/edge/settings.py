@@ -46,7 +46,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
     parser.add_argument(
         "--queues",
         action="store_true",
-        help="let fleets with the label kueue.x-k8s.io/queue-name wait for Kueue's quota; takes further rights",
+        help="let fleets with the label kueue.x-k8s.io/queue-name wait for Kueue's quota; needs further rights",
     )
     parser.add_argument(
         "--lease",
@@ -65,9 +65,9 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
         "--log-format",
         choices=[one.value for one in LogFormat],
         default=LogFormat.TEXT.value,
-        help="json: one JSON object a line, for what collects logs (default: text)",
+        help="json: one JSON object a line, for log collectors (default: text)",
     )
-    parser.add_argument("--verbose", action="store_true", help="log what kopf does, too")
+    parser.add_argument("--verbose", action="store_true", help="also log kopf's own lines")
     for what in ("label", "annotation"):
         parser.add_argument(
             f"--propagate-{what}",

@@ -72,7 +72,7 @@ CODE: Final = (
         _commit_in_full,
         f"self.commit.matches('{_COMMIT}')",
         "branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a repository of SHA-256), as "
-        "`git rev-parse HEAD` says it",
+        "`git rev-parse HEAD` prints it",
         on="code.git",
     ),
     Combination(
@@ -81,7 +81,7 @@ CODE: Final = (
         _artifact_by_digest,
         f"self.reference.matches('{_BY_DIGEST}')",
         "tags move; write registry, repository and digest, such as ghcr.io/me/lab@sha256:..., with the digest that "
-        "`crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        "`crane digest ghcr.io/me/lab:TAG` or the pushing tool prints",
         on="code.artifact",
     ),
     Combination(

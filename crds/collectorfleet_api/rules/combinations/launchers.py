@@ -19,8 +19,8 @@ LAUNCHERS: Final = (
         "collection.transport",
         lambda spec: spec.has_ray is not _has_group(spec),
         "(self.launcher == 'RayCluster') == (self.collection.transport == 'ObjectStore')",
-        "launcher RayCluster has its collectors in Ray and goes with ObjectStore, launcher Job has processes and goes "
-        "with TorchDistributed; change one of the two",
+        "launcher RayCluster runs collectors in Ray and needs ObjectStore, launcher Job runs processes and needs "
+        "TorchDistributed; change one of the two",
     ),
     Combination(
         "only-with-ray",

@@ -55,7 +55,7 @@ def _required(path: str, cel: str, what: str) -> Combination:
         path,
         lambda spec: _runs_script(spec) or spec.at(path) is not None,
         f"{SCRIPT} || {cel}",
-        f"missing, and required: {what}; only driver.script says it elsewhere",
+        f"missing, and required: {what}; only driver.script sets it elsewhere",
     )
 
 
@@ -65,7 +65,7 @@ def _forbidden_with_script(path: str) -> Combination:
         path,
         lambda spec: not _runs_script(spec) or _manifest_value(spec, path) == _manifest_value(_DEFAULT_SPEC, path),
         f"!{SCRIPT} || ({_untouched(path)})",
-        "driver.script makes the collector and says it there; leave it out",
+        "driver.script sets this in its FleetCollector; leave it out",
     )
 
 

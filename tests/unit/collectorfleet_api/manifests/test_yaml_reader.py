@@ -177,7 +177,7 @@ def test_half_of_a_character_is_a_problem() -> None:
 
 def test_only_mappings_are_merged() -> None:
     assert [str(p) for p in only("a:\n  <<: 1").problems] == [
-        "a: << merges mappings, and this is none; name one with *"
+        "a: << merges mappings, and this is no mapping; name one with *"
     ]
 
 

@@ -81,8 +81,8 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collectors.devices": {"device": "cuda"},
                 "spec.workers.gpu": {"mode": "None"},
             },
-            "spec.workers.template: absent: with mode None it is what gives worker pods their GPUs, which Ray counts "
-            "whether they are there",
+            "spec.workers.template: absent: with mode None it gives worker pods their GPUs, which Ray counts even if "
+            "there are none",
             id="GPUs that nothing gives",
         ),
         pytest.param(
