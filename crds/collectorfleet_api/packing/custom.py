@@ -1,4 +1,4 @@
-"""Computes how many collectors fit into a pod by its custom resources of Ray, such as simulator licences.
+"""Computes how many collectors fit into a pod by Ray's custom resources, such as simulator licences.
 
 A pod with 4 licences has room for 4 collectors with 1 licence each, 8 with 0.5, or one with 3. Ray counts licences in
 ten-thousandths. Unlike the GPUs of a pod, they are one sum: three collectors with 0.6 each fit into 2.

@@ -32,7 +32,7 @@ class PodResources:
 
 
 def worker_pod_resources(cpu: str | int | float, memory: str | int | float, per_pod: int, gpus: int) -> PodResources:
-    """Return the resources of a pod with ``per_pod`` collectors of ``cpu`` and ``memory`` each."""
+    """Return the resources of a pod with ``per_pod`` collectors, each with ``cpu`` and ``memory``."""
     object_store = OBJECT_STORE_BYTES + per_pod * OBJECT_STORE_BYTES_PER_COLLECTOR
     collectors_bytes = -(-parse_quantity(memory) * per_pod // 1)
     return PodResources(

@@ -1,7 +1,7 @@
 """The CEL rules about groups. ``groups`` has the same rules in Python.
 
-``self`` is the spec and ``g`` a group. A field that a group leaves out has the fleet's value. A rule about each group
-is a rule about the fleet in which the group's fields replace the fleet's fields.
+``self`` is the spec and ``g`` a group. A field that a group leaves out has the fleet's value. A rule checks each group
+like the fleet, with the group's fields in place of the fleet's fields.
 """
 
 from __future__ import annotations

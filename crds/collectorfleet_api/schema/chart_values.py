@@ -49,7 +49,10 @@ def values_schema() -> Schema:
             "fleet": json_schema(schema()["properties"]["spec"]),
             "code": {
                 "type": "object",
-                "description": "Texts by file name. The chart itself refuses what is no text, in a better sentence.",
+                "description": (
+                    "Texts by file name. The chart's own templates refuse a value that is not text, with a "
+                    "clearer message."
+                ),
                 "propertyNames": {"pattern": "^[-._a-zA-Z0-9]+$", "maxLength": 253},
             },
             "fullnameOverride": {"type": "string", "maxLength": MAX_NAME_LENGTH},

@@ -78,9 +78,10 @@ class Collection(Model):
         default=None,
         description=(
             "Largest staleness of a batch when the driver hands it out, in versions. Sync: the default is 0, strictly "
-            "on-policy; 1 collects exactly one batch ahead. Async: 1 or more. Absent in Async: there is no bound, and "
-            "each collector has up to two requests in flight. With `trajsPerBatch` or `collectors.class: Async`, this "
-            "number limits only how far collectors look ahead. Trajectories that span updates have older frames."
+            "on-policy; 1 collects exactly one batch ahead. Async: 1 or more; if the field is absent, there is no "
+            "bound, and each collector has up to two requests in flight. With `trajsPerBatch` or `collectors.class: "
+            "Async`, this number limits only how far collectors look ahead. Trajectories that span updates have older "
+            "frames."
         ),
     )
     exact_staleness: bool = Field(
@@ -123,9 +124,10 @@ class Collection(Model):
         default=Rollout.AUTO,
         description=(
             "Loop that steps the environments. Auto: the fast loop if its frames equal those of TorchRL's collector "
-            "in every entry, else TorchRL's loop. `status.collectors[].rollout` has the loop in use and why. The fast "
-            "loop is several times as fast with Gymnasium's environments. For other environments, the fast loop calls "
-            "the environment's own step. Fast: the fast loop, or an error. TorchRL: TorchRL's loop."
+            "in every entry, else TorchRL's loop. `status.collectors[].rollout` shows which loop is in use, and why. "
+            "With Gymnasium's environments, the fast loop is several times as fast as TorchRL's. For other "
+            "environments, the fast loop calls the environment's own step. Fast: the fast loop, or an error. TorchRL: "
+            "TorchRL's loop."
         ),
     )
     compact_observations: bool = Field(

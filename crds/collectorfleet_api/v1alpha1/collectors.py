@@ -65,8 +65,8 @@ class Collectors(Model):
     min_available: NumberOrPercentage = Field(
         default=1,
         description=(
-            "Minimum collectors with acknowledged weights for Ready=True: a number, or a percentage of `replicas` "
-            "such as 75%, rounded up. It is at most `replicas`."
+            "Minimum number of collectors with acknowledged weights for Ready=True: a number, or a percentage of "
+            "`replicas` such as 75%, rounded up. It is at most `replicas`."
         ),
     )
     resources: Resources = Field(
@@ -117,8 +117,8 @@ class Collectors(Model):
     request_timeout_seconds: Seconds = Field(
         default=60,
         description=(
-            "Seconds for one request. A collector that takes longer is hung and is restarted. The limit grows if "
-            "past requests took long."
+            "Seconds for one request. A collector that takes longer counts as hung and is restarted. The limit grows "
+            "if past requests took long."
         ),
     )
     first_request_timeout_seconds: Seconds = Field(

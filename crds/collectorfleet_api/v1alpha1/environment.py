@@ -52,8 +52,8 @@ class Environment(Factory):
     per_collector: Positive = Field(
         default=1,
         description=(
-            "Environments that one collector steps together in its process. The factory builds each of them, and "
-            "they form one batch."
+            "Environments that one collector steps together in its process. The factory builds each environment, and "
+            "all of them form one batch."
         ),
     )
     process: Process | None = Field(

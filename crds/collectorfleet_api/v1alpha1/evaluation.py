@@ -23,7 +23,7 @@ DEFAULT_EVERY_VERSIONS: Final = 10
 def _each_once(seeds: list[int]) -> list[int]:
     for seed in seeds:
         if seeds.count(seed) > 1:
-            raise ValueError(f"{seed} appears twice; name each seed once, later turns have seeds of their own")
+            raise ValueError(f"{seed} appears twice; name each seed once, because later turns use other seeds")
     return seeds
 
 
@@ -46,7 +46,7 @@ class EvaluationResources(Model):
 
 class StopWhen(Model):
     return_mean: float = Field(
-        description="The fleet completes once an evaluation reaches this mean return, before `totalFrames`."
+        description="The fleet completes once an evaluation reaches this mean return, even before `totalFrames`."
     )
 
 

@@ -102,7 +102,7 @@ class Group(Model):
         description=(
             "Collectors of the group, out of `collectors.replicas`. If the total changes, for example by `kubectl "
             "scale`, the groups keep the proportion of these numbers. Each group has at least one collector if there "
-            "are enough."
+            "are enough collectors."
         ),
     )
     environment: GroupEnvironment = Field(
@@ -120,6 +120,6 @@ class Group(Model):
 
 
 def over(fleets: _Part, own: Model) -> _Part:
-    """Return the part ``fleets`` of a fleet. Fields that are set in ``own`` replace the fleet's fields."""
+    """Return ``fleets``, a part of a fleet, with the fields that are set in ``own`` in place of the fleet's fields."""
     said = {name: getattr(own, name) for name in type(own).model_fields}
     return fleets.model_copy(update={name: value for name, value in said.items() if value is not None})

@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 def parse_known(model: type[M], stored: dict[str, Any]) -> M:
     """Return the model of ``stored`` without the values that this release does not define.
 
-    Parts that lack a required field without these values are removed, too.
+    If a part then lacks a required field, the part is removed, too.
     """
     known = stored
     while True:

@@ -24,8 +24,9 @@ class Process(Model):
         min_length=1,
         max_length=100,
         description=(
-            "Program and arguments; keep it in the foreground. `{NAME}` becomes the number of the port NAME, and "
-            "`{python}` the collector's Python. The environment variable `PORT_NAME` has the number as well."
+            "Program and arguments. The program has to stay in the foreground. `{NAME}` becomes the number of the "
+            "port NAME, and `{python}` the collector's Python. The environment variable `PORT_NAME` has the number as "
+            "well."
         ),
     )
     ports: Annotated[list[PortName], AfterValidator(_each_once)] = Field(

@@ -235,7 +235,7 @@ class LearnersStatus(Model):
 class BestEvaluation(Model):
     version: Count = Field(description="Version of the weights.")
     frames: Count = Field(description="Frames handed out when that version was published.")
-    return_mean: Measured = Field(description="Mean return of its episodes.")
+    return_mean: Measured = Field(description="Mean return of the episodes with that version.")
 
 
 class VideoStatus(Model):

@@ -168,7 +168,7 @@ class CollectorFleetSpec(Model):
         default=600,
         description=(
             "Seconds for the first batch. After this time the fleet is Stalled, and the operator keeps trying. A "
-            "driver that has to end gets the same time."
+            "driver that is ordered to end also has this time."
         ),
     )
     suspend: bool = Field(
@@ -193,15 +193,15 @@ class CollectorFleetSpec(Model):
     active_deadline_seconds: Positive | None = Field(
         default=None,
         description=(
-            "Seconds from the start of the driver's Job. A driver that still runs after this time is ended, and"
-            " the fleet fails."
+            "Seconds from the start of the driver's Job. If the driver still runs after this time, the operator ends "
+            "the driver, and the fleet fails."
         ),
     )
     startup_deadline_seconds: Positive | None = Field(
         default=None,
         description=(
-            "Seconds from the creation of the driver's Job. A driver that has delivered no batch after this "
-            "time is ended, and the fleet fails."
+            "Seconds from the creation of the driver's Job. If the driver has delivered no batch after this time, the "
+            "operator ends the driver, and the fleet fails."
         ),
     )
     idle_timeout_seconds: Positive | None = Field(

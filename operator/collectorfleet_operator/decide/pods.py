@@ -1,4 +1,4 @@
-"""Functions of several pods. Pure."""
+"""Functions that look at several pods together. Pure."""
 
 from __future__ import annotations
 

@@ -79,7 +79,9 @@ def _outlives_its_head(seen: Situation) -> bool:
 
 
 def ends_for_lost_head(seen: Situation) -> bool:
-    """Return whether the driver ends on request only because of its lost head. A held spec change then stays held."""
+    """Return whether the driver ends on request only because of its lost head. A spec change that is held back then
+    stays back.
+    """
     stop = stop_wanted(seen)
     if stop is not None:
         return stop.reason is Reason.HEAD_STARTING

@@ -63,7 +63,7 @@ class _Gone:
     """A removed object, with the version of its removal. A list that began before may still contain the object.
 
     A newer version shows that the object still exists: it had only lost its label for a while. ``by_us``: this process
-    deleted the object, so the version of its end is unknown. The cache then ignores all its versions.
+    deleted the object, so the version of its end is unknown. The cache then ignores all versions of the object.
     """
 
     namespace: str
@@ -271,7 +271,7 @@ class Relist:
 def _fleet_by_label(kind: Kind, key: Key, obj: Object) -> Key | None:
     name = key.name if kind == FLEET else label(obj, names.FLEET_LABEL)
     if not isinstance(name, str | None):
-        raise TypeError(f"label {names.FLEET_LABEL} is no text")
+        raise TypeError(f"label {names.FLEET_LABEL} is not text")
     return Key(key.namespace, name) if name else None
 
 

@@ -138,7 +138,7 @@ class Leadership:
 
 
 def _identity() -> str:
-    """Return the pod's name, which is unique and stays after a container restart; outside of pods, host and process."""
+    """Return the pod's name, which is unique and survives a container restart; outside of a pod, host and process."""
     host = socket.gethostname()
     return host if in_cluster() else f"{host}_{os.getpid()}"
 
