@@ -1,7 +1,7 @@
 """The CEL rules about custom resources of Ray. ``packing.custom`` has the same rules in Python.
 
 ``self`` is the spec and ``g`` a group. A field that a group leaves out has the fleet's value. Only ``custom_resources``
-checks names, in Python. A pattern in CEL would be too costly: keys have no maximum length, so the API server estimates
+checks names, in Python. A pattern in CEL would be too costly. Keys have no maximum length, so the API server estimates
 the cost by the longest key that fits into a request.
 """
 

@@ -17,7 +17,9 @@ from collectorfleet_operator.decide.situation import Situation, cached_per_situa
 
 @dataclass(frozen=True)
 class Limit:
-    """The time ``at`` which a limit is exceeded, and a clause about the limit."""
+    """A limit of the run. ``at`` is the time from which the limit is exceeded, and ``text`` is a clause about the
+    limit.
+    """
 
     at: datetime
     text: str

@@ -209,8 +209,8 @@ def _replace_driver_of_lost_head(seen: Situation) -> Iterator[Action]:
 
 
 def _driver_again(seen: Situation, job: Job, count: int, why: str) -> Create:
-    """Return the creation of the driver's next Job, with the spec of the present Job. A change that is held back stays
-    back.
+    """Return the creation of the driver's next Job, with the spec of the present Job. The operator still holds a spec
+    change back.
     """
     made = next_driver_job(seen.present, job.generation, count, job.run_began_text)
     return Create(JOB, with_propagated(seen, as_admitted(seen, DRIVER_CHILD, made)), describe(JOB, name_of(made), why))

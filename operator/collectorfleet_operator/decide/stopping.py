@@ -79,8 +79,8 @@ def _outlives_its_head(seen: Situation) -> bool:
 
 
 def ends_for_lost_head(seen: Situation) -> bool:
-    """Return whether the driver ends on request only because of its lost head. A spec change that is held back then
-    stays back.
+    """Return whether the driver ends on request only because of its lost head. The operator then still holds a spec
+    change back.
     """
     stop = stop_wanted(seen)
     if stop is not None:

@@ -115,7 +115,7 @@ class WorkQueue(Generic[K]):
 
 
 async def _result_of(work: Awaitable[timedelta | None]) -> timedelta | None:
-    """Return the result of ``work``. Raises RuntimeError if it was cancelled and the worker was not.
+    """Return the result of ``work``. Raises RuntimeError if the work was cancelled but the worker was not.
 
     The TaskGroup would take this CancelledError for the end of the worker, and would report nothing.
     """
