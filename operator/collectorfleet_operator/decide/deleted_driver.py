@@ -1,7 +1,8 @@
 """Replacement of the Job of a driver whose pod was deleted or evicted. Pure.
 
 The Job controller creates the next pod only after a pause. The pause begins at 10 s and doubles with each pod that
-failed in the last minutes, even if the Job's failure policy ignores these failures. A new Job creates its pod at once.
+failed in the last minutes. Failures that the Job's failure policy ignores also count. A new Job creates its pod at
+once.
 """
 
 from __future__ import annotations

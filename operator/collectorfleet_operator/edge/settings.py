@@ -87,7 +87,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
 
 def _propagated(text: str) -> str:
     if not text or ANY in text[:-1]:
-        raise argparse.ArgumentTypeError(f"{text!r}: give a key, or a prefix of keys with {ANY} at the end")
+        raise argparse.ArgumentTypeError(f"{text!r}: give a key, or a prefix of keys with a {ANY} at the end")
     if not is_ours_to_give(text):
         raise argparse.ArgumentTypeError(
             f"{text!r}: Kubernetes and other tools identify objects by it, so the operator does not copy it"
