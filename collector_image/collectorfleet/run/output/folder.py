@@ -3,13 +3,18 @@
 A part is a folder. It is staged, then published, and then listed in the manifest. So listed parts are complete, even
 after a kill of the driver. A restarted driver of the same run continues after the last listed part. A driver that lost
 its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_folder`.
+
+Each part contains its run and its name, in the file ``.part.json``. A folder without this file belongs to somebody else,
+also if it has the name of a part.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,11 +23,13 @@ from collectorfleet.durable_files import is_temporary, mapping_error
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import holds_anything, make
+from collectorfleet.run.output.entries import counter_problem
 from collectorfleet.stored_json import parse_json
 
 log = logging.getLogger(__name__)
 
 MANIFEST: Final = "manifest.json"
+PART: Final = ".part.json"
 
 
 class OutputFolder:
@@ -31,14 +38,23 @@ class OutputFolder:
     The names of its parts begin with the argument ``part``: ``shard-000000``, ``shard-000001`` and so on.
     """
 
-    def __init__(self, path: str, part: str, empty: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        path: str,
+        part: str,
+        empty: Mapping[str, Any],
+        problem_in: Callable[[Mapping[str, Any]], str | None] = lambda _manifest: None,
+    ) -> None:
         """Make the folder with the ``empty`` manifest, or continue the output in it.
+
+        ``problem_in`` returns what is wrong with the entries of a manifest that has the types of ``empty``, or None.
 
         Raises UserCodeError if the folder cannot be written to, has output of another run or format than ``empty``
         names, or has any other content. Raises FolderTakenOver if another driver takes it at this moment.
         """
         self.path = Path(path).absolute()  # the user's code may change the current folder
         self._part = part
+        self._problem_in = problem_in
         self._files = FencedFolder(self.path)
         with self.writing():
             make(self.path)
@@ -67,8 +83,17 @@ class OutputFolder:
         made = InfrastructureError if is_temporary(error) else UserCodeError
         return made.of(f"spec.output.path {self.path}", error)
 
-    def name_of(self, number: int) -> str:
-        """Return the name of a part."""
+    def name_after(self, last: str | None) -> str:
+        """Return the name of the part after the part ``last``, or of the first part.
+
+        The name is free: a file or folder of somebody else may already have the name of the next number.
+        """
+        number = int(last.removeprefix(f"{self._part}-")) + 1 if last else 0
+        while os.path.lexists(self.path / self._name_of(number)):
+            number += 1
+        return self._name_of(number)
+
+    def _name_of(self, number: int) -> str:
         return f"{self._part}-{number:06d}"
 
     @contextmanager
@@ -79,6 +104,8 @@ class OutputFolder:
         """
         with self._files.publishing(name) as unfinished:
             yield unfinished
+            if unfinished.is_dir():
+                (unfinished / PART).write_text(json.dumps(self._signature(name)))
 
     def save_manifest(self) -> None:
         """Write the manifest to disk. Raises FolderTakenOver or OSError."""
@@ -92,13 +119,29 @@ class OutputFolder:
             log.warning("%s in %s is not needed and cannot be removed: %s", name, self.path, describe(error))
 
     def remove_unlisted(self, listed: Collection[str]) -> None:
-        """Remove the parts that the manifest does not list.
+        """Remove the parts of this run that the manifest does not list.
 
         An earlier driver had just written these parts, or was about to remove them, when it was killed.
         """
         for one in list(self.path.iterdir()):
-            if re.fullmatch(rf"{self._part}-\d{{6,}}", one.name) and one.is_dir() and one.name not in listed:
+            if not re.fullmatch(rf"{self._part}-\d{{6,}}", one.name) or one.name in listed:
+                continue
+            if self._is_ours(one):
                 self.remove_part(one.name)
+            else:
+                log.warning("%s was not written by this run and is kept: it has no %s of the run", one, PART)
+
+    def _is_ours(self, part: Path) -> bool:
+        # A link may lead to a part of this run that a person keeps elsewhere.
+        if part.is_symlink():
+            return False
+        try:
+            return _read(part / PART) == self._signature(part.name)
+        except OSError:
+            return False
+
+    def _signature(self, name: str) -> dict[str, Any]:
+        return {"run": self.manifest["run"], "part": name}
 
     def _found(self, empty: Mapping[str, Any]) -> dict[str, Any] | None:
         file = self.path / MANIFEST
@@ -113,6 +156,10 @@ class OutputFolder:
             raise self._refusal(f"its {MANIFEST} was not written by a fleet")
         if any(manifest[key] != empty[key] for key in ("run", "format")):
             raise self._refusal(f"it holds {manifest['frames']} frames of another run of fleet {manifest['fleet']}")
+        problem = counter_problem(manifest, *(key for key, value in empty.items() if type(value) is int))
+        problem = problem or self._problem_in(manifest)
+        if problem is not None:
+            raise self._refusal(f"its {MANIFEST} was not written by a fleet: {problem}")
         return manifest
 
     def _refusal(self, why: str) -> UserCodeError:
@@ -127,7 +174,7 @@ def _has_types_of(empty: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """Return the JSON object in ``file``, or None for other content."""
+    """Return the JSON object in ``file``, or None for other content. Raises OSError if it cannot be read."""
     try:
         found = parse_json(file.read_text())
     except ValueError:

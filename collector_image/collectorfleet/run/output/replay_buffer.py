@@ -15,6 +15,7 @@ import errno
 import os
 import shutil
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tensordict import TensorDictBase
@@ -22,12 +23,14 @@ from tensordict import TensorDictBase
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
 from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import UserCodeError
+from collectorfleet.run.output.entries import name_problem
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
 
 # A dump contains the whole buffer, so it is not made after each batch. A lost driver loses the frames since the last
 # dump, and the status counts them as lost.
 DUMP_SECONDS: Final = 60.0
+_PART: Final = "dump"
 
 
 class ReplayWriter:
@@ -45,7 +48,7 @@ class ReplayWriter:
         self._dump_seconds = dump_seconds
         self._dumped_at = time.monotonic()
         self._new = False
-        self._folder = OutputFolder(path, "dump", _empty_manifest(fleet, run_id))
+        self._folder = OutputFolder(path, _PART, _empty_manifest(fleet, run_id), _problem_in)
         self._manifest = self._folder.manifest
         with self._folder.writing():
             self._folder.remove_unlisted({self._manifest["dump"]})
@@ -96,7 +99,7 @@ class ReplayWriter:
 
     def _dump(self) -> None:
         before = self._manifest["dump"]
-        name = self._folder.name_of(int(before.removeprefix("dump-")) + 1 if before else 0)
+        name = self._folder.name_after(before)
         with self._folder.new_part(name) as unfinished:
             if before:
                 self._check_room(size_bytes(self._folder.path / before))
@@ -115,7 +118,7 @@ class ReplayWriter:
             )
 
     def _load(self) -> None:
-        if not self._manifest["dump"]:
+        if self._manifest["dump"] is None:
             return
         try:
             self.buffer.loads(self._folder.path / self._manifest["dump"])
@@ -133,3 +136,9 @@ def _empty_manifest(fleet: str, run_id: str) -> dict[str, Any]:
         "batches": 0,
         "weightsVersion": 0,
     }
+
+
+def _problem_in(manifest: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the dump that a manifest names, or None."""
+    dump = manifest["dump"]
+    return None if dump is None else name_problem(dump, _PART, where="dump")

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 import torch
@@ -18,12 +19,14 @@ from tensordict import TensorDictBase
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
 from collectorfleet.durable_files import reserve
+from collectorfleet.run.output.entries import counter_problem, name_problem, shape_problem, shown
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
 
 # A shard has many small batches, to limit the number of files. A shard is written once it has this size or age.
 SHARD_BYTES: Final = 64 * 2**20
 SHARD_SECONDS: Final = 10.0
+_PART: Final = "shard"
 
 
 class RolloutWriter:
@@ -44,9 +47,8 @@ class RolloutWriter:
         self._waiting: list[TensorDictBase] = []
         self._waiting_bytes = 0
         self._waiting_since = 0.0
-        self._folder = OutputFolder(
-            path, "shard", {"format": "TensorDict", "fleet": fleet, "run": run_id, "frames": 0, "shards": []}
-        )
+        empty = {"format": "TensorDict", "fleet": fleet, "run": run_id, "frames": 0, "shards": []}
+        self._folder = OutputFolder(path, _PART, empty, _problem_in)
         self._manifest = self._folder.manifest
         with self._folder.writing():
             self._folder.remove_unlisted({shard["name"] for shard in self._manifest["shards"]})
@@ -102,7 +104,8 @@ class RolloutWriter:
     def _write_shard(self) -> None:
         shard: TensorDictBase = torch.stack(self._waiting)
         self._waiting, self._waiting_bytes = [], 0
-        name = self._folder.name_of(self.shards)
+        shards = self._manifest["shards"]
+        name = self._folder.name_after(shards[-1]["name"] if shards else None)
         with self._folder.new_part(name) as unfinished:
             mapped = shard.memmap_like(str(unfinished))
             reserve(unfinished)
@@ -111,6 +114,26 @@ class RolloutWriter:
         self._manifest["shards"].append(entry)
         self._manifest["frames"] += entry["frames"]
         self._folder.save_manifest()
+
+
+def _problem_in(manifest: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the list of shards in a manifest, or None."""
+    found = (_shard_problem(shard, f"shards[{index}]") for index, shard in enumerate(manifest["shards"]))
+    return next((problem for problem in found if problem is not None), None)
+
+
+def _shard_problem(shard: Any, where: str) -> str | None:
+    if not isinstance(shard, dict):
+        return f"{where} is {shown(shard)}, not a shard"
+    versions = shard.get("weightsVersions")
+    if not isinstance(versions, dict):
+        return f"{where}.weightsVersions is {shown(versions)}, not a range"
+    return (
+        name_problem(shard.get("name"), _PART, where=f"{where}.name")
+        or shape_problem(shard.get("shape"), where=f"{where}.shape")
+        or counter_problem(shard, "frames", where=f"{where}.")
+        or counter_problem(versions, "min", "max", where=f"{where}.weightsVersions.")
+    )
 
 
 def _entry(name: str, shard: TensorDictBase) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from collectorfleet.errors import FolderTakenOver, InfrastructureError, UserCodeError
 from collectorfleet.run.fenced_folder import FencedFolder
-from collectorfleet.run.output.folder import MANIFEST, OutputFolder
+from collectorfleet.run.output.folder import MANIFEST, PART, OutputFolder
 
 EMPTY: dict[str, Any] = {"format": "Text", "fleet": "cheetah", "run": "run-1", "frames": 0, "parts": []}
 
@@ -41,6 +41,12 @@ def add_part(folder: OutputFolder, name: str, text: str) -> None:
     folder.manifest["parts"].append(name)
     folder.manifest["frames"] += 3
     folder.save_manifest()
+
+
+def unlisted_part(path: Path, name: str = "part-000001", run: str = "run-1") -> None:
+    """What a driver of ``run`` leaves if it is killed before it lists the part."""
+    (path / name).mkdir()
+    (path / name / PART).write_text(json.dumps({"run": run, "part": name}))
 
 
 def test_a_part_has_its_name_once_it_is_whole(tmp_path: Path) -> None:
@@ -97,7 +103,7 @@ def test_the_next_driver_of_the_run_finds_the_manifest_and_removes_what_it_does_
     with_part(tmp_path)
     (tmp_path / ".unfinished-part-000001").mkdir()
     (tmp_path / f".unfinished-{MANIFEST}").write_text('{"form')
-    (tmp_path / "part-000001").mkdir()
+    unlisted_part(tmp_path)
     (tmp_path / "notes.txt").write_text("of a person")
     again = opened(tmp_path)
     assert again.manifest == EMPTY | {"frames": 3, "parts": ["part-000000"]}
@@ -150,6 +156,42 @@ def test_other_files_that_came_later_are_kept(tmp_path: Path) -> None:
     again = opened(tmp_path)
     again.remove_unlisted(again.manifest["parts"])
     assert names(tmp_path) == sorted([MANIFEST, *FOREIGN, "part-000009", "part-old"])
+
+
+def test_only_parts_that_this_run_wrote_are_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with_part(tmp_path)
+    (tmp_path / "part-000007").mkdir()
+    (tmp_path / "part-000007" / "text").write_text("of a person")
+    unlisted_part(tmp_path, "part-000008", run="run-2")
+    unlisted_part(tmp_path, "part-000009")
+    (tmp_path / "part-000009").rename(tmp_path / "part-000010")  # a person's copy
+    unlisted_part(tmp_path, "elsewhere")
+    (tmp_path / "elsewhere" / PART).write_text(json.dumps({"run": "run-1", "part": "part-000011"}))
+    (tmp_path / "part-000011").symlink_to("elsewhere")
+    unlisted_part(tmp_path, "part-000012")
+    (tmp_path / "part-000013").mkdir()
+    (tmp_path / "part-000013" / PART).mkdir()
+    before = names(tmp_path)
+
+    again = opened(tmp_path)
+    again.remove_unlisted(again.manifest["parts"])
+    assert names(tmp_path) == [name for name in before if name != "part-000012"]
+    assert f"{tmp_path / 'part-000007'} was not written by this run and is kept" in caplog.text
+
+
+def test_a_name_that_somebody_else_uses_is_skipped(tmp_path: Path) -> None:
+    folder = with_part(tmp_path)
+    (tmp_path / "part-000001").mkdir()
+    (tmp_path / "part-000002").symlink_to("nowhere")
+    assert folder.name_after("part-000000") == "part-000003"
+    assert folder.name_after(None) == "part-000003"
+
+
+@pytest.mark.parametrize("frames", [-1, True, 2**63], ids=["negative", "truth value", "too large"])
+def test_a_wrong_count_of_frames_is_refused_in_a_sentence(tmp_path: Path, frames: object) -> None:
+    (tmp_path / MANIFEST).write_text(json.dumps(EMPTY | {"frames": frames}))
+    with pytest.raises(UserCodeError, match=f"its {MANIFEST} was not written by a fleet"):
+        opened(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["lost+found", ".DS_Store", ".nfs000000000001", ".snapshot"])

@@ -11,7 +11,7 @@ from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 
 from collectorfleet import UserCodeError
-from collectorfleet.run.output.folder import MANIFEST
+from collectorfleet.run.output.folder import MANIFEST, PART
 from collectorfleet.run.output.replay_buffer import ReplayWriter
 
 
@@ -52,8 +52,31 @@ def test_what_a_killed_driver_left_half_written_is_removed(tmp_path: Path) -> No
     first.write(batch(0))
     (tmp_path / ".unfinished-dump-000001").mkdir()
     (tmp_path / "dump-000001").mkdir()  # renamed, but not in the manifest yet
+    (tmp_path / "dump-000001" / PART).write_text('{"run": "run-1", "part": "dump-000001"}')
     assert held(writer(tmp_path)) == list(range(10))
     assert sorted(path.name for path in tmp_path.glob("[!.]*")) == ["dump-000000", MANIFEST]
+
+
+@pytest.mark.parametrize("dump", ["../others/dump-000000", "{}/others/dump-000000", "..", "", "shard-000000", 5])
+def test_a_manifest_that_names_no_dump_of_the_folder_is_refused_and_nothing_outside_is_removed(
+    tmp_path: Path, dump: object
+) -> None:
+    folder, others = tmp_path / "out", tmp_path / "others" / "dump-000000"
+    others.mkdir(parents=True)
+    first = writer(folder)
+    first.write(batch(0))
+    first.flush()
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["dump"] = dump.format(tmp_path) if isinstance(dump, str) else dump
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+
+    def write_on() -> None:
+        out = writer(folder, dump_seconds=0.0)
+        out.write(batch(10))
+
+    with pytest.raises(UserCodeError, match="was not written by a fleet: dump is .*, not a name such as dump-000000;"):
+        write_on()
+    assert others.is_dir()
 
 
 def test_frames_that_are_masked_are_left_out(tmp_path: Path) -> None:

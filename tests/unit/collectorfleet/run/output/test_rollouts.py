@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from tensordict import LazyStackedTensorDict, TensorDict
 
 from collectorfleet.codec.frames import VERSION_KEY
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.output.folder import MANIFEST
+from collectorfleet.run.output.folder import MANIFEST, PART
 from collectorfleet.run.output.rollouts import RolloutWriter
 
 
@@ -98,6 +99,7 @@ def test_a_driver_that_was_killed_goes_on_behind_the_last_whole_shard(tmp_path: 
     (tmp_path / ".unfinished-shard-000002").mkdir()
     (tmp_path / ".unfinished-shard-000002" / "frame.memmap").write_bytes(b"half")
     batch(10).unsqueeze(0).memmap(str(tmp_path / "shard-000001"))
+    (tmp_path / "shard-000001" / PART).write_text('{"run": "run-1", "part": "shard-000001"}')
     (tmp_path / f".unfinished-{MANIFEST}").write_text('{"format"')
 
     second = writer(tmp_path)
@@ -106,6 +108,55 @@ def test_a_driver_that_was_killed_goes_on_behind_the_last_whole_shard(tmp_path: 
     second.flush()
     assert frames(tmp_path) == [*range(10), *range(100, 110)]
     assert sorted(p.name for p in tmp_path.glob("[!.]*")) == [MANIFEST, "shard-000000", "shard-000001"]
+
+
+def test_a_folder_of_somebody_else_that_has_the_name_of_a_shard_is_kept(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    out.write(batch(0))
+    out.flush()
+    (tmp_path / "shard-000001").mkdir()
+    (tmp_path / "shard-000001" / "notes.txt").write_text("of a person")
+    again = writer(tmp_path)
+    again.write(batch(10))
+    again.flush()
+    assert frames(tmp_path) == list(range(20))
+    assert (tmp_path / "shard-000001" / "notes.txt").read_text() == "of a person"
+    assert (tmp_path / "shard-000002").is_dir()
+
+
+SHARD: dict[str, Any] = {
+    "name": "shard-000000",
+    "shape": [1, 10],
+    "frames": 10,
+    "weightsVersions": {"min": 1, "max": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("shard", "said"),
+    [
+        (5, "shards[0] is 5, not a shard"),
+        (SHARD | {"name": "../other"}, "shards[0].name is '../other', not a name such as shard-000000"),
+        (SHARD | {"name": "/data/shard-000000"}, "shards[0].name is '/data/shard-000000', not a name such as"),
+        (SHARD | {"name": None}, "shards[0].name is None, not a name such as shard-000000"),
+        (SHARD | {"name": "shard-000000\n"}, "shards[0].name is 'shard-000000\\n', not a name"),
+        (SHARD | {"shape": []}, "shards[0].shape is [], not a list of sizes"),
+        (SHARD | {"shape": [-1]}, "shards[0].shape is [-1], not a list of sizes"),
+        (SHARD | {"shape": ["1"] * 40}, "shards[0].shape is ['1', '1', '1', '1', '1', '1', '1', '1',..., not a list"),
+        (SHARD | {"frames": -10}, "shards[0].frames is -10, not a whole number of at least 0"),
+        (SHARD | {"weightsVersions": 3}, "shards[0].weightsVersions is 3, not a range"),
+        (SHARD | {"weightsVersions": {"min": 1}}, "shards[0].weightsVersions.max is None, not a whole number"),
+    ],
+)
+def test_a_wrong_entry_of_the_manifest_is_refused_in_a_sentence(tmp_path: Path, shard: object, said: str) -> None:
+    manifest = {"format": "TensorDict", "fleet": "cheetah", "run": "run-1", "frames": 10, "shards": [shard]}
+    (tmp_path / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(UserCodeError) as refused:
+        writer(tmp_path)
+    assert str(refused.value).startswith(
+        f"spec.output.path {tmp_path}: its {MANIFEST} was not written by a fleet: {said}"
+    )
+    assert str(refused.value).endswith("; use an empty folder")
 
 
 def test_another_run_does_not_mix_its_rollouts_into_the_folder(tmp_path: Path) -> None:

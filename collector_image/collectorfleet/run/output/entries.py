@@ -1,0 +1,43 @@
+"""Find what is wrong with the entries of an output's manifest. A person may have edited the manifest. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+_LARGEST: Final = 2**63 - 1
+_SHOWN_CHARACTERS: Final = 40
+
+
+def counter_problem(entry: Mapping[str, Any], *keys: str, where: str = "") -> str | None:
+    """Return the problem with the first of ``keys`` that is no whole number from 0 to 2^63 - 1, or None."""
+    wrong = (key for key in keys if not _is_counter(entry.get(key)))
+    return next((f"{where}{key} is {shown(entry.get(key))}, not a whole number of at least 0" for key in wrong), None)
+
+
+def name_problem(name: Any, part: str, *, where: str) -> str | None:
+    """Return the problem with the name of a part, which begins with ``part``, or None.
+
+    A name with a ``/`` or ``..`` leads out of the folder.
+    """
+    if isinstance(name, str) and re.fullmatch(rf"{part}-[0-9]{{6,18}}", name):
+        return None
+    return f"{where} is {shown(name)}, not a name such as {part}-000000"
+
+
+def shape_problem(shape: Any, *, where: str) -> str | None:
+    """Return the problem with a shape of at least one dimension, or None."""
+    if isinstance(shape, list) and shape and all(_is_counter(size) for size in shape):
+        return None
+    return f"{where} is {shown(shape)}, not a list of sizes"
+
+
+def shown(value: Any) -> str:
+    """Return the beginning of a value, for a message."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def _is_counter(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _LARGEST
