@@ -5,10 +5,11 @@ The index is written last, so that all files that it names exist.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from collectorfleet.durable_files import write_json
 from collectorfleet.errors import InvalidOption
@@ -16,6 +17,7 @@ from collectorfleet.learners.roster import Place
 from collectorfleet.stored_json import parse_json
 
 RECORD: Final = "shards.json"
+_FILE: Final = re.compile(r"(replay-|policy-[A-Za-z0-9._-]+-)[0-9]+\.pt")
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,11 @@ def replay_file(shard: int) -> str:
     return f"replay-{shard}.pt"
 
 
+def is_file_of_learners(name: str) -> bool:
+    """Return whether learners write files of this name beside the index."""
+    return _FILE.fullmatch(name) is not None
+
+
 def is_whole(folder: Path) -> bool:
     """Return whether the folder has a complete checkpoint."""
     return (folder / RECORD).is_file()
@@ -105,10 +112,23 @@ def read_record(folder: Path) -> Record:
     """Read the index. Raise InvalidOption for a folder without a checkpoint."""
     try:
         found = parse_json((folder / RECORD).read_text())
-        policies = {
-            policy_id: Kept(Place(row["shard"], row["slot"]), row["file"])
-            for policy_id, row in found["policies"].items()
-        }
-        return Record(tuple(found["slots"]), policies)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        slots = tuple(_count(number) for number in found["slots"])
+        return Record(slots, {policy_id: _kept(row, slots) for policy_id, row in found["policies"].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidOption(f"resume_from: {folder} has no checkpoint of learner shards: {error}") from error
+
+
+def _kept(row: Mapping[str, Any], slots: Sequence[int]) -> Kept:
+    file, place = row["file"], Place(_count(row["shard"]), _count(row["slot"]))
+    # A name with a `/` would lead out of the folder.
+    if not isinstance(file, str) or not is_file_of_learners(file):
+        raise ValueError(f"{file!r} is not the name of a policy's file")
+    if place.shard >= len(slots) or place.slot >= slots[place.shard]:
+        raise ValueError(f"shard {place.shard} has no place {place.slot}")
+    return Kept(place, file)
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is not a whole number of at least 0")
+    return value

@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -20,12 +21,13 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.durable_files import UNFINISHED, describe_failure, is_full
-from collectorfleet.learners.record import RECORD, is_whole
+from collectorfleet.learners.record import RECORD, is_file_of_learners, is_whole
 from collectorfleet.run.fenced_folder import FencedFolder
 
 log = logging.getLogger(__name__)
 
 _PREFIX: Final = "learners-"
+_NAME: Final = re.compile(rf"{_PREFIX}[0-9]{{6,18}}")
 # Errors of a file system without hard links, and of a file with the maximum number of links.
 _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
@@ -35,8 +37,9 @@ class LearnerFolders:
 
     def __init__(self, folder: FencedFolder) -> None:
         self._folder = folder
-        self._earlier = sorted(folder.path.glob(f"{_PREFIX}[0-9]*"), key=_number)
-        self._next = _number(self._earlier[-1]) + 1 if self._earlier else 0
+        named = sorted((one for one in folder.path.iterdir() if _NAME.fullmatch(one.name)), key=_number)
+        self._earlier = [one for one in named if _is_ours(one)]
+        self._next = _number(named[-1]) + 1 if named else 0
 
     def make_own(self) -> Path:
         """Publish the folder of this driver, and return its path. Raises FolderTakenOver or OSError.
@@ -120,6 +123,15 @@ def _link(before: Path, place: Path) -> None:
             if error.errno not in _NO_LINKS:
                 raise
             shutil.copyfile(before / name, place / name)
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether learners wrote the folder. A person's folder may have the same name, and is kept."""
+    if path.is_symlink() or not path.is_dir():
+        return False
+    names = os.listdir(path)
+    # A folder of a newer release may have further files, and one of a killed driver has no index.
+    return RECORD in names or all(name.startswith(".") or is_file_of_learners(name) for name in names)
 
 
 def _number(folder: Path) -> int:

@@ -54,3 +54,18 @@ def test_what_was_tidied_away_is_not_numbered_again(tmp_path: Path) -> None:
     folders.tidy()
     assert own.name == "learners-000011"
     assert folders_in(tmp_path).make_own().name == "learners-000012"
+
+
+def test_folders_of_somebody_else_are_kept_and_their_numbers_are_not_used(tmp_path: Path) -> None:
+    folder(tmp_path, whole=True)
+    for name in ("learners-000007", "learners-0old", "learners-000009"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "notes.txt").write_text("of a person")
+    (tmp_path / "learners-000010").symlink_to("learners-000000")
+    (tmp_path / "learners-000011").write_text("a file")
+    folders = folders_in(tmp_path)
+    own = folders.make_own()
+    folders.tidy()
+    others = ["learners-000007", "learners-000009", "learners-000010", "learners-000011", "learners-0old"]
+    assert sorted(one.name for one in tmp_path.glob("learners-*")) == sorted([*others, own.name])
+    assert own.name == "learners-000012"
