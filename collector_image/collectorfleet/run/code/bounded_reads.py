@@ -1,14 +1,16 @@
 """Limit how many bytes a reader of an archive may read for headers and directories.
 
 Readers load headers and directories completely into memory. A compressed archive of some megabytes can contain a header
-of gigabytes.
+of gigabytes. :mod:`collectorfleet.run.code.decoders` limits the memory of the decompression.
 """
 
 from __future__ import annotations
 
+import lzma
 import tarfile
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 
+from collectorfleet.run.code.decoders import of_xz
 from collectorfleet.run.code.members import BadMember
 
 MOST_HEADER_BYTES: Final = 64 * 2**10  # of one member, with its names and attributes
@@ -67,8 +69,25 @@ class BoundedTar(tarfile.TarFile):
 
     fileobj: BoundedReads
 
+    # Newer releases of Python add further compressions, whose memory nothing here limits.
+    OPEN_METH: ClassVar[dict[str, str]] = {"tar": "taropen", "gz": "gzopen", "bz2": "bz2open", "xz": "xzopen"}
+
     @classmethod
     def taropen(cls, name: Any, mode: Any = "r", fileobj: Any = None, **options: Any) -> Any:
         """Open the uncompressed tar. ``tarfile.open`` calls this method for each compression."""
         bounded = BoundedReads(fileobj, "the header of a member", MOST_HEADER_BYTES, MOST_HEADERS_BYTES)
         return super().taropen(name, mode, bounded, **options)
+
+    @classmethod
+    def xzopen(cls, name: Any, mode: Any = "r", fileobj: Any = None, preset: Any = None, **options: Any) -> Any:
+        """Open a tar that is compressed by xz or LZMA. Raises ReadError for other content."""
+        del preset
+        decoded = of_xz(fileobj)
+        try:
+            return cls.taropen(name, mode, decoded, **options)
+        except (lzma.LZMAError, EOFError) as error:
+            decoded.close()
+            raise tarfile.ReadError("not an lzma file") from error
+        except BaseException:
+            decoded.close()
+            raise

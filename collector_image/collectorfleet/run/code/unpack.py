@@ -16,6 +16,7 @@ from typing import IO, Final, cast
 from collectorfleet.errors import InvalidOption, describe
 from collectorfleet.run.code.bounded_reads import BoundedTar, of_zip
 from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.decoders import open_member
 from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder, parts_of
 
 # The header of a file, and the end record of an empty zip. A zip inside a tar has these bytes later in the file.
@@ -125,7 +126,7 @@ def _unzip(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before
             if member.kind is not Kind.FILE:
                 folder.put(member)
                 continue
-            with tree.open(one) as content:
+            with open_member(tree, one) as content:
                 folder.put(member, content)
 
 
@@ -137,7 +138,7 @@ def _of_zip(one: zipfile.ZipInfo, tree: zipfile.ZipFile) -> Member:
     if one.filename.endswith("/") or stat.S_ISDIR(mode):
         return Member(one.filename, Kind.FOLDER)
     if stat.S_ISLNK(mode):
-        with tree.open(one) as content:
+        with open_member(tree, one) as content:
             target = content.read(_LONGEST_TARGET_BYTES).decode(errors="surrogateescape")
         return Member(one.filename, Kind.LINK, target)
     kind = Kind.FILE if stat.S_IFMT(mode) in (0, stat.S_IFREG) else Kind.OTHER

@@ -4,8 +4,8 @@ A part is a folder. It is staged, then published, and then listed in the manifes
 after a kill of the driver. A restarted driver of the same run continues after the last listed part. A driver that lost
 its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_folder`.
 
-Each part contains its run and its name, in the file ``.part.json``. A folder without this file belongs to somebody else,
-also if it has the name of a part.
+Each part contains its run and its name, in the file ``.part.json``. A folder without this file belongs to somebody
+else, even if it has the name of a part.
 """
 
 from __future__ import annotations

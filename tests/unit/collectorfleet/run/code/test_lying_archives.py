@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import struct
 import tarfile
 import tracemalloc
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -150,3 +152,97 @@ def test_a_directory_of_a_zip_that_is_too_large_is_refused_before_it_is_read(
         into,
         "the archive cannot be unpacked: the directory of the zip has more than 1,048,576 bytes",
     )
+
+
+def lzma_tar(dictionary_bytes: int, content: bytes = b"a = 1\n", container: int = lzma.FORMAT_XZ) -> bytes:
+    """A tar of one file, whose decoder has to allocate such a dictionary."""
+    kind = lzma.FILTER_LZMA2 if container == lzma.FORMAT_XZ else lzma.FILTER_LZMA1
+    archive = header("a.py", len(content)) + content + bytes(-len(content) % 512) + bytes(1024)
+    packer = lzma.LZMACompressor(container, filters=[{"id": kind, "preset": 0, "dict_size": 2**20}])
+    packed = bytearray(packer.compress(archive) + packer.flush())
+    if container == lzma.FORMAT_ALONE:
+        packed[1:5] = struct.pack("<I", dictionary_bytes)
+        return bytes(packed)
+    # The filter of the first block: its id, the size of its properties, and the dictionary as an exponent.
+    place = packed.index(b"\x21\x01", 12) + 2
+    exponent = next(one for one in range(41) if dictionary_of(one) >= dictionary_bytes)
+    packed[place] = exponent
+    end = 12 + (packed[12] + 1) * 4
+    packed[end - 4 : end] = struct.pack("<I", zlib.crc32(bytes(packed[12 : end - 4])))
+    return bytes(packed)
+
+
+def dictionary_of(exponent: int) -> int:
+    """As the format of xz says."""
+    return 2**32 - 1 if exponent == 40 else (2 | exponent & 1) << (exponent // 2 + 11)
+
+
+NEEDS_TOO_MUCH = (
+    "the archive cannot be unpacked: {} needs more than 83,886,080 bytes of memory to be unpacked; compress it with a "
+    "dictionary of at most 64 MiB"
+)
+
+
+@pytest.mark.parametrize("container", [lzma.FORMAT_XZ, lzma.FORMAT_ALONE], ids=["xz", "LZMA"])
+@pytest.mark.parametrize("size", [96 * 2**20, 2**30, 2**32 - 1], ids=["96 MiB", "1 GiB", "4 GiB"])
+def test_a_tar_whose_dictionary_takes_too_much_memory_is_refused(into: Path, size: int, container: int) -> None:
+    if container == lzma.FORMAT_ALONE and size == 96 * 2**20:
+        size = 2**27  # the size of a dictionary that is no power of two is no sign of LZMA
+    refused(lzma_tar(size, container=container), into, NEEDS_TOO_MUCH.format("the archive"))
+
+
+def test_a_second_stream_of_a_tar_is_bounded_too(into: Path) -> None:
+    whole = header("a.py", 6) + b"a = 1\n" + bytes(506)
+    second = lzma_tar(2**30)
+    refused(lzma.compress(whole) + second, into, NEEDS_TOO_MUCH.format("the archive"))
+
+
+@pytest.mark.parametrize("preset", [0, 6, 9, 9 | lzma.PRESET_EXTREME])
+def test_tars_of_all_presets_of_xz_are_unpacked(into: Path, preset: int) -> None:
+    content = bytes(range(256)) * 5000
+    archive = header("a.bin", len(content)) + content + header("b.bin", 512) + bytes(512) + bytes(1024)
+    half = len(archive) // 2
+    streams = lzma.compress(archive[:half], preset=preset) + lzma.compress(archive[half:], preset=preset)
+    unpack(io.BytesIO(streams), into, Bounds("spec.code.archive"))
+    assert (into / "a.bin").read_bytes() == content
+    assert (into / "b.bin").read_bytes() == bytes(512)
+
+
+def zip_of_one(content: bytes, compression: int) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", compression) as tree:
+        tree.writestr("a.bin", content)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "LZMA"])
+@pytest.mark.parametrize("content", [b"", b"a = 1\n", bytes(range(256)) * 5000], ids=["empty", "small", "large"])
+def test_files_of_zips_are_unpacked_whatever_compresses_them(into: Path, compression: int, content: bytes) -> None:
+    unpack(io.BytesIO(zip_of_one(content, compression)), into, Bounds("spec.code.archive"))
+    assert (into / "a.bin").read_bytes() == content
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "LZMA"])
+@pytest.mark.parametrize(
+    ("size", "why"),
+    [(100, "BadZipFile: Bad CRC-32 for file 'a.bin'"), (2**28, "EOFError: 'a.bin' is shorter than|LZMAError|EOFError")],
+    ids=["less", "more"],
+)
+def test_a_file_of_a_zip_with_a_wrong_size_takes_no_memory(into: Path, compression: int, size: int, why: str) -> None:
+    archive = with_size(zip_of_one(bytes(2**27), compression), size)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidOption, match=rf"^spec\.code\.archive: the archive cannot be unpacked: ({why})"):
+            unpack(io.BytesIO(archive), into, Bounds("spec.code.archive"))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < MEMORY_BYTES
+
+
+def test_a_file_of_a_zip_whose_dictionary_takes_too_much_memory_is_refused(into: Path) -> None:
+    archive = bytearray(zip_of_one(b"a = 1\n", zipfile.ZIP_LZMA))
+    begin = archive.index(b"a.bin") + len("a.bin") + 4  # behind the version and the size of the properties
+    archive[begin + 1 : begin + 5] = struct.pack("<I", 2**32 - 1)
+    with pytest.raises(InvalidOption, match=NEEDS_TOO_MUCH.format("'a.bin'")):
+        unpack(io.BytesIO(archive), into, Bounds("spec.code.archive"))

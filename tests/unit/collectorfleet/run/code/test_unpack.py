@@ -211,7 +211,7 @@ ZIP, LARGE = zip_of(file("a.py")), os.urandom(4000)
     ("archive", "why"),
     [
         (with_bytes(ZIP, 6, b"\x01\x00"), "'a.py' is encrypted; pack it without a password"),
-        (with_bytes(ZIP, 8, b"\x63\x00"), "NotImplementedError: That compression method is not supported"),
+        (with_bytes(ZIP, 8, b"\x63\x00"), "'a.py' is compressed by method 99; use deflate, bzip2 or LZMA"),
         (with_bytes(ZIP, 22, b"\x05\x00\x00\x00"), ""),  # a wrong size
         (ZIP[:40] + b"\xff\xff" + ZIP[42:], ""),
         (ZIP[:-30], "BadZipFile"),

@@ -74,7 +74,7 @@ def test_a_manifest_that_names_no_dump_of_the_folder_is_refused_and_nothing_outs
         out = writer(folder, dump_seconds=0.0)
         out.write(batch(10))
 
-    with pytest.raises(UserCodeError, match="was not written by a fleet: dump is .*, not a name such as dump-000000;"):
+    with pytest.raises(UserCodeError, match=r"was not written by a fleet: dump is .*, not a name such as dump-000000;"):
         write_on()
     assert others.is_dir()
 
