@@ -51,6 +51,15 @@ def describe_failure(error: OSError) -> str:
     return "; ".join(parts)
 
 
+def explain_failure(error: OSError) -> str:
+    """Return the error with its path, the free space if the volume is full, and what to do."""
+    told: BaseException = error
+    if is_full(error) and error.filename and "left)" not in str(error.strerror):
+        told = OSError(error.errno, f"{error.strerror}{_room_at(Path(os.fsdecode(error.filename)))}", error.filename)
+    remedy = _REMEDIES.get(error.errno or 0)
+    return f"{type(told).__name__}: {told}" if remedy is None else f"{type(told).__name__}: {told}; {remedy}"
+
+
 def mapping_error(error: RuntimeError) -> OSError | None:
     """Return the OSError behind torch's RuntimeError for a file that it cannot map, or None for any other error."""
     found = _MAPPING.search(str(error))
@@ -69,9 +78,12 @@ def name_path(error: OSError, path: Path) -> None:
 
 def _room_at(path: Path) -> str:
     try:
-        usage = shutil.disk_usage(next(one for one in (path, *path.parents) if one.exists()))
+        there = next(one for one in (path, *path.parents) if one.exists())
+        usage, files = shutil.disk_usage(there), os.statvfs(there)
     except (OSError, StopIteration):
         return ""  # the size of the volume is unknown
+    if files.f_files and not files.f_favail:
+        return f" ({usage.free:,} of {usage.total:,} bytes and 0 of {files.f_files:,} files left)"
     return f" ({usage.free:,} of {usage.total:,} bytes left)"
 
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from collectorfleet.durable_files import name_path
 from collectorfleet.stored_json import parse_json
 
 DRIVER: Final = "driver.json"
@@ -43,7 +44,11 @@ def sign(folder: Path, turn: Turn) -> None:
     # Users with write access to the folder may also take the staging folder away, as drivers of other users do.
     with suppress(OSError):  # not all file systems have modes
         place.chmod(stat.S_IMODE(folder.stat().st_mode) & 0o777 | stat.S_IRWXU)
-    (place / DRIVER).write_text(json.dumps(_me() | {"token": turn.token}))
+    try:
+        (place / DRIVER).write_text(json.dumps(_me() | {"token": turn.token}))
+    except OSError as error:
+        name_path(error, place / DRIVER)
+        raise
 
 
 def is_signed(folder: Path, turn: Turn) -> bool:

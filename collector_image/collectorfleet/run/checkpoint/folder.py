@@ -18,7 +18,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import is_full, is_temporary
+from collectorfleet.durable_files import explain_failure, is_full, is_temporary, name_path
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.checkpoint_files import (
@@ -74,7 +74,8 @@ class CheckpointFolder:
             raise
         except (OSError, ValueError, KeyError) as error:
             if isinstance(error, OSError) and is_temporary(error):
-                raise InfrastructureError.of(f"checkpoints in {path}", error) from error
+                name_path(error, path)
+                raise InfrastructureError(f"checkpoints in {path}: {explain_failure(error)}") from error
             raise UserCodeError.of(f"checkpoints in {path}", error) from error
 
     def close(self) -> None:
@@ -135,7 +136,7 @@ class CheckpointFolder:
         """
         if not (self.path / owner.FILE).exists() or not is_full(error):
             raise error
-        log.warning("%s is full; the run continues: %s", self.path, describe(error))
+        log.warning("%s is full; the run continues: %s", self.path, explain_failure(error))
 
     def _remove(self, name: str) -> None:
         """Remove a checkpoint. Only log an OSError, because a leftover checkpoint only takes space."""

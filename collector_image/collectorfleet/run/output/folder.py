@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import is_temporary, mapping_error
+from collectorfleet.durable_files import explain_failure, is_temporary, mapping_error, name_path
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import holds_anything, make
@@ -80,8 +80,11 @@ class OutputFolder:
             raise self._failure(refused) from error
 
     def _failure(self, error: OSError) -> CollectorFleetError:
-        made = InfrastructureError if is_temporary(error) else UserCodeError
-        return made.of(f"spec.output.path {self.path}", error)
+        where = f"spec.output.path {self.path}"
+        if is_temporary(error):
+            name_path(error, self.path)
+            return InfrastructureError(f"{where}: {explain_failure(error)}")
+        return UserCodeError.of(where, error)
 
     def name_after(self, last: str | None) -> str:
         """Return the name of the part after the part ``last``, or of the first part.

@@ -40,18 +40,21 @@ class LearnerFolders:
         named = sorted((one for one in folder.path.iterdir() if _NAME.fullmatch(one.name)), key=_number)
         self._earlier = [one for one in named if _is_ours(one)]
         self._next = _number(named[-1]) + 1 if named else 0
+        # The folder of this driver, as long as the volume is too full for it.
+        self._unmade: Path | None = None
 
     def make_own(self) -> Path:
         """Publish the folder of this driver, and return its path. Raises FolderTakenOver or OSError.
 
-        On a full volume, the first checkpoint of the learners makes the folder.
+        On a full volume, :meth:`check` publishes the folder later.
         """
         try:
             return self._publish(lambda _place: None)
         except OSError as error:
             if not is_full(error):
                 raise
-            return self._path(self._next)
+            self._unmade = self._path(self._next)
+            return self._unmade
 
     def newest(self) -> Path | None:
         """Return the newest folder of earlier drivers with a complete checkpoint, or None."""
@@ -76,8 +79,17 @@ class LearnerFolders:
         return own
 
     def check(self) -> None:
-        """Raise FolderTakenOver if another driver has taken over the run's folder."""
-        self._folder.check()
+        """Raise FolderTakenOver if another driver has taken over the run's folder.
+
+        If the volume was too full for the folder of this driver, publish it now. Raises OSError if there is no room.
+        """
+        if self._unmade is None:
+            self._folder.check()
+            return
+        # A driver that does not know of its successor may not make the folder itself: both may have chosen this name.
+        with self._folder.publishing(self._unmade.name) as place:
+            place.mkdir()
+        self._unmade = None
 
     def reporting_takeover(self) -> AbstractContextManager[None]:
         """Raise FolderTakenOver in place of an error inside the ``with`` block, if a newer driver took the folder."""

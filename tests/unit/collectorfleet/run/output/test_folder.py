@@ -91,7 +91,8 @@ def test_a_file_that_torch_cannot_map_is_the_volumes_fault_with_its_path_and_roo
             raise RuntimeError(f"unable to write to file <{tmp_path}/a.memmap>: {cause}")
 
     room = rf"No space left on device \([\d,]+ of [\d,]+ bytes left\): '{tmp_path}/a.memmap'"
-    with pytest.raises(InfrastructureError, match=rf"^spec.output.path {tmp_path}: OSError: \[Errno 28\] {room}$"):
+    said = rf"^spec.output.path {tmp_path}: OSError: \[Errno 28\] {room}; make room on the volume$"
+    with pytest.raises(InfrastructureError, match=said):
         write("No space left on device (28)")
     with pytest.raises(UserCodeError, match=r"\[Errno 30\] Read-only file system"):
         write("Read-only file system (30)")

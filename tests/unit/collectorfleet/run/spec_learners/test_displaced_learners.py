@@ -90,6 +90,37 @@ def test_a_full_volume_has_the_learners_read_where_they_are_in_a_sentence(
     assert said.endswith(" bytes left); make room on the volume")
 
 
+def made_on_a_full_volume(folders: LearnerFolders) -> Path:
+    with patch.object(Path, "mkdir", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))):
+        own = folders.make_own()
+        with pytest.raises(OSError, match="No space left on device"):
+            folders.check()
+    assert not own.exists()
+    return own
+
+
+def test_the_folder_of_a_driver_that_found_the_volume_full_is_made_once_there_is_room(tmp_path: Path) -> None:
+    folders = LearnerFolders(taken(tmp_path))
+    own = made_on_a_full_volume(folders)
+    folders.check()
+    assert own.is_dir()
+    save(own, 10)
+    folders.check()
+    assert steps_in(own) == 10
+
+
+def test_two_drivers_that_found_the_volume_full_have_no_folder_in_common(tmp_path: Path) -> None:
+    first = LearnerFolders(taken(tmp_path))
+    chosen = made_on_a_full_volume(first)
+    second = LearnerFolders(taken(tmp_path))
+    assert made_on_a_full_volume(second) == chosen
+    with pytest.raises(FolderTakenOver):
+        first.check()
+    assert not chosen.exists()
+    second.check()
+    assert chosen.is_dir()
+
+
 class Driver(Paused):
     """Resumes the newest learners and writes its own checkpoints, as a driver of a fleet with learners."""
 
