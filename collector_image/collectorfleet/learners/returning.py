@@ -6,6 +6,7 @@ with the same arguments. So the constructor loads the checkpoint.
 
 from __future__ import annotations
 
+import errno
 import inspect
 import logging
 from collections.abc import Collection, Mapping, Sequence
@@ -26,17 +27,23 @@ _STEPS: Final = "_collectorfleet_steps"
 def returning(of: type) -> type:
     """Return a subclass of ``of`` for Ray.
 
-    The subclass takes files, the actor's share of a GPU, and keywords of ``of``. The actor resumes from the first
-    existing file.
+    The subclass takes files, the actor's share of a GPU, whether the actor resumes, and keywords of ``of``. The actor
+    resumes from the first existing file. If it has to resume and no file exists, it raises FileNotFoundError.
     """
 
     class Returning(of):  # type: ignore[misc]
-        def __init__(self, files: Sequence[Path], gpu: float, keywords: Mapping[str, Any]) -> None:
+        def __init__(
+            self, files: Sequence[Path], gpu: float, keywords: Mapping[str, Any], resumes: bool = False
+        ) -> None:
             if 0 < gpu < 1 and torch.cuda.is_available():
                 torch.cuda.set_per_process_memory_fraction(gpu)
             super().__init__(**keywords)
             self.__dict__[_STEPS] = 0
             kept_in = next((file for file in files if file.exists()), None)
+            if resumes and kept_in is None:
+                # A policy with initial weights would be taken for the resumed one.
+                missing = "the checkpoint to resume from is missing; restore it, or remove its folder to start over"
+                raise FileNotFoundError(errno.ENOENT, missing, str(files[-1]))
             if kept_in is not None:
                 # The state has objects of the user's classes, so a manipulated file can run code here. The image can do
                 # so, too.

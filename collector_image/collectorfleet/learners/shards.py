@@ -302,9 +302,12 @@ class LearnerShards:
         place = self._roster.add(policy_id, self._earlier.place(policy_id))
         self._added += 1
         file = self._file(f"policy-{policy_id}-{self._added}.pt")
-        files = [*_present(file), *self._earlier.policy_files(policy_id)]
+        earlier = self._earlier.policy_files(policy_id)
+        files = [*_present(file), *earlier]
         room = self._rooms[place.shard]
-        actor = room.start(actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords)
+        actor = room.start(
+            actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords, bool(earlier)
+        )
         return _Learner(actor, file)
 
     def _class(self, of: type) -> Any:

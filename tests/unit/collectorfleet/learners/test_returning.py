@@ -52,6 +52,18 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     assert large(tmp_path / "one.pt", 8).state.tolist() == list(range(1, 9))
 
 
+def test_an_actor_whose_checkpoint_is_missing_does_not_begin_afresh(tmp_path: Path) -> None:
+    arguments = [tmp_path / "own.pt", tmp_path / "earlier.pt"], 0.0, {"size_bytes": 8}, True
+    with pytest.raises(
+        FileNotFoundError, match=rf"the checkpoint to resume from is missing; .*'{tmp_path}/earlier.pt'"
+    ):
+        returning(Large)(*arguments)
+    before = large(tmp_path / "own.pt", 8)
+    before.learn()
+    keep(before, tmp_path / "own.pt")
+    assert returning(Large)(*arguments).state.tolist() == list(range(1, 9))
+
+
 def test_keeping_an_actor_needs_no_second_copy_of_it(tmp_path: Path) -> None:
     actor = large(tmp_path / "one.pt", 64 * _MIB)
     tracemalloc.start()
