@@ -243,3 +243,33 @@ def test_a_removed_policy_stays_removed_if_the_replay_actor_is_lost_before_it_is
     resumed.remove_policy("stays")
     assert not (tmp_path / "write dies").exists()
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
+
+
+@pytest.mark.parametrize("fails", ["forget", "write"])
+def test_frames_that_a_removal_could_not_drop_are_dropped_by_the_next_checkpoint(
+    resumed: LearnerShards, tmp_path: Path, fails: str
+) -> None:
+    resumed.checkpoint()
+    (tmp_path / f"{fails} raises").touch()
+    with pytest.raises(UserCodeError, match=f"cannot {fails}"):
+        resumed.remove_policy("stays")
+    assert len(resumed) == 0
+    resumed.checkpoint()
+    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
+
+
+def test_a_new_policy_does_not_have_frames_of_a_removed_one_that_could_not_be_dropped(
+    resumed: LearnerShards, tmp_path: Path
+) -> None:
+    (tmp_path / "forget raises").touch()
+    with pytest.raises(UserCodeError, match="cannot forget"):
+        resumed.remove_policy("stays")
+    (tmp_path / "forget raises").touch()
+    with pytest.raises(UserCodeError, match="cannot forget"):
+        resumed.add_policy("stays")
+    resumed.add_policy("stays")
+    (replay,) = resumed.get_replay_actors()
+    assert ray.get(replay.size.remote("stays")) == 0
+    ray.get(replay.extend.remote("stays", frames(2.0, 4)))
+    resumed.checkpoint()
+    assert frames_after_a_restart(resumed) == {"stays": 4, "leaves": 0}

@@ -65,6 +65,8 @@ class LearnerShards:
         self._classes: dict[type, Any] = {}
         self._policies: dict[str, _Learner] = {}
         self._fed = Counter[str]()
+        # Removed policies, with the shard of frames that may still exist.
+        self._undropped: set[tuple[str, int]] = set()
         self._added = 0
         gpu = 0.0 if options.fake_gpus else self.packing.gpu_per_policy
         self._gpu_per_actor = gpu
@@ -139,6 +141,7 @@ class LearnerShards:
         Raises:
             InvalidOption: the policy does not exist, or collectors send it frames.
             UserCodeError, InfrastructureError: the policy is removed, but the replay actor could not drop its frames.
+                The next checkpoint drops them, or a new policy of this id in this shard.
         """
         actor = self.get_policy_actor(policy_id)
         if self._fed[policy_id]:
@@ -147,7 +150,7 @@ class LearnerShards:
                 "end() the feed first"
             )
         file = self._policies[policy_id].kept_in
-        replay, shard = self._replay(policy_id), self._roster.place(policy_id).shard
+        shard = self._roster.place(policy_id).shard
         deadline = Deadline(timeout)
         done, _ = ray.wait([actor.__ray_call__.remote(drained)], timeout=deadline.left)
         if not done:
@@ -156,14 +159,10 @@ class LearnerShards:
         del self._policies[policy_id]
         self._earlier.forget(policy_id)
         self._roster.remove(policy_id)
+        self._undropped.add((policy_id, shard))
         if file is not None:
             file.unlink(missing_ok=True)
-        who, deadline = f"replay actor of shard {shard}", Deadline(timeout)
-        answer(who, partial(replay.forget.remote, policy_id), deadline)
-        kept = self._replay_file(shard)
-        if kept is not None and kept.exists():
-            # Without a new checkpoint, a restarted replay actor would load the dropped frames.
-            answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
+        self._drop(policy_id, shard, Deadline(timeout))
 
     def get_policy_actor(self, policy_id: str) -> Any:
         """Return the policy's actor. Raise InvalidOption for an unknown id, as all methods with an id do."""
@@ -201,9 +200,9 @@ class LearnerShards:
     def checkpoint(self, timeout: timedelta = _HOUR) -> None:
         """Write the state of every actor, between two of its calls. A restarted actor resumes from this state.
 
-        The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. If this
-        checkpoint fails, the next checkpoint drops these frames. Blocks for at most ``timeout`` to drop frames, and for
-        at most another ``timeout`` to write.
+        The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. Each checkpoint
+        drops frames that :meth:`remove_policy` could not drop. If a checkpoint fails, the next one drops them. Blocks
+        for at most ``timeout`` to drop frames, and as long again to write.
 
         Raises the first of these errors after all other actors are written, unless stated otherwise:
 
@@ -218,17 +217,17 @@ class LearnerShards:
             raise InvalidOption("checkpoint: checkpoint_dir is not set; pass it to LearnerShards")
         folder = Path(self._options.checkpoint_dir)
         folder.mkdir(parents=True, exist_ok=True)
-        left = self._earlier.left()
+        left = self._undropped | set(self._earlier.left().items())
         drops = {
             f"replay actor of shard {shard}, policy {policy_id}": partial(self._replays[shard].forget.remote, policy_id)
-            for policy_id, shard in left.items()
+            for policy_id, shard in left
         }
         writes = {
             f"replay actor of shard {shard}": partial(
                 replay.__ray_call__.remote,
                 keep,
                 self._replay_file(shard),
-                [policy_id for policy_id, its_shard in left.items() if its_shard == shard],
+                [policy_id for policy_id, its_shard in left if its_shard == shard],
             )
             for shard, replay in enumerate(self._replays)
         }
@@ -249,6 +248,7 @@ class LearnerShards:
         }
         write_record(folder, self.packing.slots, kept)
         self._earlier.drop_left()
+        self._undropped -= left
 
     @property
     def resumes(self) -> frozenset[str]:
@@ -300,6 +300,12 @@ class LearnerShards:
         actor_class = self._class(policy_class)
         keywords = merged(self._options.config, config)
         place = self._roster.add(policy_id, self._earlier.place(policy_id))
+        if (policy_id, place.shard) in self._undropped:
+            try:
+                self._drop(policy_id, place.shard, Deadline(self._options.start_timeout))
+            except BaseException:
+                self._roster.remove(policy_id)
+                raise
         self._added += 1
         file = self._file(f"policy-{policy_id}-{self._added}.pt")
         earlier = self._earlier.policy_files(policy_id)
@@ -309,6 +315,16 @@ class LearnerShards:
             actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords, bool(earlier)
         )
         return _Learner(actor, file)
+
+    def _drop(self, policy_id: str, shard: int, deadline: Deadline) -> None:
+        """Drop the frames of a removed policy. Blocks. Raises UserCodeError or InfrastructureError."""
+        who, replay = f"replay actor of shard {shard}", self._replays[shard]
+        answer(who, partial(replay.forget.remote, policy_id), deadline)
+        kept = self._replay_file(shard)
+        if kept is not None and kept.exists():
+            # Without a new checkpoint, a restarted replay actor would load the dropped frames.
+            answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
+        self._undropped.discard((policy_id, shard))
 
     def _class(self, of: type) -> Any:
         """Return the Ray class of ``of``. The result is cached, because Ray's head never frees a class."""
