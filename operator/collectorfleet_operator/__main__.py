@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import sys
 from typing import Final
 
@@ -11,6 +13,9 @@ from collectorfleet_api.extras import Needs
 NEEDS: Final = Needs("operator", ("aiohttp", "kopf", "kubernetes", "prometheus_client"))
 # The exit code if a package is not installed, as in the command line tool.
 _UNAVAILABLE: Final = 69
+_HANGS: Final = 70
+
+log = logging.getLogger(__name__)
 
 
 def main() -> int:
@@ -21,11 +26,19 @@ def main() -> int:
     from collectorfleet_operator.edge.garbage import GarbageFreezer
     from collectorfleet_operator.edge.logs import log_to
     from collectorfleet_operator.edge.settings import from_arguments
+    from collectorfleet_operator.edge.task_end import TasksHang
 
     settings = from_arguments()
     log_to(sys.stderr, settings.log_format, verbose=settings.verbose)
     GarbageFreezer().begin()
-    asyncio.run(run(settings))
+    with asyncio.Runner() as runner:
+        try:
+            runner.run(run(settings))
+        except TasksHang as error:
+            # The end of the runner would wait for these tasks forever.
+            log.critical("the process exits: %s", error)
+            logging.shutdown()
+            os._exit(_HANGS)
     return 0
 
 

@@ -21,13 +21,17 @@ from collectorfleet_operator.edge.process import Process, stop_on_signals
 from collectorfleet_operator.edge.server_clock import ServerClock
 from collectorfleet_operator.edge.session import Session
 from collectorfleet_operator.edge.settings import Settings
+from collectorfleet_operator.edge.task_end import AGAIN_SECONDS, END_SECONDS, end_all
 from collectorfleet_operator.edge.ticks import RETRY_SECONDS
 
 log = logging.getLogger(__name__)
 
 
 async def run(settings: Settings) -> None:
-    """Serve fleets until SIGTERM or SIGINT; with a Lease, only while this process holds the Lease."""
+    """Serve fleets until SIGTERM or SIGINT; with a Lease, only while this process holds the Lease.
+
+    Raises TasksHang if the process must exit, because a task ignores its cancellation.
+    """
     stop = asyncio.Event()
     freshness, instruments = Freshness(time.monotonic), Instruments()
     health = Health(time.monotonic, freshness)
@@ -43,15 +47,20 @@ async def run(settings: Settings) -> None:
             leadership = Leadership(kube, settings.lease, health)
             fenced = kube.only_while(leadership.holds)
             process = Process(settings, fenced, trace, health, freshness, instruments, stop, clock.now)
-            while await leadership.take(stop):
-                await _until_first(serve(process), leadership.keep())
-                stop_on_signals(stop)
-            await leadership.release()
+            try:
+                while await leadership.take(stop):
+                    await _until_first(serve(process), leadership.keep())
+                    stop_on_signals(stop)
+            finally:
+                await leadership.release()
     log.info("stopped")
 
 
 async def serve(process: Process) -> None:
-    """Run one session after another until ``process.stop`` is set. Log errors, and retry after them."""
+    """Run one session after another until ``process.stop`` is set. Log errors, and retry after them.
+
+    Raises TasksHang.
+    """
     stop = process.stop
     while not stop.is_set():
         stop_on_signals(stop)
@@ -68,13 +77,12 @@ async def serve(process: Process) -> None:
 
 
 async def _until_first(*coroutines: Coroutine[Any, Any, None]) -> None:
-    """Run the coroutines concurrently until one returns or raises, and cancel the others."""
-    tasks = [asyncio.create_task(one) for one in coroutines]
+    """Run the coroutines concurrently until one returns or raises, and cancel the others. Raises TasksHang."""
+    tasks = [asyncio.create_task(one, name=getattr(one, "__qualname__", None)) for one in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        # Longer than a session takes to end its own tasks.
+        await end_all(tasks, END_SECONDS + 2 * AGAIN_SECONDS)
     for task in done:
         task.result()

@@ -31,6 +31,7 @@ from collectorfleet_operator.edge.process import Process, stop_on_signals
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.edge.resync import Resync
 from collectorfleet_operator.edge.served_kueue import why_no_queues
+from collectorfleet_operator.edge.task_end import end_all
 from collectorfleet_operator.edge.ticks import (
     TICK_SECONDS,
     TICKS_PER_FULL_LIST,
@@ -67,7 +68,7 @@ class Session:
         self._watch_began = asyncio.Event()
 
     async def run(self) -> None:
-        """Run until the process must stop or the next session must begin."""
+        """Run until the process must stop or the next session must begin. Raises TasksHang."""
         missing = await self._first_lists()
         if missing is None:
             return
@@ -94,9 +95,7 @@ class Session:
             self._process.instruments.end_serving()
             self._health.end_work()
             self._over.set()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_all(tasks)
         for task in done:
             task.result()
         # While kopf starts, it handles signals itself, and returns after one.
