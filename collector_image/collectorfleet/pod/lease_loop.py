@@ -38,6 +38,7 @@ class LeaseLoop:
         self._candidate = Candidate(me)
         self._taken_over = taken_over
         self._lease: Object | None = None  # the API server's last answer; None: read the Lease again
+        self._may_hold = False  # a request to acquire the Lease has no answer yet
         self._waiting_for = ""
         self._outage = Outage("cannot renew the Lease")
 
@@ -59,11 +60,11 @@ class LeaseLoop:
     async def release(self) -> None:
         """Release the Lease, so that the next driver does not have to wait. Call it after the end of :meth:`run`.
 
-        Does nothing if this driver does not hold the Lease. Raises nothing.
+        Does nothing if this driver cannot hold the Lease. Raises nothing.
         """
-        if not self.is_held:
+        if not self.is_held and not self._may_hold:
             return
-        self.is_held = False
+        self.is_held = self._may_hold = False
         try:
             await self._release()
         except Exception as error:  # noqa: BLE001  (the run has ended, and must not fail now)
@@ -89,6 +90,9 @@ class LeaseLoop:
         now = datetime.now(UTC)
         match self._candidate.decide(lease, time.monotonic()):
             case Acquire():
+                # If this task is cancelled before the answer, the release patches the same version. Then the API server
+                # refuses one of the two requests.
+                self._lease, self._may_hold = lease, True
                 await self._hold(self._candidate.acquire_patch(lease, now))
             case Renew():
                 await self._hold(self._candidate.renew_patch(lease, now))
@@ -96,7 +100,7 @@ class LeaseLoop:
                 self._say_waiting(holder)
                 return LOOK_SECONDS
             case TakenOver(holder):
-                self.is_held = False
+                self.is_held = self._may_hold = False
                 self._taken_over(holder)
                 return None
         return RENEW_SECONDS
@@ -104,7 +108,7 @@ class LeaseLoop:
     async def _hold(self, patch: Object) -> None:
         self._lease = await self._api.patch_lease(patch)
         self._outage.over()
-        self.is_held = True
+        self.is_held, self._may_hold = True, False
         self.acquired.set()
 
     def _say_waiting(self, holder: str) -> None:

@@ -86,14 +86,14 @@ class ReportLoop:
     async def _write(self, report: DriverReport) -> bool:
         try:
             stored = await self._writer.write(report)
+            if stored is None:
+                return False
+            # The answer to a write contains the current spec, so the driver needs no watch to follow the fleet's size.
+            self._run.follow(stored)
         except FleetGone as gone:
             self._is_gone = True
             self._stop.request(StopReason(EndReason.FLEET_GONE, str(gone)))
             return False
-        if stored is None:
-            return False
-        # The answer to a write contains the current spec, so the driver needs no watch to follow the fleet's size.
-        self._run.follow(stored)
         if self._run.is_stop_ordered(stored):
             self._stop.request(_ORDERED)
         return True

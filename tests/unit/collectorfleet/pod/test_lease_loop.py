@@ -115,6 +115,41 @@ def test_a_lease_is_released_after_a_renewal_whose_answer_never_came() -> None:
     assert api.holder is None
 
 
+def test_a_lease_is_released_if_the_answer_to_its_first_request_never_came() -> None:
+    api = PlayedLeases()
+
+    async def act(loop: LeaseLoop, task: asyncio.Task[None]) -> None:
+        api.seconds_per_answer = 0.05
+        await until(lambda: api.holder == ME)
+        await end(task)
+        assert not loop.acquired.is_set()
+        await loop.release()
+        assert api.holder is None
+
+    renewing(api, act)
+
+
+def test_a_request_that_is_overtaken_by_the_release_does_not_take_the_lease() -> None:
+    api = PlayedLeases()
+    late: list[Any] = []
+
+    async def on_its_way(patch: Any) -> None:
+        late.append(patch)
+        await asyncio.sleep(60)
+
+    async def act(loop: LeaseLoop, task: asyncio.Task[None]) -> None:
+        stored, api.patch_lease = api.patch_lease, on_its_way  # type: ignore[method-assign]
+        await until(lambda: bool(late))
+        await end(task)
+        api.patch_lease = stored  # type: ignore[method-assign]
+        await loop.release()
+        with pytest.raises(ApiException, match="Conflict"):
+            await api.patch_lease(late[0])
+        assert api.holder is None
+
+    renewing(api, act)
+
+
 def test_a_lease_is_released_while_its_renewal_reads_it_again() -> None:
     api = PlayedLeases()
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 import pytest
 from kubernetes.aio.client import ApiException
-from tests.unit.collectorfleet.pod.played_api import SETTINGS, PlayedApi
+from tests.unit.collectorfleet.pod.played_api import SETTINGS, Object, PlayedApi
 
 from collectorfleet.pod import report_loop
 from collectorfleet.pod.report_loop import ReportLoop
@@ -178,3 +178,20 @@ def test_a_run_whose_fleet_was_replaced_is_asked_to_stop(stop: StopRequest) -> N
     assert "was replaced" in stop.reason.text
     # Nor is there anything to write a last report into.
     assert tried == [1]
+
+
+def test_a_run_whose_fleet_is_found_replaced_in_an_answer_is_asked_to_stop(
+    stop: StopRequest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    api = PlayedApi()
+
+    async def accept(status: Object) -> Object:
+        api.written.append(status)
+        return api.stored
+
+    monkeypatch.setattr(api, "apply_status", accept)
+    api.stored["metadata"]["uid"] = "u-2"
+    assert reported(api, stop, batches=[1, 1]) == [1]
+    assert stop.reason is not None
+    assert stop.reason.way is EndReason.FLEET_GONE
+    assert "reporting continues after an error" not in caplog.text
