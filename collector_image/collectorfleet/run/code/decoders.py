@@ -1,8 +1,8 @@
 """Decompress archives within bounded memory.
 
 An xz or LZMA stream names the size of its dictionary, up to 4 GiB, and a decoder allocates the dictionary at once.
-Python's readers of archives set no limit. They also unpack bzip2 and LZMA in zips without a limit: 64 kB of a file that
-is compressed by bzip2 may be gigabytes in memory.
+Python's readers of archives set no limit. They also unpack bzip2 and LZMA in zips without a limit. 64 kB of bzip2 may
+be gigabytes in memory.
 """
 
 from __future__ import annotations
