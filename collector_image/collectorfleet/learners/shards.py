@@ -202,7 +202,7 @@ class LearnerShards:
 
         The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. Each checkpoint
         drops frames that :meth:`remove_policy` could not drop. If a checkpoint fails, the next one drops them. Blocks
-        for at most ``timeout`` to drop frames, and as long again to write.
+        for at most ``timeout`` to drop frames, and for at most another ``timeout`` to write.
 
         Raises the first of these errors after all other actors are written, unless stated otherwise:
 
