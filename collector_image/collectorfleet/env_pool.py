@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 
 
@@ -30,6 +31,7 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     .. _EnvPool: https://envpool.readthedocs.io
     """
 
+    @option_types.checked("EnvPool.")
     def __init__(self, task_id: str, num_envs: int, **options: Any) -> None:
         if options.get("batch_size", num_envs) != num_envs:
             some = options["batch_size"]

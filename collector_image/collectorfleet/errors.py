@@ -150,6 +150,11 @@ def describe(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
+def with_article(name: str) -> str:
+    """Return ``an int`` for ``int``, and ``a str`` for ``str``."""
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
 def one_sentence(text: str) -> str:
     """Return ``text`` on one line, cut after 1000 characters, the maximum of a condition."""
     line = " ".join(text.split())

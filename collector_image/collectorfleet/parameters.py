@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 
 # Turns the result of an evaluation into new parameters. None leaves the parameters unchanged.
@@ -52,6 +53,7 @@ class EnvironmentParameters:
     through: str = Through.AUTO
 
     def __post_init__(self) -> None:
+        option_types.check_fields(self, "environment_parameters.")
         for name, kind in (("apply", Apply), ("through", Through)):
             values = [one.value for one in kind]
             if getattr(self, name) not in values:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import Parameter
 from typing import Any
 
-from collectorfleet.errors import UserCodeError
+from collectorfleet import option_types
+from collectorfleet.errors import UserCodeError, with_article
 
 
 def load(import_path: str) -> Callable[..., Any]:
@@ -39,7 +40,7 @@ def load(import_path: str) -> Callable[..., Any]:
         except AttributeError as error:
             raise UserCodeError.of(f"import {import_path}", error) from error
     if not callable(found):
-        raise UserCodeError(f"import {import_path}", f"a {type(found).__name__} cannot be called")
+        raise UserCodeError(f"import {import_path}", f"{with_article(type(found).__name__)} cannot be called")
     loaded: Callable[..., Any] = found
     return loaded
 
@@ -52,7 +53,10 @@ class Factory:
     """
 
     path: str
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        option_types.check_fields(self, "Factory.")
 
     def __call__(self, **further: Any) -> Any:
         return load(self.path)(**self.kwargs, **further)

@@ -10,6 +10,7 @@ from torchrl.collectors import AsyncBatchedCollector, AsyncCollector, BaseCollec
 from torchrl.collectors.distributed import RayCollector
 from torchrl.collectors.llm import LLMCollector
 
+from collectorfleet.recovery.failure import ReplaceWithBackoff
 from tests import envs
 from tests.refused_options.parts import SHARED
 
@@ -79,7 +80,7 @@ REFUSED = [
     ),
     pytest.param(
         ("environment-errors-have-one-judge", "on_environment_error"),
-        {"on_environment_error": "restart", "failure_policy": object()},
+        {"on_environment_error": "restart", "failure_policy": ReplaceWithBackoff()},
         "a failure_policy decides about the fault EnvironmentError itself; pass one of the two",
         id="two judges",
     ),

@@ -14,12 +14,6 @@ _IN_TIME = "a collector counts as hung before ready_timeout of its simulator is 
 
 REFUSED = [
     pytest.param(
-        ("simulator-is-described", "process"),
-        {"process": {"command": ["./sim"]}},
-        "a dict describes no simulator; pass a collectorfleet.SimulatorProcess",
-        id="a simulator that is a dict",
-    ),
-    pytest.param(
         ("simulator-has-one-environment", "envs_per_collector"),
         {"process": SIMULATOR, "envs_per_collector": 2},
         "a collector starts one simulator (process), and several environments would share it; leave it at 1 and raise "

@@ -54,6 +54,13 @@ WRONG_TYPES: dict[str, tuple[object, str, str]] = {
     "weights_filter": ("actor", "'actor' is a str", "a list or a function"),
     "groups": ("ab", "'ab' is a str", "a list"),
     "evaluation": (True, "True is a bool", "an Evaluation"),
+    "process": (5, "5 is an int", "a SimulatorProcess"),
+    "failure_policy": (5, "5 is an int", "an object with decide()"),
+    "scaling_policy": ("x", "'x' is a str", "an object with leaving()"),
+    **dict.fromkeys(
+        ("device", "storing_device", "env_device", "policy_device"),
+        (3.5, "3.5 is a float", "a device, such as 'cpu', 'cuda:1' or 1"),
+    ),
     "environment_parameters": ({}, "{} is a dict", "an EnvironmentParameters"),
 }
 
@@ -70,6 +77,9 @@ REFUSED = [
         {"threads_per_collector": [1, "2"]},
         "'2' is a str; give an int",
         id="type in a list",
+    ),
+    pytest.param(
+        ("has-its-type", "groups"), {"groups": ["a", 5]}, "5 is an int; give a str", id="type of an element of a list"
     ),
     *(
         pytest.param(("weights-have-one-way", name), {name: {}}, ONE_WAY, id=name)

@@ -238,7 +238,7 @@ def test_a_curriculum_follows_each_evaluation_and_a_resumed_one_repeats_none(fle
 @pytest.mark.parametrize(
     ("curriculum", "sentence"),
     [
-        (lambda result: 3, "curriculum .*: it returned a int; return a dict of parameters, or None"),
+        (lambda result: 3, "curriculum .*: it returned an int; return a dict of parameters, or None"),
         (lambda result: 1 / 0, "curriculum .*: ZeroDivisionError: division by zero"),
     ],
 )

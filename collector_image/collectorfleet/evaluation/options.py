@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+import torch
 from torchrl.envs.utils import ExplorationType
 
+from collectorfleet import option_types
 from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.state.schedule import Interval
@@ -42,6 +44,7 @@ class Video:
     pixel_key: str | None = None
 
     def __post_init__(self) -> None:
+        option_types.check_fields(self, "evaluation.video.")
         if not 1 <= self.episodes <= _MOST_RECORDED:
             raise InvalidOption(f"evaluation.video.episodes: {self.episodes} is not from 1 to {_MOST_RECORDED}")
         if self.every_evaluations <= 0:
@@ -88,7 +91,7 @@ class Evaluation:
     """
 
     replicas: int = 1
-    create_env_fn: Any = None
+    create_env_fn: Callable[..., Any] | None = None
     create_env_kwargs: Mapping[str, Any] | None = None
     process: SimulatorProcess | None = None
     exploration_type: ExplorationType = ExplorationType.DETERMINISTIC
@@ -101,11 +104,12 @@ class Evaluation:
     stop_at_return: float | None = None
     keep_best: bool = False
     video: Video | None = None
-    device: Any = None
+    device: torch.device | str | int | None = None
     threads: int = 1
     remote_config: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        option_types.check_fields(self, "evaluation.")
         for name in ("replicas", "every_versions", "every_seconds", "every_frames", "episodes", "threads"):
             value = getattr(self, name)
             if value is not None and value <= 0:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy as shallow_copy
 from dataclasses import KW_ONLY, dataclass, fields
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
-import numpy as np
 import torch
 from tensordict import TensorDictBase
 from torch import nn
@@ -19,6 +18,7 @@ from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.fleet import per_collector
 from collectorfleet.fleet.per_collector import PerCollector
+from collectorfleet.option_types import plain
 from collectorfleet.parameters import CurriculumFunction, EnvironmentParameters
 from collectorfleet.recovery.failure import FailurePolicy
 from collectorfleet.scaling import ScalingPolicy
@@ -34,7 +34,7 @@ _PASSED_ON: Final = (
     *("reset_at_each_iter", "exploration_type", "trust_policy", "no_cuda_sync", "trajs_per_batch"),
     *("pre_collect_hook", "post_collect_hook"),
 )
-_INTEGERS: Final = ("int", "int | None")  # annotations, as they are written here
+_Device = torch.device | str | int
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +49,17 @@ class FleetArguments:
     trust_policy: bool | None = None
     frames_per_batch: int
     total_frames: int = -1
-    device: Any = None
-    storing_device: Any = None
-    env_device: Any = None
-    policy_device: Any = None
+    device: _Device | Sequence[_Device | None] | None = None
+    storing_device: _Device | Sequence[_Device | None] | None = None
+    env_device: _Device | Sequence[_Device | None] | None = None
+    policy_device: _Device | Sequence[_Device | None] | None = None
     create_env_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     max_frames_per_traj: int | None = -1
     init_random_frames: int | None = -1
     reset_at_each_iter: bool = False
     postproc: Callable[[TensorDictBase], TensorDictBase] | None = None
     split_trajs: bool = False
-    exploration_type: ExplorationType = ExplorationType.RANDOM
+    exploration_type: ExplorationType | None = ExplorationType.RANDOM
     collector_class: str | type[BaseCollector] = Collector
     collector_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     num_workers_per_collector: int = 1
@@ -112,13 +112,11 @@ class FleetArguments:
     curriculum: CurriculumFunction | None = None
 
     def __post_init__(self) -> None:
-        # Copy the values, because the caller may change lists and dicts later. Convert scalars of numpy and torch to
-        # numbers of Python, because not all code takes such scalars.
+        # Copies, because the caller may change lists and dicts later. Numbers of Python, because not all code takes
+        # scalars of numpy and torch.
+        hints = get_type_hints(FleetArguments)
         for field in fields(self):
-            value = _plain(_own(getattr(self, field.name)))
-            if field.type in _INTEGERS and isinstance(value, float) and value.is_integer():
-                value = int(value)  # many scripts write a count as 1e6
-            object.__setattr__(self, field.name, value)
+            object.__setattr__(self, field.name, plain(_own(getattr(self, field.name)), hints[field.name]))
 
     @property
     def collectors(self) -> int:
@@ -208,11 +206,3 @@ def _own(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(_own(inner) for inner in value)
     return shallow_copy(value) if isinstance(value, dict | list) else value
-
-
-def _plain(value: Any) -> Any:
-    """Return scalars of numpy and torch as numbers of Python, also in a list with one value for each collector."""
-    if type(value) in (list, tuple):
-        return type(value)(_plain(inner) for inner in value)
-    is_scalar = isinstance(value, np.generic | np.ndarray | torch.Tensor) and value.ndim == 0
-    return value.item() if is_scalar else value

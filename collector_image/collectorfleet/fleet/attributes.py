@@ -7,6 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from torch import nn
 
+from collectorfleet.errors import with_article
+
 _PLAIN: Final = (bool, int, float, str)
 _ABSENT: Final = object()
 _INSTEAD: Final = (
@@ -72,7 +74,7 @@ def _plain(attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _describe_value(value: Any) -> str:
     if value is _ABSENT:
         return "absent"
-    return repr(value) if type(value) in _PLAIN else f"a {type(value).__name__}"
+    return repr(value) if type(value) in _PLAIN else f"{with_article(type(value).__name__)}"
 
 
 def _sentence(those: list[str]) -> str:

@@ -11,7 +11,8 @@ from tensordict import TensorDictBase
 from torchrl.collectors import BaseCollector, Collector
 from torchrl.envs.utils import ExplorationType
 
-from collectorfleet.errors import InvalidOption
+from collectorfleet import option_types
+from collectorfleet.errors import InvalidOption, with_article
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.fleet.signature import takes
 from collectorfleet.transport.interface import TransportKind
@@ -83,11 +84,15 @@ class Common:
     name: ClassVar[str]
     processes: ClassVar[TransportKind] = TransportKind.TORCH_DISTRIBUTED
 
+    def __post_init__(self) -> None:
+        # FleetCollector checks the other arguments.
+        option_types.check_fields(self, "", (*_OWN, "max_weight_update_interval"))
+
     def for_fleet(self) -> dict[str, Any]:
         """Return the arguments of FleetCollector. Raises InvalidOption."""
         if not isinstance(self.create_env_fn, Sequence):
-            kind = type(self.create_env_fn).__name__
-            raise InvalidOption(f"create_env_fn of {self.name} is a {kind}; pass a list with one for each collector")
+            kind = with_article(type(self.create_env_fn).__name__)
+            raise InvalidOption(f"create_env_fn of {self.name} is {kind}; pass a list with one for each collector")
         if self.launcher in _OF_SLURM:
             raise InvalidOption(
                 f"launcher={self.launcher!r} of {self.name} starts collectors by submitit, on a cluster of Slurm; use "

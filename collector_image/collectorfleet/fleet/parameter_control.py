@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.errors import InvalidOption, UserCodeError, with_article
 from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.fleet.evaluation_control import EvaluationControl
 from collectorfleet.gather.state.parameters import FleetParameters
@@ -146,7 +146,9 @@ def _ask(curriculum: CurriculumFunction, result: EvaluationResult, now: Mapping[
     except Exception as error:
         raise UserCodeError.of(where, error) from error
     if found is not None and not isinstance(found, Mapping):
-        raise UserCodeError(where, f"it returned a {type(found).__name__}; return a dict of parameters, or None")
+        raise UserCodeError(
+            where, f"it returned {with_article(type(found).__name__)}; return a dict of parameters, or None"
+        )
     return found
 
 

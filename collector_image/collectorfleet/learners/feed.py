@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from torch import Tensor, nn
 
+from collectorfleet import option_types
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.collector import FleetCollector
@@ -33,6 +34,7 @@ class LearnerFeed:
     Use a feed from one thread, with one FleetCollector.
     """
 
+    @option_types.checked("LearnerFeed.")
     def __init__(
         self,
         shards: LearnerShards,

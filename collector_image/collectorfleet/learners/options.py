@@ -11,6 +11,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from collectorfleet import option_types
 from collectorfleet.durable_files import is_full
 from collectorfleet.errors import InvalidOption, describe
 from collectorfleet.learners.replay import PolicyReplay
@@ -71,6 +72,7 @@ class LearnerOptions:
     start_timeout: timedelta = timedelta(minutes=5)
 
     def __post_init__(self) -> None:
+        option_types.check_fields(self, "")
         if self.placement not in list(Placement):
             raise InvalidOption(f"placement: {self.placement!r}; use {' or '.join(Placement)}")
         for name in ("config", "replay_config", "resources"):

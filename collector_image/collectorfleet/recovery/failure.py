@@ -10,6 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from collectorfleet import option_types
 from collectorfleet.messages import Fault
 
 
@@ -75,6 +76,9 @@ class ReplaceWithBackoff:
     first_pause: timedelta = timedelta(seconds=1)
     longest_pause: timedelta = timedelta(minutes=1)
     on_environment_error: OnEnvironmentError = OnEnvironmentError.FAIL
+
+    def __post_init__(self) -> None:
+        option_types.check_fields(self, "failure_policy.")
 
     def decide(self, loss: Loss) -> Decision:
         if loss.fault is Fault.ENVIRONMENT and self.on_environment_error is OnEnvironmentError.FAIL:

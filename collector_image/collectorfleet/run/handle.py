@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from collectorfleet.errors import InvalidOption
+from collectorfleet.errors import InvalidOption, with_article
 
 if TYPE_CHECKING:
     from torchrl.record.loggers import Logger
@@ -149,9 +149,9 @@ class Run:
 
 def _number(name: str, value: Any) -> float:
     if isinstance(value, str | bytes):
-        raise TypeError(f"run.report: {name}={value!r} is a {type(value).__name__}, not a number")
+        raise TypeError(f"run.report: {name}={value!r} is {with_article(type(value).__name__)}, not a number")
     try:
         number = float(value)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"run.report: {name} is a {type(value).__name__}, not a number: {error}") from error
+        raise TypeError(f"run.report: {name} is {with_article(type(value).__name__)}, not a number: {error}") from error
     return number

@@ -12,6 +12,7 @@ from torch import Tensor
 from torchrl.envs import EnvBase
 
 from collectorfleet.codec.video import Pixels, reduced
+from collectorfleet.errors import with_article
 
 _COLORS: Final = 3
 _PLANE: Final = 2  # dimensions of a gray frame
@@ -69,7 +70,9 @@ class Frames:
             there = ", ".join(sorted(map(str, observed.keys())))
             raise CannotRender(f"pixelKey: the observations have no entry {key}; they have {there}")
         if not isinstance(values, Tensor):
-            raise CannotRender(f"pixelKey: the entry {key} is a {type(values).__name__}; it has to be a tensor")
+            raise CannotRender(
+                f"pixelKey: the entry {key} is {with_article(type(values).__name__)}; it has to be a tensor"
+            )
         shape = values.shape[len(self._env.batch_size) :]
         if not _is_picture(shape):
             raise CannotRender(

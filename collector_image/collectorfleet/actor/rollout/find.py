@@ -24,6 +24,7 @@ from collectorfleet.actor.rollout.stage import Stage
 from collectorfleet.actor.rollout.structure import Structure, chain, containers, require_own_methods
 from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, base_of
 from collectorfleet.actor.rollout.transforms import BY_ITSELF, vector_forms
+from collectorfleet.errors import with_article
 from collectorfleet.torchrl_private.collectors import acting_policy, carrier_of, compact_keys, keeps_batch, kept_batch
 
 CPU = (None, torch.device("cpu"))
@@ -244,5 +245,5 @@ def _bring_to_cpu(batch: TensorDictBase) -> None:
 def _tensors(batch: TensorDictBase) -> set[Any]:
     """Return the keys of a batch. Raise FastLoopUnsupported if an entry is no tensor."""
     for key, entry in batch.items(True):
-        require(type(entry) in (torch.Tensor, TensorDict), f"{key} is a {type(entry).__name__}")
+        require(type(entry) in (torch.Tensor, TensorDict), f"{key} is {with_article(type(entry).__name__)}")
     return set(batch.keys(True, True))

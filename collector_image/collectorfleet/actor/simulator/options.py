@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 
 # The keyword argument of the environment factory for the addresses.
@@ -39,9 +40,10 @@ class SimulatorProcess:
     ready_timeout: timedelta = timedelta(minutes=1)
 
     def __post_init__(self) -> None:
-        if isinstance(self.command, str) or not self.command:
+        option_types.check_fields(self, "process.")
+        if not self.command:
             raise InvalidOption("process.command: give a list of the program and its arguments, such as ['./server']")
-        if isinstance(self.ports, str) or not self.ports:
+        if not self.ports:
             raise InvalidOption("process.ports: give a list of at least one name, such as ['grpc']")
         for name in self.ports:
             if not _PORT_NAME.fullmatch(name):

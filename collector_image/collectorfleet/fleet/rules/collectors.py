@@ -9,6 +9,7 @@ from torchrl.collectors import AsyncCollector, BaseCollector, Collector, MultiAs
 from torchrl.envs import EnvBase
 
 from collectorfleet.actor.config import RolloutLoop
+from collectorfleet.errors import with_article
 from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule, given, is_service, not_both
 from collectorfleet.recovery.failure import OnEnvironmentError
@@ -159,7 +160,7 @@ COLLECTORS: Final = (
         lambda options: options.envs_per_collector == 1 or not _built(options),
         lambda options: (
             f"{options.envs_per_collector} environments need a function that builds them; "
-            f"create_env_fn is a {type(_built(options)[0]).__name__}"
+            f"create_env_fn is {with_article(type(_built(options)[0]).__name__)}"
         ),
     ),
     Rule(
@@ -167,7 +168,8 @@ COLLECTORS: Final = (
         "create_env_fn",
         lambda options: not _no_environments(options),
         lambda options: (
-            f"a {type(_no_environments(options)[0]).__name__} is neither an environment nor a function that builds one"
+            f"{with_article(type(_no_environments(options)[0]).__name__)} is neither an environment nor a function "
+            "that builds one"
         ),
     ),
     Rule("policy-acts", "policy", lambda options: not _cannot_act(options.policy), _say_cannot_act),
@@ -176,7 +178,7 @@ COLLECTORS: Final = (
         "policy_factory",
         lambda options: not _no_policies(options),
         lambda options: (
-            f"a {type(_no_policies(options)[0]).__name__} cannot be called; pass a function that builds one"
+            f"{with_article(type(_no_policies(options)[0]).__name__)} cannot be called; pass a function that builds one"
         ),
     ),
     Rule(

@@ -6,7 +6,7 @@ from typing import Final
 
 from torchrl.envs import EnvBase
 
-from collectorfleet.actor.simulator.options import ADDRESSES, SimulatorProcess
+from collectorfleet.actor.simulator.options import ADDRESSES
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule
@@ -14,12 +14,6 @@ from collectorfleet.fleet.rules.rule import Rule
 
 def _has_one(options: FleetArguments) -> bool:
     return any(one is not None for one in options.of_each("process").values)
-
-
-def _others(options: FleetArguments) -> list[str]:
-    """Return the types of values of ``process`` that are no SimulatorProcess."""
-    given = options.of_each("process").values
-    return [type(one).__name__ for one in given if not isinstance(one, SimulatorProcess | None)]
 
 
 def _is_in_time(options: FleetArguments) -> bool:
@@ -57,12 +51,6 @@ def _evaluators(options: FleetArguments) -> Evaluation | None:
 
 
 SIMULATORS: Final = (
-    Rule(
-        "simulator-is-described",
-        "process",
-        lambda options: not _others(options),
-        lambda options: f"a {_others(options)[0]} describes no simulator; pass a collectorfleet.SimulatorProcess",
-    ),
     Rule(
         "simulator-has-one-environment",
         "envs_per_collector",

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from collectorfleet.errors import UserCodeError
+from collectorfleet.errors import UserCodeError, with_article
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class TrainingState:
             return False
         if not isinstance(found, _HOLDERS) and not (hasattr(found, "state_dict") and hasattr(found, "load_state_dict")):
             raise TypeError(
-                f"run.keep: {name} is a {type(found).__name__}, which cannot be restored in place; keep a "
+                f"run.keep: {name} is {with_article(type(found).__name__)}, which cannot be restored in place; keep a "
                 "dict that holds it, or an object with state_dict() and load_state_dict()"
             )
         return True

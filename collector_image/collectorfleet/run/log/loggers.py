@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from collectorfleet.durable_files import name_path
-from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.errors import InvalidOption, UserCodeError, with_article
 from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.driver_code import build
 from collectorfleet_api.v1alpha1 import Factory, Log
@@ -157,8 +157,8 @@ def _of_the_user(factory: Factory) -> Logger:
         raise UserCodeError(
             f"driver.log.logger {factory.factory}",
             (
-                f"it returned a {type(logger).__name__}, which is not a torchrl.record.loggers.Logger: it has no "
-                "log_metrics"
+                f"it returned {with_article(type(logger).__name__)}, which is not a torchrl.record.loggers.Logger: it "
+                "has no log_metrics"
             ),
         )
     found: Logger = logger

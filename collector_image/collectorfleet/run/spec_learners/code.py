@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.errors import InvalidOption, UserCodeError, with_article
 from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.router import Split
 from collectorfleet.user_code import Function, load
@@ -55,7 +55,7 @@ def parts_of(policy: Any, asked: Learners) -> dict[str, nn.Module]:
                 f"{type(policy).__qualname__} that acts for {one.id}"
             ) from error
         if not isinstance(part, nn.Module):
-            raise InvalidOption(f"{where}: {one.path} is a {type(part).__qualname__}, not an nn.Module")
+            raise InvalidOption(f"{where}: {one.path} is {with_article(type(part).__qualname__)}, not an nn.Module")
         found[one.id] = part
     return found
 

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final
 
+from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 from collectorfleet.messages import CollectorId, Fault
 from collectorfleet.transport.distributed import host_messages
@@ -25,6 +26,7 @@ from collectorfleet_api.packing.refusal import Refusal
 log = logging.getLogger("collectorfleet")
 
 SHORTEST_TOKEN_BYTES: Final = 16
+_LARGEST_PORT: Final = 65_535
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,7 @@ class CollectorHosts:
         InvalidOption: the token is too short, the address cannot be used, or a number is invalid.
     """
 
+    @option_types.checked("CollectorHosts.")
     def __init__(
         self, host: str, port: int, token: bytes, *, collectors_per_host: int = 1, gpus_per_collector: float = 0.0
     ) -> None:
@@ -77,6 +80,8 @@ class CollectorHosts:
                 f"token: {len(token)} bytes are too few to be secret; use {SHORTEST_TOKEN_BYTES} or more, "
                 "such as those of `openssl rand -hex 32`"
             )
+        if not 0 <= port <= _LARGEST_PORT:
+            raise InvalidOption(f"port: {port} is not from 0 to {_LARGEST_PORT}")
         if collectors_per_host < 1:
             raise InvalidOption(f"collectors_per_host: {collectors_per_host} is too small; use at least 1")
         share = gpu_units(gpus_per_collector, "gpus_per_collector")

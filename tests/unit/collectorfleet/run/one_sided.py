@@ -139,7 +139,7 @@ RULES_ONLY_IN_PYTHON = {
     "parameters-need-trajectories": "the run says it when it begins",
     "curriculum-needs-parameters": "a curriculum of a manifest implies them",
     **dict.fromkeys(
-        ("simulator-is-described", "simulator-needs-a-function", "simulator-or-env-creator"),
+        ("simulator-needs-a-function", "simulator-or-env-creator"),
         "said by the types of the manifest's fields",
     ),
     "evaluation-or-service": "known once the user's factory has built the policy, in the driver",

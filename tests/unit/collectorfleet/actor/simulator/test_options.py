@@ -18,10 +18,10 @@ NO_NAME = (
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"command": "./sim"}, "process.command: give a list of the program and its arguments, such as ['./server']"),
+        ({"command": "./sim"}, "process.command: './sim' is a str; give a list"),
         ({"command": []}, "process.command: give a list of the program and its arguments, such as ['./server']"),
         ({"ports": []}, "process.ports: give a list of at least one name, such as ['grpc']"),
-        ({"ports": "grpc"}, "process.ports: give a list of at least one name, such as ['grpc']"),
+        ({"ports": "grpc"}, "process.ports: 'grpc' is a str; give a list"),
         (
             {"ports": ["GRPC"]},
             NO_NAME,

@@ -1,0 +1,167 @@
+"""Check the types of options by their annotations, in the words that all messages about types use. Imports no torch."""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+from collections import abc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from collectorfleet.errors import InvalidOption, with_article
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A type of values, with the check of a value and the words for a message."""
+
+    words: str
+    allows: Callable[[Any], bool]
+
+
+_KINDS: Final[dict[Any, _Kind]] = {
+    # TorchRL's other collectors take None instead of False.
+    bool: _Kind("True or False", lambda value: value is None or isinstance(value, bool)),
+    int: _Kind("an int", lambda value: isinstance(value, Integral) and not isinstance(value, bool)),
+    float: _Kind("a float", lambda value: isinstance(value, Real) and not isinstance(value, bool)),
+    type: _Kind("a class", lambda value: isinstance(value, type)),
+    abc.Callable: _Kind("a function", callable),
+    # A ModuleDict of torch is no Mapping.
+    abc.Mapping: _Kind("a dict", lambda value: hasattr(value, "keys") and not isinstance(value, type)),
+    abc.Sequence: _Kind(
+        "a list",
+        lambda value: isinstance(value, abc.Collection) and not isinstance(value, str | bytes | Mapping | type),
+    ),
+}
+# Words for classes whose name does not show how to write a value. TorchRL's ExplorationType is an InteractionType.
+_WORDS: Final = {
+    "timedelta": "a timedelta, such as timedelta(minutes=1)",
+    "device": "a device, such as 'cpu', 'cuda:1' or 1",
+    "dtype": "a torch.dtype, such as torch.float16",
+    "bytes": "bytes",
+    "InteractionType": "an ExplorationType, such as ExplorationType.RANDOM",
+}
+
+
+def members(annotation: Any) -> tuple[Any, ...]:
+    """Return the alternatives of an annotation: ``int`` and ``NoneType`` for ``int | None``."""
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+
+
+def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
+    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``; None if it has one.
+
+    The elements of a list are checked, too. Keys and values of a dict are not checked.
+    """
+    if Any in alternatives or (value is None and NoneType in alternatives):
+        return None
+    kinds = [(one, _kind(one)) for one in alternatives if one is not NoneType]
+    fitting = [one for one, kind in kinds if kind.allows(value)]
+    if not fitting:
+        return f"{_found(value)}; give {_words(kinds)}"
+    if any(get_origin(one) is not abc.Sequence for one in fitting):
+        return None
+    (elements,) = get_args(fitting[0])
+    return next(filter(None, (problem(one, members(elements)) for one in value)), None)
+
+
+def plain(value: Any, annotation: Any) -> Any:
+    """Return ``value`` with numbers of Python instead of scalars and arrays of numpy and torch.
+
+    If the option takes an int, a whole float becomes an int, because many scripts write a count as ``1e6``.
+    """
+    alternatives = members(annotation)
+    if getattr(value, "ndim", 0) and hasattr(value, "tolist") and any(map(_has_numbers, alternatives)):
+        value = value.tolist()
+    elif type(value) not in (list, tuple):
+        # A TensorDict has no dimensions either.
+        is_scalar = getattr(value, "ndim", None) == 0 and hasattr(value, "item") and not hasattr(value, "keys")
+        value = value.item() if is_scalar else value
+    if type(value) in (list, tuple):
+        return type(value)(plain(one, annotation) for one in value)
+    is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole and int in alternatives and float not in alternatives else value
+
+
+def check_fields(options: Any, where: str, names: Sequence[str] | None = None) -> None:
+    """Make plain numbers of the fields of a frozen dataclass, and raise InvalidOption for a field of a wrong type.
+
+    ``where`` stands before the name of the field in the message, such as ``evaluation.``. ``names`` selects fields.
+    """
+    hints = get_type_hints(type(options))
+    for name in [field.name for field in fields(options) if names is None or field.name in names]:
+        object.__setattr__(options, name, _checked(name, getattr(options, name), hints, where))
+
+
+def checked(where: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Give a constructor the checks of :func:`check_fields` for its arguments."""
+
+    def decorated(init: Callable[_P, _R]) -> Callable[_P, _R]:
+        signature = inspect.signature(init)
+
+        @wraps(init)
+        def constructor(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            hints = get_type_hints(init)
+            bound = signature.bind(*args, **kwargs)
+            for name, value in bound.arguments.items():
+                if signature.parameters[name].kind is not inspect.Parameter.VAR_KEYWORD:
+                    bound.arguments[name] = _checked(name, value, hints, where)
+            return init(*bound.args, **bound.kwargs)
+
+        return constructor
+
+    return decorated
+
+
+def _checked(name: str, value: Any, hints: Mapping[str, Any], where: str) -> Any:
+    annotation = hints.get(name, Any)
+    value = plain(value, annotation)
+    found = problem(value, members(annotation))
+    if found:
+        raise InvalidOption(f"{where}{name}: {found}")
+    return value
+
+
+def _kind(annotation: Any) -> _Kind:
+    kind = get_origin(annotation) or annotation
+    if kind in _KINDS:
+        return _KINDS[kind]
+    if getattr(kind, "_is_protocol", False):
+        methods = [name for name, value in vars(kind).items() if inspect.isfunction(value) and name[0] != "_"]
+        has = [f"{name}()" for name in methods]
+        return _Kind(
+            f"an object with {' and '.join(has)}",
+            lambda value: not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods),
+        )
+    words = _WORDS.get(kind.__name__) or with_article(kind.__name__)
+    return _Kind(words, lambda value: isinstance(value, kind))
+
+
+def _words(kinds: Sequence[tuple[Any, _Kind]]) -> str:
+    shown = [kind.words for _, kind in kinds]
+    if _WORDS["device"] in shown:
+        # A device may be a str or an int, and its words show both.
+        shown = [kind.words for one, kind in kinds if one not in (str, int)]
+    return " or ".join(shown)
+
+
+def _found(value: Any) -> str:
+    if value is None:
+        return "the value is None"
+    if isinstance(value, type):
+        return f"{value.__qualname__} is a class"
+    return f"{reprlib.repr(value)} is {with_article(type(value).__name__)}"
+
+
+def _has_numbers(annotation: Any) -> bool:
+    """Return whether the annotation is of a list of numbers."""
+    if get_origin(annotation) is not abc.Sequence:
+        return False
+    return any(one in (int, float) for element in get_args(annotation) for one in members(element))
