@@ -56,6 +56,7 @@ class FleetCollector(FleetControl):
         self._interval = 1 if options.update_after_each_batch else options.max_weight_update_interval
         self._batches_since_update = 0
         self._taken: Batch | None = None
+        self._waiting: dict[str, int] = {}
         self._uses_ray = options.uses_ray
         self._assembler = Assembler(options)
         self._learner: LearnerPublisher | None = None
@@ -96,7 +97,7 @@ class FleetCollector(FleetControl):
 
     # ---------------------------------------------------------------- batches
     def __iter__(self) -> Iterator[TensorDictBase]:
-        return Resumable(super().__iter__)
+        return Resumable(super().__iter__, self._waiting)
 
     def iterator(self) -> Iterator[TensorDictBase | None]:
         while True:
@@ -112,9 +113,15 @@ class FleetCollector(FleetControl):
                 self.settle()
                 self.shutdown()
                 return
-            batch = self._assembler.batch(
-                [share.payload for share in found.shares], [share.slot for share in found.shares]
-            )
+            try:
+                batch = self._assembler.batch(
+                    [share.payload for share in found.shares],
+                    [share.slot for share in found.shares],
+                    [share.random for share in found.shares],
+                )
+            except Exception:
+                self._taken = None  # TorchRL shuts the collector down after an error, so no batch follows
+                raise
             del found
             self._batches_since_update += 1
             # No call may follow before the yield, because an interrupt in a call would lose the batch.

@@ -1,31 +1,52 @@
-"""Resume an iteration after an interrupt.
+"""Resume an iteration after an interrupt, and allow one thread at a time to wait for a batch.
 
 Ctrl-C in a notebook ends a generator, but the fleet behind the generator runs on.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
+
+from collectorfleet.errors import InvalidOption
 
 T = TypeVar("T")
+
+_WAITING: Final = "thread"
 
 
 class Resumable(Iterator[T], Generic[T]):
     """An iterator that calls ``begin()`` again after an interrupt, such as KeyboardInterrupt or CancelledError.
 
     If the iterator of ``begin()`` ends or raises an Exception, the iteration ends, as with a generator.
+
+    All iterators of a collector share ``waiting``, which has the thread that waits for a batch.
+
+    Raises:
+        InvalidOption: another thread waits for a batch. Its iteration continues.
     """
 
-    def __init__(self, begin: Callable[[], Iterator[T]]) -> None:
+    def __init__(self, begin: Callable[[], Iterator[T]], waiting: dict[str, int]) -> None:
         self._begin = begin
         self._batches = begin()
+        self._waiting = waiting
 
     def __next__(self) -> T:
+        me = threading.get_ident()
         try:
+            # One atomic operation instead of a lock, because an interrupt in release() would lose the batch.
+            if self._waiting.setdefault(_WAITING, me) != me:
+                raise InvalidOption(
+                    "iter(collector): another thread waits for the next batch of this collector; iterate in one "
+                    "thread, and pass its batches to the others"
+                )
             return next(self._batches)
         except Exception:
             raise
         except BaseException:
             self._batches = self._begin()
             raise
+        finally:
+            if _WAITING in self._waiting and self._waiting[_WAITING] == me:
+                del self._waiting[_WAITING]
