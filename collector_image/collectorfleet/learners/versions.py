@@ -1,7 +1,9 @@
 """The version of each policy in a version of the fleet. Pure.
 
 A version of the fleet has all policies and one number. A policy's own version increases only if the policy changed. So
-each version of the fleet maps to one version of each policy: the newest that began with it or earlier.
+each version of the fleet maps to one version of each policy: the newest that began with it or earlier. The last 100,000
+changes of a policy are known exactly. Frames of earlier versions count as just older than these, so the memory and the
+checkpoints of a long run stay small.
 """
 
 from __future__ import annotations
@@ -10,8 +12,11 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from collectorfleet.gather.shared import Staged
+
+_KEPT: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -51,18 +56,21 @@ class PolicyVersions:
     """The versions of policies by id. Each policy has version 1 in the fleet's first version."""
 
     def __init__(self, policy_ids: Iterable[str]) -> None:
-        # The versions of the fleet with which the policy's versions 2, 3, ... began. An array takes a quarter of the
-        # memory of a list: 0.7 MB a day for one version a second.
+        # The versions of the fleet with which the policy's versions 2, 3, ... began, without the oldest ones, whose
+        # number is in `_dropped`. An array takes a quarter of the memory of a list.
         self._began: dict[str, array[int]] = {policy_id: array("q") for policy_id in policy_ids}
+        self._dropped = dict.fromkeys(self._began, 0)
         self._staged: list[tuple[Staged, tuple[str, ...]]] = []
 
     def staged(self, staged: Staged, changed: Iterable[str]) -> None:
         """Record which policies changed in a staged publish. Later weights may replace it before it is published."""
+        self._begun()
         self._staged.append((staged, tuple(changed)))
 
     def of(self, policy_id: str, fleet_version: int) -> int:
         """Return the policy's version in a version of the fleet. Raise KeyError for an unknown policy."""
-        return 1 + bisect_right(self._begun()[policy_id], fleet_version)
+        began = self._begun()[policy_id]
+        return 1 + self._dropped[policy_id] + bisect_right(began, fleet_version)
 
     def status(
         self, policy_id: str, published: int | None, acknowledged: int | None, stored: Mapping[int, int]
@@ -80,16 +88,26 @@ class PolicyVersions:
         return PolicyStatus(current, had, frames, staleness)
 
     def state_dict(self) -> dict[str, list[int]]:
-        """Return the state for :meth:`go_on_from` in another driver."""
-        return {policy_id: list(began) for policy_id, began in self._begun().items()}
+        """Return the state for :meth:`go_on_from` in another driver.
+
+        If changes were dropped, a list begins with their negative number.
+        """
+        return {
+            policy_id: [*([-dropped] if (dropped := self._dropped[policy_id]) else []), *began]
+            for policy_id, began in self._begun().items()
+        }
 
     def go_on_from(self, state: Mapping[str, list[int]], fleet_version: int) -> None:
         """Continue from the state of another driver, before the first publish.
 
         All policies change with ``fleet_version``.
         """
-        for policy_id, began in self._began.items():
-            began[:] = array("q", [*state[policy_id], fleet_version] if policy_id in state else [])
+        for policy_id in self._began:
+            known = state.get(policy_id, [])
+            self._dropped[policy_id] = -min(known[0], 0) if known else 0
+            self._began[policy_id] = array("q", [one for one in known if one > 0])
+            if policy_id in state:
+                self._changed(policy_id, fleet_version)
 
     def _begun(self) -> dict[str, array[int]]:
         while self._staged:
@@ -99,5 +117,12 @@ class PolicyVersions:
                 break
             self._staged.pop(0)
             for policy_id in changed:
-                self._began[policy_id].append(version)
+                self._changed(policy_id, version)
         return self._began
+
+    def _changed(self, policy_id: str, version: int) -> None:
+        began = self._began[policy_id]
+        began.append(version)
+        if len(began) > 2 * _KEPT:  # seldom, because this moves all that are kept
+            self._dropped[policy_id] += len(began) - _KEPT
+            del began[:-_KEPT]

@@ -74,3 +74,27 @@ def test_versions_count_on_from_another_drivers_and_all_change_with_the_first() 
     assert [after.of(policy, 6) for policy in ("a", "b", "new")] == [4, 3, 1]
     after.staged(staged(7), ["new"])
     assert [after.of(policy, 7) for policy in ("a", "b", "new")] == [4, 3, 2]
+
+
+def test_a_long_run_keeps_a_bounded_number_of_changes_and_counts_all() -> None:
+    versions = PolicyVersions(["a", "b"])
+    for version in range(2, 250_003):
+        versions.staged(staged(version), ["a"])
+    assert [versions.of("a", version) for version in (250_002, 250_001, 200_000)] == [250_002, 250_001, 200_000]
+    assert versions.of("b", 250_002) == 1
+    state = versions.state_dict()
+    assert len(state["a"]) <= 200_001
+    # Frames of the first version count as older than all changes that are known.
+    assert 50_000 < versions.of("a", 1) <= 150_002
+    after = PolicyVersions(["a", "b"])
+    after.go_on_from(state, 300_000)
+    assert [after.of("a", version) for version in (250_002, 300_000)] == [250_002, 250_003]
+    assert after.of("a", 1) == versions.of("a", 1)
+    assert len(after.state_dict()["a"]) <= 200_001
+
+
+def test_publishes_that_nobody_asks_about_are_not_kept() -> None:
+    versions = PolicyVersions(["a"])
+    for version in range(2, 100):
+        versions.staged(staged(version), ["a"])
+    assert len(versions._staged) == 1
