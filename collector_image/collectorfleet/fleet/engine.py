@@ -37,10 +37,11 @@ from collectorfleet.scaling import EmptyWholePods, HighestIndexes, ScalingPolicy
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.transport import DistributedTransport
 from collectorfleet.transport.interface import FleetTransport, TransportKind
+from collectorfleet.transport.processes import memory
+from collectorfleet.transport.ray import store
 from collectorfleet.transport.ray.node_watch import NodeWatch
 from collectorfleet.transport.ray.policy_service import PolicyClient
 from collectorfleet.transport.ray.replay_buffer import BufferClient
-from collectorfleet.transport.ray.store import room_for_batches
 from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet.transport.rpc.options import cuda_visible_devices
 from collectorfleet_api import ray_settings
@@ -104,7 +105,8 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
     plan = plan_of(options)
     if options.uses_ray:
         _ensure_ray(options.ray_init_config or {})
-        plan = replace(plan, store_bytes=room_for_batches())
+    room = store.room_for_batches() if options.uses_ray else memory.room_for_batches()
+    plan = replace(plan, store_bytes=room)
     shared = Shared(
         Gather(plan),
         options.collectors,

@@ -22,7 +22,8 @@ class Plan:
         exact: every share of a batch runs with the version of the batch's admission.
         random_frames: the number of frames at the start with random actions, over all collectors.
         cut_short_after: once this many shares of a batch are answered, the others return the frames that they have.
-        store_bytes: the limit of waiting and open shares in the object store, in bytes; None is no limit.
+        store_bytes: the limit of waiting and open shares in bytes, in the object store or the driver's memory; None is
+            no limit.
     """
 
     shares: int
