@@ -8,6 +8,7 @@ keys, because kubectl silently takes the last of them.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
@@ -77,8 +78,8 @@ def read_documents(text: str) -> Iterator[Document]:
     try:
         loader = _Loader(text)
         while loader.check_node():
-            node: Node = loader.get_node()  # type: ignore[assignment]  # check_node returned True
-            reading = _Reading()
+            node: Node = loader.get_node()  # type: ignore[assignment]  # check_node said that there is one
+            reading = _Reading(is_json=_is_json(text, node))
             content = reading.value(node, ())
             if content is not None:
                 yield Document(content, node.start_mark.line + 1, reading.lines, reading.problems)
@@ -126,8 +127,28 @@ class _Loader(yaml.SafeLoader):
         return str(super().resolve(kind, value, implicit))  # type: ignore[no-untyped-call]
 
 
+def _is_json(text: str, document: Node) -> bool:
+    """Return whether kubectl reads the document as JSON: the text begins with an object, and this document is JSON."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text[document.start_mark.index : document.end_mark.index])
+    except ValueError:
+        return False
+    return True
+
+
+def _joined(text: str) -> str | None:
+    """Return text with a character for each two halves of one; None if a half has no other."""
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return None
+
+
 @dataclass
 class _Reading:
+    is_json: bool = False
     lines: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     around: list[Node] = field(default_factory=list)  # the nodes that contain the current node, outermost first
@@ -205,8 +226,7 @@ class _Reading:
 
     def _scalar(self, node: ScalarNode, path: Path) -> Any:
         if not node.value.isascii() and _HALF_CHARACTER.search(node.value):
-            self._problem(path, "half of a character (a surrogate) is not text; write the whole character")
-            return None
+            return self._with_halves(node.value, path)
         if node.tag == _TEXT:
             return node.value
         if node.tag != _PLAIN and not node.tag.startswith("tag:yaml.org,2002:"):
@@ -215,6 +235,17 @@ class _Reading:
             self._problem(path, f"{node.value} is a number that JSON does not have; put it in quotes and convert it")
             return None
         return plain_value(node.value)
+
+    def _with_halves(self, text: str, path: Path) -> str | None:
+        """Return text in which a character has two escapes, as in JSON: ``"\\ud83d\\ude00"``. YAML has one escape."""
+        whole = _joined(text)
+        if whole is None:
+            self._problem(path, "half of a character (a surrogate) is not text; write the whole character")
+        elif not self.is_json:
+            self._problem(
+                path, "two escapes for one character (surrogates) are valid only in JSON; write the character"
+            )
+        return whole if self.is_json else None
 
     def _problem(self, path: Path, message: str) -> None:
         self.problems.append(Problem(path_text(path), message))

@@ -170,9 +170,30 @@ def test_a_number_that_is_too_large_for_yaml_is_refused_with_its_line(text: str)
     assert refused.value.line == 2
 
 
-def test_half_of_a_character_is_a_problem() -> None:
-    found = only(r'a: "\ud83d"')
-    assert [problem.field for problem in found.problems] == ["a"]
+@pytest.mark.parametrize(
+    "text", [r'a: "\ud83d"', r'{"a": "\ud83d"}', r'{"a": "\ude00\ud83d"}', r'{"a": "\ud83dx\ude00"}']
+)
+def test_half_of_a_character_is_a_problem(text: str) -> None:
+    found = only(text)
+    assert [str(problem) for problem in found.problems] == [
+        "a: half of a character (a surrogate) is not text; write the whole character"
+    ]
+
+
+def test_json_writes_a_character_as_two_escapes() -> None:
+    found = only(' {"\\ud83d\\ude00": "\\ud83d\\ude00 1 \\u00e9", "b": ["\U0001f600"]}\n')
+    assert (found.content, found.problems) == ({"\U0001f600": "\U0001f600 1 \u00e9", "b": ["\U0001f600"]}, [])
+    assert found.line_of("b[0]") == 1
+    several = list(read_documents("\n---\n".join([r'{"a": "\ud83d\ude00"}'] * 2)))
+    assert [one.content for one in several] == [{"a": "\U0001f600"}] * 2
+
+
+@pytest.mark.parametrize("text", [r'a: "\ud83d\ude00"', r'{a: "\ud83d\ude00"}', '# JSON\n{"a": "\\ud83d\\ude00"}'])
+def test_yaml_has_one_escape_for_a_character(text: str) -> None:
+    """Go's reader of YAML, which kubectl uses, refuses the halves."""
+    assert [str(problem) for problem in only(text).problems] == [
+        "a: two escapes for one character (surrogates) are valid only in JSON; write the character"
+    ]
 
 
 def test_only_mappings_are_merged() -> None:
