@@ -56,6 +56,7 @@ class CollectorFleet(Model):
         Raises pydantic.ValidationError for errors outside the status.
         """
         fleet = cls.from_wire({key: value for key, value in obj.items() if key != "status"}, ignore_unknown=True)
-        if not obj.get("status"):
+        status = obj.get("status")
+        if not isinstance(status, dict) or not status:
             return fleet
-        return fleet.model_copy(update={"status": parse_known(CollectorFleetStatus, obj["status"])})
+        return fleet.model_copy(update={"status": parse_known(CollectorFleetStatus, status)})

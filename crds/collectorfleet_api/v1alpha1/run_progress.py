@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import Final
 
 _DAY: Final = 86_400
+_LONGEST: Final = 100 * 365 * _DAY  # seconds; with a rate of almost 0 they would be infinite
 _FEW: Final = 10  # below this number of the larger unit, the smaller unit is shown, too
 
 
 def percent(delivered: int, total: int | None) -> float | None:
     """Return the delivered percentage of the requested frames, at most 100; None without a total."""
-    return min(100 * delivered / total, 100.0) if total else None
+    if not total:
+        return None
+    return 100 * delivered / total if delivered < total else 100.0
 
 
 def seconds_left(delivered: int, total: int | None, frames_per_second: float | None) -> float | None:
-    """Return the seconds until the end at the current rate; None without a rate or a total."""
+    """Return the seconds until the end at the current rate.
+
+    Return None without a rate or a total, or if the end is more than 100 years away.
+    """
     if total is None or not frames_per_second:
         return None
-    return max(total - delivered, 0) / frames_per_second
+    left = max(total - delivered, 0)
+    return left / frames_per_second if left < _LONGEST * frames_per_second else None
 
 
 def summary(delivered: int, total: int | None, frames_per_second: float | None) -> str | None:

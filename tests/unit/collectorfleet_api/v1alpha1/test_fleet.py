@@ -66,7 +66,7 @@ def test_of_a_stored_status_what_this_release_has_no_word_for_is_left_out_and_al
 
 
 def test_a_status_that_is_none_at_all_is_left_out() -> None:
-    for status in ({"conditions": 1}, {"collectors": [None, 1]}, {}):
+    for status in ({"conditions": 1}, {"collectors": [None, 1]}, {}, [], [1], "Ready", 7, None):
         stored = {**manifest(), "status": status}
         found = CollectorFleet.parse_stored(stored).status
         assert found is None or (found.conditions, found.collectors) == ([], [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectorfleet_api.v1alpha1.run_progress import duration, summary
+from collectorfleet_api.v1alpha1.run_progress import duration, percent, seconds_left, summary
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,15 @@ def test_the_column_has_percent_and_time_left_where_there_is_an_end(
     delivered: int, total: int | None, rate: float | None, said: str | None
 ) -> None:
     assert summary(delivered, total, rate) == said
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-9])
+def test_a_rate_of_almost_nothing_has_no_end(rate: float) -> None:
+    assert seconds_left(200, 1000, rate) is None
+    assert summary(200, 1000, rate) == "20%"
+
+
+def test_numbers_of_any_size_have_a_percentage() -> None:
+    assert percent(10**400, 1000) == 100.0
+    assert percent(1000, 10**400) == 0.0
+    assert seconds_left(1000, 10**400, 8.0) is None
