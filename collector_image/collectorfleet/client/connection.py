@@ -17,7 +17,8 @@ from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
 from urllib3 import Retry
 
-from collectorfleet.errors import ClusterUnavailable, InvalidKubeconfig, one_sentence
+from collectorfleet.client.object_names import checked_namespace
+from collectorfleet.errors import ClusterUnavailable, InvalidKubeconfig, InvalidOption, one_sentence
 
 _NAMESPACE_OF_A_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _DEFAULT: Final = "default"
@@ -99,7 +100,10 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
 
     Raises:
         InvalidKubeconfig: the file or the context does not exist, or is invalid.
+        InvalidOption: no namespace can have the name ``namespace``.
     """
+    if namespace:
+        checked_namespace(namespace)
     configuration = client.Configuration()
     configuration.retries = _RETRIES
     named = kubeconfig or os.environ.get("KUBECONFIG")
@@ -108,7 +112,7 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
             config.load_incluster_config(client_configuration=configuration)
             found = _NAMESPACE_OF_A_POD.read_text().strip() if _NAMESPACE_OF_A_POD.exists() else _DEFAULT
         return Connection(CheckedClient(configuration), namespace or found)
-    files = named or _DEFAULT_FILE
+    files = _without_empty_files(named or _DEFAULT_FILE)
     with _explained(f"kubeconfig {files}"), _reported_by_plugins():
         merger = KubeConfigMerger(files)
         if merger.config is None:
@@ -118,6 +122,8 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
         loader.load_and_set(configuration)
         chosen = loader.current_context
         of_context = chosen["context"].get("namespace")
+        if of_context:
+            checked_namespace(of_context)
         if "://" not in configuration.host:
             raise ConfigException(f"server: {configuration.host} has no scheme; write https://{configuration.host}")
     return Connection(CheckedClient(configuration), namespace or of_context or _DEFAULT, str(chosen["name"]))
@@ -125,10 +131,23 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
 
 def contexts(kubeconfig: str | None = None) -> Sequence[str]:
     """Return the names of the contexts. Raises InvalidKubeconfig if there is no such file."""
-    files = kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT_FILE
+    files = _without_empty_files(kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT_FILE)
     with _explained(f"kubeconfig {files}"):
         found, _ = config.list_kube_config_contexts(files)
         return [str(one["name"]) for one in found]
+
+
+def _without_empty_files(files: str) -> str:
+    """Return the list of kubeconfigs without empty files, which kubectl ignores and the library refuses.
+
+    If all files are empty, return ``files``.
+    """
+    with_content = [one for one in files.split(os.pathsep) if one and not _is_empty(Path(one).expanduser())]
+    return os.pathsep.join(with_content) or files
+
+
+def _is_empty(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size == 0
 
 
 @contextmanager
@@ -144,6 +163,8 @@ def _explained(source: str) -> Iterator[None]:
 def _why(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, InvalidOption):
+        return str(error)
     if isinstance(error, ConfigException):
         # The library's message repeats an entry of the file in braces, and the entry may have secrets.
         return one_sentence(str(error).partition("{")[0]).rstrip(" ./")
@@ -163,7 +184,7 @@ def _reported_by_plugins() -> Iterator[None]:
         root.removeFilter(said.take)
         root.removeHandler(said)
     if said.texts:
-        raise ConfigException(said.texts[0])
+        raise ConfigException(f"the plugin for credentials failed: {said.texts[0].removeprefix('exec: ')}")
 
 
 class _Messages(logging.NullHandler):

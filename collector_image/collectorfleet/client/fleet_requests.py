@@ -11,6 +11,7 @@ from kubernetes import client, watch
 
 from collectorfleet.client.connection import Connection
 from collectorfleet.client.errors import ClusterUnavailable, as_cluster_errors
+from collectorfleet.client.object_names import checked_fleet
 from collectorfleet_api import names
 
 Object = dict[str, Any]
@@ -53,6 +54,7 @@ class FleetRequests:
     def get(self, name: str, *, within: float | None = None) -> Object:
         """Return the stored fleet. ``within`` replaces the default timeout, in seconds."""
         timeout = self._timeout if within is None else {"_request_timeout": within}
+        checked_fleet(name)
         with self.as_cluster_errors():
             found = self._custom.get_namespaced_custom_object(**self._here, name=name, **timeout)
         return self._of_kind(names.KIND, found)
@@ -83,20 +85,21 @@ class FleetRequests:
 
     def patch(self, name: str, spec: Object) -> Object:
         """Change fields of the spec. Return the stored fleet."""
-        change = {"name": name, "body": {"spec": spec}, "_content_type": _MERGE}
+        change = {"name": checked_fleet(name), "body": {"spec": spec}, "_content_type": _MERGE}
         with self.as_cluster_errors():
             found = self._custom.patch_namespaced_custom_object(**self._here, **change, **self._timeout)
         return self._of_kind(names.KIND, found)
 
     def scale(self, name: str, replicas: int) -> None:
         """Set the number of collectors."""
-        change = {"name": name, "body": {"spec": {"replicas": replicas}}}
+        change = {"name": checked_fleet(name), "body": {"spec": {"replicas": replicas}}}
         with self.as_cluster_errors():
             found = self._custom.patch_namespaced_custom_object_scale(**self._here, **change, **self._timeout)
         self._of_kind("Scale", found)
 
     def delete(self, name: str) -> None:
         """Delete the fleet."""
+        checked_fleet(name)
         with self.as_cluster_errors():
             self._custom.delete_namespaced_custom_object(**self._here, name=name, **self._timeout)
 

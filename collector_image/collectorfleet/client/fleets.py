@@ -16,6 +16,7 @@ from collectorfleet.client.errors import ClusterError, ClusterUnavailable, Fleet
 from collectorfleet.client.events import time_of
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet.client.logs import LogLine, read_lines
+from collectorfleet.client.object_names import checked_namespace
 from collectorfleet.client.release import cluster_release
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
@@ -54,10 +55,11 @@ class Fleets:
     ) -> None:
         """Use ``connection``, or the cluster and namespace of kubectl.
 
-        ``request_seconds`` is the timeout of each request.
+        ``request_seconds`` is the timeout of each request. Raises InvalidOption if no namespace can have the name
+        ``namespace``.
         """
         self._connection = connection or connect(namespace)
-        self.namespace = namespace or self._connection.namespace
+        self.namespace = checked_namespace(namespace) if namespace else self._connection.namespace
         self._seconds = request_seconds
         # Any: the return types depend on the arguments, and the client's annotations omit that.
         self._core: Any = client.CoreV1Api(self._connection.api)

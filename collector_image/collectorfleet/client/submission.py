@@ -9,6 +9,7 @@ from typing import Any, Final
 from kubernetes import client
 
 from collectorfleet.client.errors import ClusterError
+from collectorfleet.client.object_names import checked_object
 from collectorfleet_api import names
 
 _CREATED: Final = 201
@@ -50,6 +51,8 @@ class Submission:
 
         If the API server rejects an object, delete the ConfigMaps that this call created.
         """
+        for config_map in config_maps:
+            checked_object("ConfigMap", config_map["metadata"]["name"])
         created: dict[str, bool] = {}
         try:
             for config_map in config_maps:
@@ -70,13 +73,14 @@ class Submission:
         return bool(status == _CREATED)
 
     def _apply_fleet(self, fleet: Mapping[str, Any], dry_run: str | None = None) -> str | None:
+        name = checked_object(names.KIND, fleet["metadata"]["name"])
         with self._explained():
             found, status, _ = self._custom.patch_namespaced_custom_object_with_http_info(
                 names.GROUP,
                 names.VERSION,
                 self._namespace,
                 names.PLURAL,
-                fleet["metadata"]["name"],
+                name,
                 fleet,
                 dry_run=dry_run,
                 **_OPTIONS,

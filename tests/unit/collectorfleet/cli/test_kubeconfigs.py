@@ -21,6 +21,15 @@ def config(**changes: Any) -> str:
     return json.dumps({**played_api.kubeconfig("http://127.0.0.1:1"), **changes})
 
 
+VERSION = "client.authentication.k8s.io/v1"
+CREDENTIAL = {"apiVersion": VERSION, "kind": "ExecCredential", "status": {"token": "secret-token"}}
+
+
+def with_plugin(script: str) -> str:
+    plugin = {"command": "sh", "args": ["-c", script], "apiVersion": VERSION, "interactiveMode": "Never"}
+    return config(users=[{"name": "u", "user": {"exec": plugin}}])
+
+
 KUBECONFIGS: dict[str, tuple[bytes | str | None, str]] = {
     "missing": (None, "the file does not exist"),
     "empty": ("", "is empty"),
@@ -35,7 +44,21 @@ KUBECONFIGS: dict[str, tuple[bytes | str | None, str]] = {
     "with text for users": (config(users="secret-token"), ""),
     "with a plugin that is not installed": (
         config(users=[{"name": "u", "user": {"exec": {"command": "no-such-login", "apiVersion": "v1"}}}]),
-        "no-such-login",
+        "the plugin for credentials failed: [Errno 2] No such file or directory: 'no-such-login'",
+    ),
+    "with a plugin that fails": (
+        with_plugin("printf 'log\\033[2Jin\\nagain' >&2; exit 3"),
+        "process returned 3. log\\x1b[2Jin again",
+    ),
+    "with a plugin that prints garbage": (with_plugin("echo garbage"), "failed to decode process output"),
+    "with a plugin that prints bytes": (with_plugin("printf '\\377'"), "the plugin for credentials failed: 'utf-8'"),
+    "with a plugin without a status": (
+        with_plugin(f"echo '{json.dumps({**CREDENTIAL, 'status': None})}'"),
+        "the plugin for credentials failed: ",
+    ),
+    "with a plugin of another version": (
+        with_plugin(f"echo '{json.dumps({**CREDENTIAL, 'apiVersion': 'v9'})}'"),
+        "plugin api version v9 does not match",
     ),
     "with a server without a scheme": (json.dumps(played_api.kubeconfig("lab:1")), "write https://lab:1"),
     "with a certificate that is none": (
@@ -74,3 +97,24 @@ def test_a_pod_without_its_account_is_one_sentence(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
     assert main(["top", "--once"]) == ExitCode.USER
     assert "the service account of this pod" in one_sentence(said()[1])
+
+
+@pytest.mark.parametrize("other", ["missing", "empty"])
+def test_of_several_files_those_without_content_are_left_out(
+    other: str, folder: Path, server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "empty").touch()
+    own = played_api.written(folder, played_api.kubeconfig(server.url))
+    for files in (f"{own}:{folder}/{other}", f"{folder}/{other}:{own}", f":{folder}/{other}:{own}:"):
+        monkeypatch.setenv("KUBECONFIG", files)
+        assert main(["top", "--once"]) == ExitCode.DONE
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_of_several_files_a_folder_is_named(
+    first: bool, folder: Path, server: ApiServer, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = played_api.written(folder, played_api.kubeconfig(server.url))
+    monkeypatch.setenv("KUBECONFIG", f"{folder}:{own}" if first else f"{own}:{folder}")
+    assert main(["top", "--once"]) == ExitCode.USER
+    assert f"{folder}: Is a directory" in one_sentence(said()[1])

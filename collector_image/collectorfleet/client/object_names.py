@@ -1,0 +1,44 @@
+"""Checks of names before they become a part of a request's path. ``..`` would lead the request to another object."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from collectorfleet.errors import FleetNotFound, FleetRejected, InvalidOption
+
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST: Final = 253  # characters of a name
+_SHOWN: Final = 60  # characters in a message
+
+
+def checked_namespace(namespace: str) -> str:
+    """Return ``namespace``. Raises InvalidOption if no namespace can have this name."""
+    if not _NAMESPACE.fullmatch(namespace):
+        raise InvalidOption(
+            f"namespace {_shown(namespace)}: a namespace has up to 63 lower-case letters, digits and '-'; correct it"
+        )
+    return namespace
+
+
+def checked_fleet(name: str) -> str:
+    """Return ``name``, which a user gave. Raises FleetNotFound if no fleet can have this name."""
+    if not _is_name(name):
+        raise FleetNotFound(f"no fleet {_shown(name)}: a fleet's name has lower-case letters, digits and '-'")
+    return name
+
+
+def checked_object(kind: str, name: str) -> str:
+    """Return ``name``, which an object of ``kind`` has in a manifest. Raises FleetRejected if none can have it."""
+    if not _is_name(name):
+        raise FleetRejected(f"{kind} {_shown(name)}: use lower-case letters, digits, '-' and '.' in metadata.name")
+    return name
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= _LONGEST and _NAME.fullmatch(name) is not None
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}...")
