@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli.completion import complete_contexts, complete_names, complete_namespaces
 from collectorfleet.cli.extras import CLUSTER, require
+from collectorfleet.cli.printing import print_problem
 
 if TYPE_CHECKING:
     from collectorfleet.client import Connection, Fleets
@@ -51,9 +51,8 @@ def check_selection(options: argparse.Namespace) -> None:
 
 def print_none_found(fleets: Fleets, options: argparse.Namespace) -> None:
     """Print on stderr, in kubectl's words, that no fleets were found."""
-    print(
-        "No resources found" if options.all_namespaces else f"No resources found in {fleets.namespace} namespace.",
-        file=sys.stderr,
+    print_problem(
+        "No resources found" if options.all_namespaces else f"No resources found in {fleets.namespace} namespace."
     )
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 
 from collectorfleet.cli.extras import RUNTIME, require
+from collectorfleet.cli.printing import print_problem
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 
@@ -27,10 +28,10 @@ def _drive(options: argparse.Namespace) -> int:
         set_up_pod_log(sys.stderr, os.environ)
         settings = DriverSettings.from_env(os.environ)
     except InvalidSettings as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_problem(f"error: {error}")
         return EXIT_INFRASTRUCTURE
     except InvalidOption as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_problem(f"error: {error}")
         return EXIT_USER_ERROR
     reap_supervisors_as_init()
     code = drive(settings)

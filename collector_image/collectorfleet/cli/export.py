@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Final
 
 from collectorfleet.cli import cluster
 from collectorfleet.cli.completion import complete_names
 from collectorfleet.cli.extras import CLUSTER, EXPORT, require
+from collectorfleet.cli.printing import print_line, print_problem
 from collectorfleet.errors import FleetNotFound, InvalidOption
 
 SUFFIXES: Final = (".pt", ".safetensors")
@@ -41,7 +41,7 @@ def _export(options: argparse.Namespace) -> int:
         _export_of_folder(options)
     else:
         _export_of_fleet(options)
-    print(options.output)
+    print_line(options.output)
     return 0
 
 
@@ -75,13 +75,9 @@ def _export_of_fleet(options: argparse.Namespace) -> None:
     except FleetNotFound as error:
         raise FleetNotFound(f"{error}; no folder {options.run} exists") from error
     try:
-        Exporter(connection, _report).export(fleet, driver_template(fleet), options.output, best=options.best)
+        Exporter(connection, print_problem).export(fleet, driver_template(fleet), options.output, best=options.best)
     except OSError as error:
         raise _cannot_write(options.output, error) from error
-
-
-def _report(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _cannot_write(file: Path, error: OSError) -> InvalidOption:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli import cluster
+from collectorfleet.display.plain import plain, plain_with_colors
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
@@ -26,7 +28,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _logs(fleets: Fleets, options: argparse.Namespace) -> int:
+    # A file or a program gets the text unchanged.
+    shown = plain_with_colors if sys.stdout is not None and sys.stdout.isatty() else str
     for line in fleets.logs(options.name, follow=options.follow, since_seconds=options.since):
         if options.of in (None, line.source):
-            print(line.text if options.of else f"{line.source:<6} | {line.text}", flush=options.follow)
+            before = "" if options.of else f"{plain(line.source):<6} | "
+            print(f"{before}{shown(line.text)}", flush=options.follow)
     return 0

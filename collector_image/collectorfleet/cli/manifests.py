@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from collectorfleet.cli.pods import pod_problems
+from collectorfleet.cli.printing import print_problem
 from collectorfleet_api.manifests.files import Manifests, load_file, load_stream
 
 STDIN: Final = "-"
@@ -22,7 +23,7 @@ def read(file: str) -> Manifests | None:
             return load_stream(sys.stdin.buffer, "stdin", pod_problems)
         return load_file(path_of(file), pod_problems)
     except OSError as error:
-        print(f"error: {path_of(file)}: {error.strerror or error}", file=sys.stderr)
+        print_problem(f"error: {path_of(file)}: {error.strerror or error}")
         return None
 
 

@@ -7,6 +7,7 @@ import sys
 
 from collectorfleet.cli import manifests
 from collectorfleet.cli.pods import children
+from collectorfleet.cli.printing import print_problem
 from collectorfleet_api.manifests.yaml_writer import to_yaml
 from collectorfleet_api.names import EXIT_USER_ERROR
 
@@ -30,11 +31,11 @@ def _render(options: argparse.Namespace) -> int:
     if found is None:
         return EXIT_USER_ERROR
     for finding in found.findings:
-        print(finding, file=sys.stderr)
+        print_problem(finding)
     if found.errors:
         return EXIT_USER_ERROR
     if not found.fleets:
-        print(f"error: {options.file}: {manifests.without_fleet(found)}", file=sys.stderr)
+        print_problem(f"error: {options.file}: {manifests.without_fleet(found)}")
         return EXIT_USER_ERROR
     made = [child for fleet in found.fleets for child in children(fleet)]
     for child in made:

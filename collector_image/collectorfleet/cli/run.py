@@ -10,6 +10,7 @@ from typing import TextIO
 
 from collectorfleet.cli import manifests
 from collectorfleet.cli.extras import RUNTIME, require
+from collectorfleet.cli.printing import print_problem
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import EXIT_USER_ERROR
@@ -65,7 +66,7 @@ def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet 
     Return None if a manifest has an error. If no fleet or several fleets match, print the reason and return None.
     """
     for finding in found.findings:
-        print(finding, file=sys.stderr)
+        print_problem(finding)
     if found.errors:
         return None
     fleets = [fleet for fleet in found.fleets if options.fleet in (None, fleet.metadata.name)]
@@ -78,7 +79,7 @@ def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet 
         problem = f"the file has {len(fleets)} fleets; choose one with --fleet: {names}"
     else:
         problem = f"the file has no fleet {options.fleet}; it has {names}"
-    print(f"error: {options.file}: {problem}", file=sys.stderr)
+    print_problem(f"error: {options.file}: {problem}")
     return None
 
 

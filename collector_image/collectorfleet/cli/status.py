@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli import cluster, output
+from collectorfleet.cli.printing import print_line, print_problem
 from collectorfleet.cli.release import difference
+from collectorfleet.display.plain import plain
 
 if TYPE_CHECKING:
     from collectorfleet.client import Change, Fleets
@@ -48,7 +49,7 @@ def _status(fleets: Fleets, options: argparse.Namespace) -> int:
     else:
         _one(fleets, options)
     if note := difference(fleets.release()):
-        print(note, file=sys.stderr)
+        print_problem(note)
     return 0
 
 
@@ -58,7 +59,7 @@ def _one(fleets: Fleets, options: argparse.Namespace) -> None:
 
     fleet = fleets.get(options.name)
     if options.output == output.NAME:
-        print(output.name_of(fleet))
+        print_line(output.name_of(fleet))
         return
     events = event_rows(fleets.events(options.name))
     if options.output in output.DATA:
@@ -110,7 +111,7 @@ class _Printed:
         from collectorfleet.display import summary
 
         if self._format == output.NAME:
-            return [output.name_of(change.fleet) for change in changes]
+            return [plain(output.name_of(change.fleet)) for change in changes]
         if self._format in output.DATA:
             return [
                 output.document(summary.data(change.fleet), self._format, is_one_of_many=True) for change in changes

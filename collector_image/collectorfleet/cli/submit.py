@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from collectorfleet.cli import cluster, manifests
 from collectorfleet.cli.extras import CLUSTER, require
+from collectorfleet.cli.printing import print_line, print_problem
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.names import EXIT_USER_ERROR
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -59,7 +59,7 @@ def _submit(options: argparse.Namespace) -> int:
     if found is None:
         return EXIT_USER_ERROR
     for finding in found.findings:
-        print(finding, file=sys.stderr)
+        print_problem(finding)
     if found.errors:
         return EXIT_USER_ERROR
     fleet = _only(found.fleets, file)
@@ -90,7 +90,7 @@ def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
         tree = pack(options.folder, include=options.include, without=[file])
     except FolderRefused as error:
         for problem in error.problems:
-            print(f"error: {problem}", file=sys.stderr)
+            print_problem(f"error: {problem}")
         return None
     if tree.left_out:
         are, them = (
@@ -98,7 +98,7 @@ def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
             if len(tree.left_out) == 1
             else (f"{len(tree.left_out)} files of other types are", "them")
         )
-        print(f"{are} not packed: {joined(tree.left_out)}; --include packs {them}", file=sys.stderr)
+        print_problem(f"{are} not packed: {joined(tree.left_out)}; --include packs {them}")
     if options.path and not any(PurePosixPath(one.name).is_relative_to(options.path) for one in tree.files):
         raise InvalidOption(f"--path {options.path}: no file of this folder is packed")
     return tree
@@ -110,7 +110,7 @@ def _list(tree: Tree, options: argparse.Namespace, file: Path, fleet: CollectorF
     except InvalidOption as error:
         raise InvalidOption(f"{file}: {error}") from error
     for one in tree.files:
-        print(f"{one.size_bytes:>12,}  {one.shown}")
+        print_line(f"{one.size_bytes:>12,}  {one.shown}")
     size_bytes = sum(one.size_bytes for one in tree.files)
     print(
         f"{len(tree.files)} files of {size_bytes:,} bytes are {len(tree.archive):,} bytes packed; nothing was submitted"
@@ -132,8 +132,8 @@ def _carry_out(
     except InvalidOption as error:
         raise InvalidOption(f"{file}: {error}") from error
     config_map = tree.config_map_name(name)
-    print(f"{len(tree.files)} files, {len(tree.archive):,} bytes packed, are in ConfigMap {config_map}")
-    print(f"fleet {name} is submitted; run `top {name}` to watch it, or `status {name}` to see its state")
+    print_line(f"{len(tree.files)} files, {len(tree.archive):,} bytes packed, are in ConfigMap {config_map}")
+    print_line(f"fleet {name} is submitted; run `top {name}` to watch it, or `status {name}` to see its state")
     return 0
 
 

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli import cluster
+from collectorfleet.cli.printing import print_line
 from collectorfleet.errors import CollectorFleetError
 from collectorfleet_api.v1alpha1 import CollectorFleet, Phase
 
@@ -34,13 +35,13 @@ def _stop(fleets: Fleets, name: str) -> int:
     found = fleets.get(name)
     # A failed run is suspended, too, because `resume` then retries it.
     if is_over(found) and not _has_failed(found):
-        print(f"fleet {name} has already ended: {in_a_sentence(found)}")
+        print_line(f"fleet {name} has already ended: {in_a_sentence(found)}")
         return 0
     fleets.stop(name)
     if is_over(found):
-        print(f"fleet {name} has already ended: {in_a_sentence(found)}; to try again, run `resume {name}`")
+        print_line(f"fleet {name} has already ended: {in_a_sentence(found)}; to try again, run `resume {name}`")
     else:
-        print(f"fleet {name} is being suspended; run `status {name}` to see its progress")
+        print_line(f"fleet {name} is being suspended; run `status {name}` to see its progress")
     return 0
 
 
@@ -51,7 +52,7 @@ def _resume(fleets: Fleets, name: str) -> int:
     if is_over(found):
         retry = f"; to try again, run `stop {name}`, then `resume {name}`" if _has_failed(found) else ""
         raise CollectorFleetError(f"fleet {name} has already ended: {in_a_sentence(found)}{retry}")
-    print(f"fleet {name} resumes; run `status {name}` to see its progress")
+    print_line(f"fleet {name} resumes; run `status {name}` to see its progress")
     return 0
 
 

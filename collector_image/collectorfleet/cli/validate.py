@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from collectorfleet.cli import manifests
+from collectorfleet.cli.printing import print_line
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import EXIT_USER_ERROR
 
@@ -35,8 +36,8 @@ def _validate(options: argparse.Namespace) -> int:
 def _show(file: str, found: Manifests) -> None:
     """Print the findings of a file and its valid fleets, or that the file has no fleet."""
     for finding in found.findings:
-        print(finding)
+        print_line(finding)
     for fleet in found.fleets:
-        print(f"{file}: fleet {fleet.metadata.name} is valid")
+        print_line(f"{file}: fleet {fleet.metadata.name} is valid")
     if not found.fleets and not found.errors:
-        print(f"{file}: {manifests.without_fleet(found)}")
+        print_line(f"{file}: {manifests.without_fleet(found)}")

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+# An escape sequence that sets color, weight or underline, and the tab.
+_HARMLESS: Final = re.compile(r"(\x1b\[[0-9;]*m|\t)")
+_RESET: Final = "\x1b[0m"
+
 
 def plain(text: str) -> str:
     """Return ``text`` in one line, with an escape for each character that is not printable.
@@ -9,6 +16,16 @@ def plain(text: str) -> str:
     An escape sequence could clear the screen or hide a line. Half of a surrogate pair cannot be encoded.
     """
     return "".join(map(_shown, text))
+
+
+def plain_with_colors(line: str) -> str:
+    """Return a line of a log like :func:`plain`, but with its colors and tabs.
+
+    The colors end with the line. Of a progress bar that redraws its line, only the newest state is returned.
+    """
+    newest = line.rstrip("\r").rpartition("\r")[2]
+    shown = "".join(part if at % 2 else plain(part) for at, part in enumerate(_HARMLESS.split(newest)))
+    return shown + _RESET if "\x1b" in shown else shown
 
 
 def _shown(character: str) -> str:

@@ -13,6 +13,7 @@ import yaml
 from collectorfleet_api.manifests.yaml_reader import plain_value
 
 _WIDTH: Final = 120
+_IN_TEXT: Final = "\n\t"
 
 
 def to_yaml(*documents: Any) -> str:
@@ -23,13 +24,30 @@ def to_yaml(*documents: Any) -> str:
 class _Dumper(yaml.SafeDumper):
     """A dumper without anchors, which people do not expect in a manifest."""
 
+    allow_unicode: bool
+
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  (the base class names it)
         return True
 
+    def write_double_quoted(self, text: str, split: bool = True) -> None:
+        """Write text between double quotes, with escapes for all characters but those of ASCII."""
+        before, self.allow_unicode = self.allow_unicode, False
+        try:
+            super().write_double_quoted(text, split)
+        finally:
+            self.allow_unicode = before
+
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else "'" if plain_value(text) != text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=_style(text))
+
+
+def _style(text: str) -> str | None:
+    # PyYAML escapes ASCII's control characters, and writes others as they are. Some of them reverse or hide text on a
+    # terminal.
+    if not all(character.isprintable() or character in _IN_TEXT for character in text):
+        return '"'
+    return "|" if "\n" in text else "'" if plain_value(text) != text else None
 
 
 _Dumper.add_representer(str, _text)

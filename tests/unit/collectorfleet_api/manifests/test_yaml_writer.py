@@ -34,6 +34,15 @@ def test_what_is_written_is_read_as_it_was(value: dict[str, Any]) -> None:
     assert (read.content, read.problems) == (value, [])
 
 
+@pytest.mark.parametrize("text", ["\u202ereversed", "zero\u200bwidth", "two\nlines\x1b[2J", "\ufeff", "tab\tand\nline"])
+def test_no_character_that_is_not_printable_is_written(text: str) -> None:
+    written = to_yaml({"a": text, "b": "r\u00e9ward"})
+    assert {one for one in written if not one.isprintable()} <= {"\n", "\t"}
+    assert "b: r\u00e9ward\n" in written
+    (read,) = read_documents(written)
+    assert read.content["a"] == text
+
+
 def test_what_stands_twice_is_written_twice() -> None:
     same = {"cpu": "1"}
     assert to_yaml({"a": same, "b": same}) == "a:\n  cpu: '1'\nb:\n  cpu: '1'\n"

@@ -1,0 +1,17 @@
+"""Print lines that contain text of users, manifests and clusters. Such text must not control the terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from collectorfleet.display.plain import plain
+
+
+def print_line(line: object, *, flush: bool = False) -> None:
+    """Print ``line`` on stdout, with an escape for each character that is not printable."""
+    print(plain(str(line)), flush=flush)
+
+
+def print_problem(line: object) -> None:
+    """Print ``line`` on stderr, with an escape for each character that is not printable."""
+    print(plain(str(line)), file=sys.stderr, flush=True)
