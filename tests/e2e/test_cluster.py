@@ -71,7 +71,7 @@ def test_an_image_that_does_not_exist_is_said_to_be_not_found(own_cluster: Clust
             reason["reason"] in ("ErrImagePull", "ImagePullBackOff") and "ghcr.io/nobody/nothing" in reason["message"]
         )
 
-    own_cluster.wait_for("pod/lost", waiting, namespace, within=15)
+    own_cluster.wait_for("pod/lost", waiting, namespace, within=60)
 
 
 @pytest.mark.variant_of("tests/e2e/test_fleet.py::test_the_example_trains_to_its_reward_and_leaves_nothing_behind")
@@ -107,4 +107,4 @@ def test_a_pod_of_the_runtime_class_image_sees_nothing_of_the_machine(own_cluste
         ended = found["status"]["containerStatuses"][0]["state"]["terminated"]
         return ended["reason"] == "StartError" and "/usr/bin/true" in ended["message"]
 
-    own_cluster.wait_for("pod/isolated", refused, namespace, within=15)
+    own_cluster.wait_for("pod/isolated", refused, namespace, within=60)

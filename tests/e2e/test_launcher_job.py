@@ -24,14 +24,19 @@ def pods(cluster: Client, namespace: str, role: str) -> dict[str, str]:
     }
 
 
-def goes_on(cluster: Client, namespace: str, collectors: str, within: float = 180) -> Object:
-    """Wait until all are there and two more batches have come."""
+def goes_on(cluster: Client, namespace: str, collectors: str, incarnation: int = 1) -> Object:
+    """Wait until all collectors are available and two more batches have come, of this driver or a later one.
+
+    The process of a pod that was deleted by force may report for some seconds more.
+    """
     before = batches(cluster.get("cfleet/cartpole", namespace))
     return cluster.wait_for(
         "cfleet/cartpole",
-        lambda f: summary(f) == collectors and batches(f) >= before + 2,
+        lambda f: (
+            summary(f) == collectors and batches(f) >= before + 2 and f["status"]["driverIncarnation"] >= incarnation
+        ),
         namespace,
-        within=within,
+        within=180,
     )
 
 
@@ -79,7 +84,7 @@ def test_cartpole_trains_in_a_job_while_pods_are_killed_and_it_is_scaled_and_sus
         within=120,
         what="another driver",
     )
-    after = goes_on(cluster, namespace, "3/3")
+    after = goes_on(cluster, namespace, "3/3", incarnation=2)
     assert after["status"]["driverIncarnation"] == 2
     # It found its collectors waiting.
     assert pods(cluster, namespace, "worker") == waiting

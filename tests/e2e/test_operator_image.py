@@ -27,16 +27,16 @@ def operator_from_its_image(own_cluster: Cluster, tmp_path: Path) -> Iterator[No
     patch = json.dumps({"spec": {"template": {"spec": built}}})
     own_cluster.kubectl("patch", OPERATOR, "-n", OPERATOR_NAMESPACE, f"--patch={patch}")
     try:
-        own_cluster.kubectl("rollout", "status", OPERATOR, "-n", OPERATOR_NAMESPACE, "--timeout=60s")
+        own_cluster.kubectl("rollout", "status", OPERATOR, "-n", OPERATOR_NAMESPACE, "--timeout=120s", timeout=130)
         yield
     finally:
         own_cluster.kubectl("rollout", "undo", OPERATOR, "-n", OPERATOR_NAMESPACE)
-        own_cluster.kubectl("rollout", "status", OPERATOR, "-n", OPERATOR_NAMESPACE, "--timeout=60s")
+        own_cluster.kubectl("rollout", "status", OPERATOR, "-n", OPERATOR_NAMESPACE, "--timeout=120s", timeout=130)
 
 
 @pytest.mark.usefixtures("operator_from_its_image")
 def test_the_operator_from_its_image_makes_a_fleets_cluster_and_driver(own_cluster: Cluster, namespace: str) -> None:
     own_cluster.apply([fleets.code(), fleets.fleet()], namespace)
     for child in ("raycluster/fleet", "job/fleet-driver"):
-        own_cluster.wait_for(child, bool, namespace, within=15)
-    own_cluster.wait_for("cfleet/fleet", lambda fleet: fleet["status"]["observedGeneration"] == 1, namespace, within=15)
+        own_cluster.wait_for(child, bool, namespace, within=60)
+    own_cluster.wait_for("cfleet/fleet", lambda fleet: fleet["status"]["observedGeneration"] == 1, namespace, within=60)

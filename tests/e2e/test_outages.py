@@ -53,9 +53,10 @@ def test_two_fleets_run_on_while_the_operator_and_then_the_api_server_is_away_an
             "patch", "cfleet/fleet", "-n", other, "--type=merge", "-p", '{"spec":{"collectors":{"minAvailable":2}}}'
         )
         cluster.kubectl("scale", "deployment/collectorfleet-operator", "--replicas=1", *OPERATOR)
-        cluster.kubectl("rollout", "status", "deployment/collectorfleet-operator", "--timeout=60s", *OPERATOR)
+        rollout = ("rollout", "status", "deployment/collectorfleet-operator", "--timeout=120s")
+        cluster.kubectl(*rollout, *OPERATOR, timeout=130)
         generation = cluster.get("cfleet/fleet", other)["metadata"]["generation"]
-        cluster.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == generation, other, within=10)
+        cluster.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == generation, other, within=60)
         assert pods == {ns: worker_pods(cluster, ns) for ns in (namespace, other)}
         for ns in (namespace, other):
             seen = cluster.get("cfleet/fleet", ns)
@@ -80,7 +81,11 @@ def lose_the_api_server(cluster: Cluster, namespace: str) -> None:
     trained = published()
     eventually(expired, within=60, what="a Lease that was not renewed in time")
     eventually(published, until=lambda now: now >= trained + 10, within=120, what="10 updates without an API server")
-    assert "cannot renew the Lease" in cluster.log(driver, "driver")
+    eventually(
+        lambda: "cannot renew the Lease" in cluster.log(driver, "driver"),
+        within=60,
+        what="the outage in the driver's log",
+    )
     cluster.start("kube-apiserver")
     after = cluster.wait_for("cfleet/fleet", lambda f: batches(f) > batches(before) + 10, namespace, within=240)
     progress = after["status"]["progress"]
