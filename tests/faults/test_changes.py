@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
-from tests.faults.waits import goes_on
+from tests.faults.waits import STARTED_WITHIN, goes_on
 from tests.fleet_status import batches
 
 FRAMES = 200
@@ -31,7 +31,7 @@ def fleet(claim: str | None, strategy: str = "RollingUpdate", **changes: Any) ->
 
 def start(cluster: Cluster, namespace: str, manifest: Object) -> Object:
     cluster.apply([fleets.code(), manifest], namespace)
-    return cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=180)
+    return cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=STARTED_WITHIN)
 
 
 def is_settled(found: Object, reason: str) -> bool:
@@ -42,6 +42,12 @@ def is_settled(found: Object, reason: str) -> bool:
         and reconciling["status"] == "False"
         and found["status"]["observedGeneration"] == found["metadata"]["generation"]
     )
+
+
+def names_no_pods(raycluster: Object) -> bool:
+    """Return whether the operator has cleared the names of the pods that KubeRay has deleted."""
+    groups = raycluster["spec"]["workerGroupSpecs"]
+    return not any((group.get("scaleStrategy") or {}).get("workersToDelete") for group in groups)
 
 
 def written(cluster: Cluster, namespace: str) -> list[str]:
@@ -100,6 +106,7 @@ def test_a_rolled_change_makes_anew_what_it_concerns_and_loses_nothing(
     assert after["driver"]["restarts"] == 0
     assert after["driverIncarnation"] == before["status"]["driverIncarnation"] + ("driver" in anew)
 
+    cluster.wait_for("raycluster/fleet", names_no_pods, namespace)
     stands = written(cluster, namespace)
     cluster.apply(changed, namespace)
     goes_on(cluster, namespace)
@@ -114,17 +121,17 @@ def test_a_change_that_is_held_ends_for_whoever_waits_and_the_run_goes_on(
     start(cluster, namespace, fleet(None, strategy))
     stands = written(cluster, namespace)
     cluster.apply(fleet(None, strategy, collection={"framesPerBatch": 2 * FRAMES}), namespace)
-    cluster.wait_for("cfleet/fleet", lambda f: is_settled(f, reason), namespace, within=30)
+    cluster.wait_for("cfleet/fleet", lambda f: is_settled(f, reason), namespace, within=90)
     goes_on(cluster, namespace)
     assert written(cluster, namespace) == stands
     # Taken back, nothing is held any more.
     cluster.apply(fleet(None, strategy), namespace)
-    cluster.wait_for("cfleet/fleet", lambda f: is_settled(f, "UpToDate"), namespace, within=30)
+    cluster.wait_for("cfleet/fleet", lambda f: is_settled(f, "UpToDate"), namespace, within=90)
     # Carried out by hand, it starts over.
     cluster.apply(fleet(None, strategy, collection={"framesPerBatch": 2 * FRAMES}), namespace)
-    cluster.wait_for("cfleet/fleet", lambda f: is_settled(f, reason), namespace, within=30)
+    cluster.wait_for("cfleet/fleet", lambda f: is_settled(f, reason), namespace, within=90)
     cluster.kubectl("delete", "job/fleet-driver", "-n", namespace)
-    cluster.wait_for("cfleet/fleet", lambda f: is_settled(f, "UpToDate"), namespace, within=120)
+    cluster.wait_for("cfleet/fleet", lambda f: is_settled(f, "UpToDate"), namespace, within=240)
     after = goes_on(cluster, namespace)
     assert after["spec"]["collection"]["framesPerBatch"] == 2 * FRAMES
 
@@ -134,7 +141,7 @@ def test_a_bad_worker_template_is_rolled_back_while_it_is_half_rolled_out(
 ) -> None:
     cluster, two = own_cluster, {"collectors": {"replicas": 2}}
     start(cluster, namespace, fleet(claim, **two))
-    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 2, namespace, within=90)
+    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 2, namespace, within=240)
 
     def workers() -> dict[str, str]:
         found = cluster.items("pods", namespace, "collectorfleet.dev/role=worker")

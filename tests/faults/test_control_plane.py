@@ -55,11 +55,11 @@ def test_etcd_and_the_api_server_are_restarted_and_no_pod_is(
         return cluster.log(driver, "driver").count("published version")
 
     at = trained()
-    eventually(trained, until=lambda now: now >= at + 20, within=60, what="20 updates without etcd and API server")
+    eventually(trained, until=lambda now: now >= at + 20, within=180, what="20 updates without etcd and API server")
     for component in ("etcd", "kube-apiserver"):
         cluster.start(component)
     began = time.monotonic()
-    after = cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= batches(before) + 20, namespace, within=60)
+    after = cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= batches(before) + 20, namespace, within=180)
     seconds = time.monotonic() - began
     # Elsewhere they elect leaders, and end when they cannot. These would look for news again only after a minute.
     for component in ("kube-scheduler", "kube-controller-manager"):
@@ -94,12 +94,15 @@ def test_without_kuberay_a_fleet_trains_on_and_gets_its_pod_when_it_is_back(
         [worker] = running(cluster, namespace, "worker")
         deleted = time.monotonic()
         cluster.kubectl("delete", f"pod/{worker}", "-n", namespace, "--wait=false")
-        seen = cluster.wait_for(
-            "cfleet/fleet", lambda f: (condition(f, "Ready") or {})["status"] == "False", namespace, within=60
-        )
+
+        def lacks_the_worker(found: Object) -> bool:
+            # The operator may see the driver's report before it sees the deleted pod.
+            is_ready, cluster_is_ready = condition(found, "Ready") or {}, condition(found, "RayClusterReady") or {}
+            return (is_ready["status"], cluster_is_ready["reason"]) == ("False", "WorkersStarting")
+
+        seen = cluster.wait_for("cfleet/fleet", lacks_the_worker, namespace, within=120)
         told = time.monotonic() - deleted
         said = condition(seen, "RayClusterReady") or {}
-        assert said["reason"] == "WorkersStarting"
         assert "0 of 1 worker pods are ready" in said["message"]
         assert "KubeRay" in said["message"]
         assert running(cluster, namespace, "driver")
@@ -132,7 +135,7 @@ def test_a_head_that_is_cut_off_for_two_minutes_and_healed_is_replaced_once(
             "cfleet/fleet",
             lambda f: (condition(f, "RayClusterReady") or {})["reason"] == "NodeLost",
             namespace,
-            within=90,
+            within=180,
         )
         told = time.monotonic() - began
         said = (condition(silent, "RayClusterReady") or {})["message"]
@@ -147,7 +150,12 @@ def test_a_head_that_is_cut_off_for_two_minutes_and_healed_is_replaced_once(
     progress = after["status"]["progress"]
     assert progress["framesDelivered"] == progress["batches"] * FRAMES
     assert batches(after) > batches(before)
-    assert [len(running(cluster, namespace, role)) for role in ("head", "driver", "worker")] == [1, 1, 1]
+    eventually(
+        lambda: [len(running(cluster, namespace, role)) for role in ("head", "driver", "worker")],
+        until=lambda counts: counts == [1, 1, 1],
+        within=120,
+        what="one running pod of each role",
+    )
     costs.add(
         "the head's node is cut off for two minutes and healed",
         f"`NodeLost`: {said}",

@@ -6,7 +6,7 @@ import pytest
 from tests.cluster.client import condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
-from tests.faults.waits import another_runs, goes_on, running
+from tests.faults.waits import STARTED_WITHIN, another_runs, goes_on, running
 from tests.fleet_status import batches
 
 FRAMES = 200
@@ -36,7 +36,12 @@ def test_every_child_that_is_deleted_is_made_again(
     fleet = fleets.fleet(train="workload:train_and_keep", frames=FRAMES)
     fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
     cluster.apply([fleets.code(), fleet], namespace)
-    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=180)
+    cluster.wait_for(
+        "cfleet/fleet",
+        lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES,
+        namespace,
+        within=STARTED_WITHIN,
+    )
     if held:
         changed = {**fleet, "spec": {**fleet["spec"], "image": "example.invalid/no:1"}}
         cluster.apply(changed, namespace)
@@ -53,10 +58,13 @@ def test_every_child_that_is_deleted_is_made_again(
     after = goes_on(cluster, namespace)
     assert after["status"]["progress"]["framesLost"] == 0
     for role in ("worker", "head", "driver"):
+        incarnation = after["status"]["driverIncarnation"]
         pod_replaced(cluster, namespace, role)
-        goes_on(cluster, namespace)
+        # Another driver follows, unless only a worker pod was deleted.
+        after = goes_on(cluster, namespace, after=0 if role == "worker" else incarnation)
+    incarnation = after["status"]["driverIncarnation"]
     replaced(cluster, namespace, "raycluster/fleet")
-    after = goes_on(cluster, namespace)
+    after = goes_on(cluster, namespace, after=incarnation)
     progress = after["status"]["progress"]
     assert progress["framesDelivered"] == progress["batches"] * FRAMES
     images = {p["spec"]["containers"][0]["image"] for p in cluster.items("pods", namespace)}
@@ -81,7 +89,9 @@ def test_an_operator_that_is_killed_again_and_again_loses_no_step(
 
     cluster.apply(fleets.code(), namespace)
     change()
-    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=240)
+    cluster.wait_for(
+        "cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=STARTED_WITHIN
+    )
     change(environment={"factory": "workload:make_env", "perCollector": 2})
     cluster.wait_for("cfleet/fleet", lambda f: f["status"]["driverIncarnation"] == 2, namespace, within=240)
     goes_on(cluster, namespace)

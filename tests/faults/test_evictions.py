@@ -14,7 +14,7 @@ from tests.e2e import fleets
 from tests.faults.places import on
 from tests.faults.table import Costs
 from tests.faults.waits import STARTED_WITHIN, another_runs, goes_on, running
-from tests.fleet_status import batches
+from tests.fleet_status import batches, is_in_step, summary
 from tests.wait import eventually
 
 from collectorfleet_api import names
@@ -67,7 +67,13 @@ def test_a_drained_node_is_left_at_the_ends_of_rollouts_within_the_budget_of_its
     drain = ("drain", cordoned, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=240s")
     cluster.kubectl(*drain, timeout=250)
     drained = time.monotonic() - began
-    after = cluster.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 2, namespace, within=120)
+
+    def is_whole(found: Object) -> bool:
+        # The operator may still count a collector of the last pod that left.
+        others = {row["pod"] for row in found["status"]["collectors"]}.isdisjoint(before)
+        return others and summary(found) == "2/2" and found["status"]["replicas"] == 2
+
+    cluster.wait_for("cfleet/fleet", is_whole, namespace, within=240)
     whole = time.monotonic() - began
     after = goes_on(cluster, namespace)
     assert {p["spec"]["nodeName"] for p in cluster.items("pods", namespace)} == {"node1"}
@@ -126,14 +132,14 @@ def test_a_driver_that_has_to_go_writes_its_checkpoint_within_its_grace(
         is_ready = (condition(found, "Ready") or {}).get("status") == "True"
         return is_ready and status["driverIncarnation"] == incarnation and status["progress"]["metrics"]["resumed"] == 1
 
-    after = cluster.wait_for("cfleet/fleet", again, namespace, within=180)
+    cluster.wait_for("cfleet/fleet", again, namespace, within=180)
     seconds = time.monotonic() - began
-    after = goes_on(cluster, namespace)
+    goes_on(cluster, namespace)
+    after = cluster.wait_for("cfleet/fleet", is_in_step, namespace)
     progress = after["status"]["progress"]
     assert progress["framesLost"] == 0
     assert progress["framesDelivered"] == progress["batches"] * FRAMES
     assert batches(after) > batches(before)
-    assert 0 <= progress["batches"] - progress["metrics"]["kept"] <= 1
     # No budget: neither the Job's backoffLimit nor the collectors'.
     assert after["status"]["driver"]["restarts"] == 0
     assert progress["collectors"]["restarts"] == 0
@@ -174,13 +180,13 @@ def test_a_checkpoint_of_an_evicted_driver_is_whole_however_long_it_takes(
         is_ready = (condition(found, "Ready") or {}).get("status") == "True"
         return is_ready and status["driverIncarnation"] == incarnation and status["progress"]["metrics"]["resumed"] == 1
 
-    after = cluster.wait_for("cfleet/fleet", again, namespace, within=180)
-    after = goes_on(cluster, namespace)
+    cluster.wait_for("cfleet/fleet", again, namespace, within=180)
+    goes_on(cluster, namespace)
+    after = cluster.wait_for("cfleet/fleet", is_in_step, namespace)
     progress = after["status"]["progress"]
     # What a killed driver handed out after its newest checkpoint is lost, and said to be.
     assert (progress["framesLost"] > 0) is killed
     assert progress["framesDelivered"] == progress["batches"] * FRAMES
-    assert 0 <= progress["batches"] - progress["metrics"]["kept"] <= 1
     assert after["status"]["driver"]["restarts"] == 0
     what = f"the driver's pod is evicted while its checkpoint takes {seconds} s" + f", with {grace} s of grace" * killed
     costs.add(what, "`Starting`", f"its pod was gone after {gone:.0f} s", after)

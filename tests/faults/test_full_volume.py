@@ -52,7 +52,7 @@ def test_a_full_claim_costs_checkpoints_and_no_frame(
         fill(small_volume)  # again: a checkpoint that is removed leaves room for the next one
         return "No space left" in failure(found)
 
-    seen = cluster.wait_for("cfleet/fleet", says_so, namespace, within=60)
+    seen = cluster.wait_for("cfleet/fleet", says_so, namespace, within=120)
     said = time.monotonic() - full
     assert (condition(seen, "Ready") or {})["status"] == "True"
     kept = seen["status"]["checkpoint"]["frames"]
@@ -66,14 +66,14 @@ def test_a_full_claim_costs_checkpoints_and_no_frame(
     before = batches(cluster.get("cfleet/fleet", namespace))
     cluster.kill_pod(driver, namespace)
     another_runs(cluster, namespace, "driver", driver)
-    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["driverIncarnation"] == 2, namespace, within=90)
+    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["driverIncarnation"] == 2, namespace, within=180)
     lost = goes_on(cluster, namespace)["status"]["progress"]
     assert lost["metrics"]["resumed"] == 1
     assert lost["framesLost"] >= before * FRAMES - kept
 
     filler.unlink()
     cluster.wait_for(
-        "cfleet/fleet", lambda f: not failure(f) and f["status"]["checkpoint"]["frames"] > kept, namespace, within=60
+        "cfleet/fleet", lambda f: not failure(f) and f["status"]["checkpoint"]["frames"] > kept, namespace, within=120
     )
     after = goes_on(cluster, namespace)
     costs.add(

@@ -13,6 +13,8 @@ from tests.fleet_status import batches
 from tests.paused import pause
 from tests.wait import eventually
 
+from collectorfleet.pod.lease import RENEW_SECONDS
+
 FRAMES = 200
 DEADLINE_SECONDS = 60
 GRACE_SECONDS = 10
@@ -44,7 +46,10 @@ def test_a_driver_that_hangs_is_replaced_and_its_fleet_goes_on(
         within=120,
         what="the driver is told to be lost",
     )
-    assert running(cluster, namespace, "driver") == [driver]
+    still = running(cluster, namespace, "driver")
+    # A busy operator may tell of the loss only when the deadline is over. The driver renewed its Lease 5 s before.
+    if time.monotonic() - began < DEADLINE_SECONDS - RENEW_SECONDS:
+        assert still == [driver]
     another_runs(cluster, namespace, "driver", driver)
     replaced = time.monotonic() - began
     incarnation = before["status"]["driverIncarnation"] + 1

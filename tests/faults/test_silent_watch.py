@@ -45,15 +45,15 @@ def test_a_watch_that_hangs_costs_half_a_minute_and_is_begun_anew(plane: Control
         with operator(plane, tmp_path, account=account):
 
             def seconds_until_seen(name: str, within: float) -> float:
-                began = time.monotonic()
                 plane.apply(manifest(name), "default")
+                began = time.monotonic()  # kubectl itself takes seconds on a busy machine
                 plane.wait_for(
                     f"cfleet/{name}", lambda f: f["status"]["observedGeneration"] == 1, "default", within=within
                 )
                 assert "KubeRay" in message(plane.get(f"cfleet/{name}", "default"), "Ready")
                 return time.monotonic() - began
 
-            seconds_until_seen("before", within=20)
+            seconds_until_seen("before", within=60)
             relay.silence()
             listed = seconds_until_seen("meanwhile", within=LISTED_WITHIN)
             began = time.monotonic()

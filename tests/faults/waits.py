@@ -15,12 +15,16 @@ from collectorfleet_api import names
 STARTED_WITHIN = 420
 
 
-def goes_on(cluster: Cluster, namespace: str, *, more: int = 3) -> Object:
-    """Wait until the fleet is Ready and has so many batches more than now."""
+def goes_on(cluster: Cluster, namespace: str, *, more: int = 3, after: int = 0) -> Object:
+    """Wait until the fleet is Ready and has so many batches more than now, by a driver of a later incarnation.
+
+    A driver that has to end, because its head is gone, may deliver batches until the operator asks it.
+    """
     before = batches(cluster.get("cfleet/fleet", namespace))
 
     def collects(fleet: Object) -> bool:
-        return (condition(fleet, "Ready") or {}).get("status") == "True" and batches(fleet) >= before + more
+        is_ready = (condition(fleet, "Ready") or {}).get("status") == "True"
+        return is_ready and batches(fleet) >= before + more and fleet["status"]["driverIncarnation"] > after
 
     return cluster.wait_for("cfleet/fleet", collects, namespace, within=180)
 
@@ -46,7 +50,10 @@ def another_runs(cluster: Cluster, namespace: str, role: str, before: str) -> No
 
 
 def driver_process(pod: str) -> int:
-    """Return the process of the driver in that pod, as this machine numbers it."""
+    """Return the process of the driver in that pod, as this machine numbers it. Blocks for at most 30 s.
+
+    A process that the driver starts has the driver's command line until it executes its own program.
+    """
 
     def is_driver(process: Path) -> bool:
         try:
@@ -56,5 +63,10 @@ def driver_process(pod: str) -> int:
             return False  # it has ended
         return f"{names.ENV_POD}={pod}".encode() in env and b"drive" in words
 
-    [found] = [int(process.name) for process in Path("/proc").glob("[0-9]*") if is_driver(process)]
+    [found] = eventually(
+        lambda: [int(process.name) for process in Path("/proc").glob("[0-9]*") if is_driver(process)],
+        until=lambda found: len(found) == 1,
+        within=30,
+        what=f"one process of the driver in {pod}",
+    )
     return found
