@@ -40,12 +40,12 @@ def test_a_fleet_is_submitted_seen_scaled_stopped_and_gone(control_plane: Contro
     stored = fleets.submit(manifest("run"))
     assert stored.metadata.generation == 1
     assert [fleet.metadata.name for fleet in fleets.list()] == ["run"]
-    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.observed_generation == 1, timeout=15)
+    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.observed_generation == 1, timeout=60)
 
     fleets.scale("run", 5)
     assert fleets.get("run").spec.collectors.replicas == 5
     fleets.stop("run")
-    assert fleets.wait("run", "Suspended", timeout=30).spec.suspend
+    assert fleets.wait("run", "Suspended", timeout=60).spec.suspend
     fleets.resume("run")
     assert not fleets.get("run").spec.suspend
     fleets.delete("run")
@@ -139,6 +139,7 @@ def test_who_waits_for_a_fleet_that_cannot_be_run_is_told_why(fleets: Fleets) ->
 
 def test_a_wait_that_is_over_says_what_the_fleet_said_last(fleets: Fleets) -> None:
     fleets.submit(manifest("run"))
+    fleets.wait("run", lambda fleet: fleet.status is not None and bool(fleet.status.conditions), timeout=60)
     with pytest.raises(TimeoutError, match="fleet run: not Completed within 3 s; Ready is False"):
         fleets.wait("run", timeout=3)
 
@@ -164,7 +165,7 @@ def test_status_says_why_a_fleet_is_not_ready(
     control_plane: ControlPlane, fleets: Fleets, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleets.submit(manifest("run"))
-    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.phase is Phase.STARTING, timeout=15)
+    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.phase is Phase.STARTING, timeout=60)
     assert command(control_plane, fleets.namespace, "status", "run") == 0
     said = capsys.readouterr().out
     assert f"{fleets.namespace}/run" in said
@@ -203,7 +204,7 @@ def test_the_report_of_a_fleet_is_what_its_driver_wrote_and_what_is_true_by_now(
     control_plane: ControlPlane, fleets: Fleets, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleets.submit(manifest("run"))
-    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.phase is Phase.STARTING, timeout=15)
+    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.phase is Phase.STARTING, timeout=60)
     eventually(
         lambda: control_plane.get("configmap/run-timeline", fleets.namespace), within=15, what="a place for a timeline"
     )

@@ -69,8 +69,9 @@ def test_a_deleted_raycluster_is_back_before_the_grace_of_its_pods_is_over(
     name = f"pod/{worker['metadata']['name']}"
     # It would have 30 s.
     control_plane.wait_for(name, lambda pod: pod["metadata"]["deletionGracePeriodSeconds"] == 1, namespace, within=SOON)
-    waiting = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", namespace, within=SOON)
-    assert told(waiting, "Ready")[1] == "WaitingForDeletion"
+    control_plane.wait_for(
+        "cfleet/fleet", lambda f: told(f, "Ready") == ("False", "WaitingForDeletion"), namespace, within=SOON
+    )
     # The kubelet ends it.
     control_plane.kubectl("delete", name, "-n", namespace, "--grace-period=0", "--force", "--wait=false")
     is_back(control_plane, "raycluster/fleet", namespace, before["raycluster/fleet"], SOON)

@@ -79,8 +79,15 @@ def test_a_driver_trains_and_its_status_agrees_with_its_log(
     assert "framesPerSecond" not in status["progress"]
     assert {row["state"] for row in status["collectors"]} == {"Retired"}
     assert status["weights"]["published"] == max(int(v) for v in re.findall(r"published version (\d+)", log))
-    for row in status["collectors"]:
-        assert row["appliedVersion"] == max(int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log))
+    # A collector that was built only after the last batch has applied no version.
+    versions = {
+        row["name"]: [int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log)]
+        for row in status["collectors"]
+    }
+    assert any(versions.values())
+    assert {row["name"]: row.get("appliedVersion") for row in status["collectors"]} == {
+        name: max(applied, default=None) for name, applied in versions.items()
+    }
     kept = timeline(control_plane, namespace)
     assert kept is not None
     assert kept.series["frames"][-1] == 8 * 200
@@ -109,14 +116,14 @@ def test_a_running_driver_follows_replicas_survives_the_api_server_and_leaves_on
         )
 
         control_plane.kill("kube-apiserver")
-        eventually(lambda: driver["pod-1"].says("cannot write the status"), within=20, what="the outage in the log")
+        eventually(lambda: driver["pod-1"].says("cannot write the status"), within=60, what="the outage in the log")
         control_plane.start("kube-apiserver")
-        seen = control_plane.wait_for("cfleet/fleet", lambda f: batches(f) > batches(grown) + 5, namespace, within=30)
+        seen = control_plane.wait_for("cfleet/fleet", lambda f: batches(f) > batches(grown) + 5, namespace, within=120)
         assert seen["status"]["progress"]["framesDelivered"] == batches(seen) * 200
         assert len(driver["pod-1"].says("WARNING.*cannot write the status")) <= 4
 
         driver["pod-1"].send(signal.SIGTERM)
-        assert driver["pod-1"].exit_code(within=40) == 128 + signal.SIGTERM
+        assert driver["pod-1"].exit_code(within=120) == 128 + signal.SIGTERM
     last = control_plane.get("cfleet/fleet", namespace)
     assert batches(last) >= batches(seen)
     # A clean end gives up the Lease: the next driver need not wait for it to expire.
@@ -135,7 +142,7 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
         driver["pod-1"].start(**env)
         control_plane.wait_for("cfleet/fleet", lambda f: kept(f) > 0, namespace, within=120)
         driver["pod-2"].start(**env)
-        eventually(lambda: driver["pod-2"].says("waiting until driver pod-1"), within=30, what="pod-2 waits")
+        eventually(lambda: driver["pod-2"].says("waiting until driver pod-1"), within=90, what="pod-2 waits")
         # Frozen, not dead: its process would go on if it woke up.
         driver["pod-1"].send(signal.SIGSTOP)
         control_plane.wait_for(
@@ -150,10 +157,10 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
                 and batches(f) >= 3
             ),
             namespace,
-            within=90,
+            within=180,
         )
         driver["pod-1"].send(signal.SIGCONT)
-        assert driver["pod-1"].exit_code(within=60) == 1
+        assert driver["pod-1"].exit_code(within=120) == 1
         # Whichever it learns of first.
         assert driver["pod-1"].says("driver pod-2 has taken over|another driver has taken over the folder")
         assert newest(tmp_path / "mounted/fleet") >= kept(seen)
@@ -183,7 +190,7 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
             namespace,
             within=120,
         )
-        before = eventually(lambda: timeline(control_plane, namespace), within=30, what="a timeline")
+        before = eventually(lambda: timeline(control_plane, namespace), within=90, what="a timeline")
         driver["pod-1"].send(signal.SIGKILL)
         driver["pod-1"].exit_code()
         last = control_plane.get("cfleet/fleet", namespace)["status"]
@@ -197,7 +204,7 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
         gone_on = eventually(
             lambda: timeline(control_plane, namespace),
             until=lambda found: found is not None and len(found.happened) == 1,
-            within=30,
+            within=90,
             what="a timeline with another driver",
         )
         (said,) = eventually(lambda: driver["pod-2"].says(r"((?:resuming|starting over).*) frames were lost"), within=5)

@@ -36,7 +36,12 @@ def start(plane: ControlPlane, namespace: str, replicas: int = 2, **spec: Any) -
     pods.run("worker", replicas)
     pods.run("driver", 1)
     played.report(plane, namespace, available=replicas)
-    return pods, plane.wait_for("cfleet/fleet", "Ready", namespace)
+
+    def collects(found: Object) -> bool:
+        # The operator may see the driver's report before it sees that the last pod is ready.
+        return told(found, "Ready")[0] == told(found, "CollectorsJobReady")[0] == "True"
+
+    return pods, plane.wait_for("cfleet/fleet", collects, namespace)
 
 
 def indexes(pods: Pods) -> list[str]:
@@ -150,18 +155,23 @@ def test_a_suspended_fleet_has_no_pods_and_a_resumed_one_has_them_again(
 
 def test_a_fleet_of_a_deleted_ones_name_has_a_secret_of_its_own(control_plane: ControlPlane, namespace: str) -> None:
     plane = control_plane
-    start(plane, namespace, 1)
-    first = tokens(plane, namespace)
+    pods, _ = start(plane, namespace, 1)
+    first, before = tokens(plane, namespace), {pod["metadata"]["uid"] for pod in pods.of("worker")}
     plane.kubectl("delete", "cfleet/fleet", "-n", namespace)
     plane.apply(without_ray(1), namespace)
-    pods = Pods(plane, namespace)
     eventually(
         lambda: tokens(plane, namespace),
         until=lambda found: len(found) == 1 and found.keys() != first.keys(),
         within=60,
         what="another secret alone",
     )
-    (worker,) = pods.wait("worker", 1, within=60)
+    # The garbage collector may delete the first Secret earlier than the first pod.
+    (worker,) = eventually(
+        lambda: pods.of("worker"),
+        until=lambda found: len(found) == 1 and found[0]["metadata"]["uid"] not in before,
+        within=60,
+        what="a worker pod of the next fleet alone",
+    )
     mounted = [one["secret"]["secretName"] for one in worker["spec"]["volumes"] if "secret" in one]
     assert mounted == list(tokens(plane, namespace))
     assert set(tokens(plane, namespace).values()).isdisjoint(first.values())

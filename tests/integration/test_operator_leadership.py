@@ -21,8 +21,8 @@ from tests.wait import eventually
 from collectorfleet_operator.children.lease import LEASE as LEASES
 
 LEASE = "collectorfleet-operator"
-# As long as the Lease, a look at it, and the first lists.
-TAKEN_OVER_WITHIN = 20
+# Three times as long as the Lease, a look at it, and the first lists.
+TAKEN_OVER_WITHIN = 60
 
 
 class Pair:
@@ -36,7 +36,10 @@ class Pair:
         def leading() -> list[Component]:
             return [one for one in self._operators if one.running and Scrape(one).total("leading") == 1]
 
-        [found] = eventually(leading, within=TAKEN_OVER_WITHIN, what="an operator leads")
+        # One that could not renew its Lease in time leads for a moment more.
+        [found] = eventually(
+            leading, until=lambda found: len(found) == 1, within=TAKEN_OVER_WITHIN, what="one operator leads"
+        )
         return found
 
     def other(self, one: Component) -> Component:
@@ -103,7 +106,7 @@ def is_served(plane: ControlPlane, fleet: str, within: float) -> None:
 def test_one_of_two_serves_and_the_other_follows_however_it_ends(plane: ControlPlane, pair: Pair) -> None:
     first = pair.leader()
     second = pair.other(first)
-    is_served(plane, "first", within=10)
+    is_served(plane, "first", within=60)
     assert writes(second) == 0
     assert "standing by" in second.log.read_text()
 
@@ -117,7 +120,8 @@ def test_one_of_two_serves_and_the_other_follows_however_it_ends(plane: ControlP
     first.launch()
     first.wait_ready(30)
     assert pair.leader() is second
-    second.stop()
+    second.send(signal.SIGTERM)  # stop() would kill it after 5 s, which is short on a busy machine
+    eventually(lambda: not second.running, within=60, what="the second operator has ended")
     is_served(plane, "ended", within=TAKEN_OVER_WITHIN)
     assert "released Lease" in second.log.read_text()
     assert pair.leader() is first
@@ -126,14 +130,14 @@ def test_one_of_two_serves_and_the_other_follows_however_it_ends(plane: ControlP
 def test_one_that_was_stopped_writes_nothing_when_it_goes_on(plane: ControlPlane, pair: Pair) -> None:
     first = pair.leader()
     second = pair.other(first)
-    is_served(plane, "before", within=10)
+    is_served(plane, "before", within=60)
     wrote = settled(first)
     first.send(signal.SIGSTOP)
     try:
         is_served(plane, "meanwhile", within=TAKEN_OVER_WITHIN)
     finally:
         first.send(signal.SIGCONT)
-    eventually(lambda: "was taken by" in first.log.read_text(), within=10, what="it hears that another leads")
-    is_served(plane, "after", within=10)
+    eventually(lambda: "was taken by" in first.log.read_text(), within=60, what="it hears that another leads")
+    is_served(plane, "after", within=60)
     assert writes(first) == wrote
     assert pair.leader() is second

@@ -60,7 +60,7 @@ def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed
     Pods(control_plane, namespace).hold_up("worker", "ErrImagePull", "not found")
     fleet_operator.launch()
     fleet_operator.wait_ready(30)
-    seen = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", namespace, within=10)
+    seen = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", namespace, within=60)
     assert told(seen, "RayClusterReady") == ("False", "ImagePullBackOff")
     assert versions == [
         control_plane.get(name, namespace)["metadata"]["resourceVersion"]
@@ -74,7 +74,7 @@ def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed
     fleet_operator.launch()
     fleet_operator.wait_ready(30)
     control_plane.kubectl("scale", "cfleet/fleet", "--replicas=2", "-n", namespace)
-    control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == 2, namespace, within=10)
+    control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == 2, namespace, within=60)
     assert event_names(control_plane, namespace) == before
 
 
@@ -95,7 +95,7 @@ def test_the_status_is_true_again_after_an_outage_that_the_operator_noticed(
     control_plane.start("kube-apiserver")
     Pods(control_plane, namespace).hold_up("worker", "ErrImagePull", "not found")
     control_plane.wait_for(
-        "cfleet/fleet", lambda f: told(f, "RayClusterReady")[1] == "ImagePullBackOff", namespace, within=20
+        "cfleet/fleet", lambda f: told(f, "RayClusterReady")[1] == "ImagePullBackOff", namespace, within=60
     )
     assert fleet_operator.running
     pods = Pods(control_plane, namespace)
@@ -204,11 +204,11 @@ def test_without_kuberay_a_fleet_says_so_and_runs_once_it_is_installed(
         assert bare_plane.find("job/fleet-driver", namespace) is None
         bare_plane.install_kuberay()
         Pods(bare_plane, namespace).wait("head", 1)
-        bare_plane.wait_for("cfleet/fleet", lambda f: told(f, "Stalled")[0] == "False", namespace, within=20)
+        bare_plane.wait_for("cfleet/fleet", lambda f: told(f, "Stalled")[0] == "False", namespace, within=60)
         assert process.running
         Pods(bare_plane, namespace).run("head", 1)
         Pods(bare_plane, namespace).run("worker", 1)
-        bare_plane.wait_for("cfleet/fleet", "RayClusterReady", namespace, within=10)
+        bare_plane.wait_for("cfleet/fleet", "RayClusterReady", namespace, within=60)
         assert process.log.read_text().count("no rayclusters.ray.io in this Kubernetes") == 1
 
 
@@ -245,6 +245,6 @@ def test_without_its_crd_the_operator_waits_and_serves_its_namespace_only(
         process.wait_ready(30)
         for namespace in ("others", "mine"):
             bare_plane.apply(manifest(), namespace)
-        bare_plane.wait_for("cfleet/fleet", "Stalled", "mine", within=20)
+        bare_plane.wait_for("cfleet/fleet", "Stalled", "mine", within=60)
         assert bare_plane.get("cfleet/fleet", "others")["status"] == {"observedGeneration": -1}
         assert process.log.read_text().count("apply the CRD") == 1

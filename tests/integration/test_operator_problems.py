@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Component
 from tests.integration import played
@@ -82,7 +83,7 @@ def test_an_image_that_cannot_be_pulled_reaches_the_condition(control_plane: Con
     pods.hold_up("worker", "ErrImagePull", "test.local/fleet:1: not found")
     # The pods are held up one after the other, and the operator may look in between.
     words = "2 of 2 worker pods: test.local/fleet:1: not found"
-    seen = control_plane.wait_for("cfleet/fleet", lambda f: message(f, "Ready") == words, namespace, within=10)
+    seen = control_plane.wait_for("cfleet/fleet", lambda f: message(f, "Ready") == words, namespace, within=60)
     assert told(seen, "RayClusterReady") == ("False", "ImagePullBackOff")
 
 
@@ -149,7 +150,7 @@ def test_a_driver_whose_pod_is_deleted_gets_a_new_job_and_is_not_counted(
     control_plane.wait_for("job/fleet-driver", lambda one: one["metadata"]["uid"] != job, namespace, within=30)
     control_plane.kubectl("patch", going, "-n", namespace, "-p", '{"metadata": {"finalizers": null}}')
     pods.run("driver", 1)
-    assert control_plane.get("cfleet/fleet", namespace)["status"]["driver"]["restarts"] == 0
+    assert restarts_of_the_next(control_plane, namespace, driver) == 0
 
 
 def test_a_driver_whose_head_goes_is_asked_to_stop_and_another_starts_beside_the_next_head(
@@ -167,15 +168,14 @@ def test_a_driver_whose_head_goes_is_asked_to_stop_and_another_starts_beside_the
     # It has its grace, as with a kubelet.
     control_plane.kubectl("patch", going, "-n", namespace, "-p", '{"metadata": {"finalizers": ["test.local/grace"]}}')
     control_plane.kubectl("delete", going, "-n", namespace, "--wait=false")
-    asked = control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["orders"]["stopAtBatch"], namespace, within=20)
+    asked = control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["orders"]["stopAtBatch"], namespace, within=60)
     assert asked["status"]["orders"]["driver"] == driver["metadata"]["name"]
     control_plane.kubectl("patch", going, "-n", namespace, "-p", '{"metadata": {"finalizers": null}}')
     pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
     control_plane.wait_for("job/fleet-driver", lambda one: one["metadata"]["uid"] != job, namespace, within=30)
     pods.run("head", 1)
     pods.run("driver", 1)
-    seen = control_plane.get("cfleet/fleet", namespace)
-    assert seen["status"]["driver"]["restarts"] == 0
+    assert restarts_of_the_next(control_plane, namespace, driver) == 0
 
 
 def test_a_quota_that_lets_no_pod_in_is_quoted(control_plane: ControlPlane, namespace: str) -> None:
@@ -212,10 +212,21 @@ def test_a_raycluster_of_somebody_else_is_left_alone(control_plane: ControlPlane
 def test_a_driver_that_falls_silent_is_lost_although_nothing_happens_and_found_when_it_renews(
     control_plane: ControlPlane, silent_fleet: str
 ) -> None:
-    lost = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", silent_fleet, within=60)
+    # On a busy machine, lists of Leases are rare, and of the time between two lists only 10 s count.
+    lost = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", silent_fleet, within=180)
     assert told(lost, "DriverRunning") == ("False", "DriverLost")
     renew(control_plane, silent_fleet, "12:01:00")
-    control_plane.wait_for("cfleet/fleet", "Ready", silent_fleet, within=15)
+    control_plane.wait_for("cfleet/fleet", "Ready", silent_fleet, within=60)
+
+
+def restarts_of_the_next(plane: ControlPlane, namespace: str, before: Object) -> int:
+    """Return the restarts in the status, once the status names another driver pod than ``before``.
+
+    Between two Jobs, the status has no driver. Earlier, it has the restarts of the driver before.
+    """
+    name = before["metadata"]["name"]
+    seen = plane.wait_for("cfleet/fleet", lambda f: f["status"]["driver"]["pod"] != name, namespace)
+    return int(seen["status"]["driver"]["restarts"])
 
 
 def renew(plane: ControlPlane, namespace: str, time: str) -> None:

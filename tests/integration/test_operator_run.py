@@ -129,9 +129,13 @@ def test_ready_follows_the_collectors_and_the_end_frees_the_cluster(
     control_plane.wait_gone("raycluster/fleet", namespace)
     assert control_plane.find("job/fleet-driver", namespace) is not None
 
-    events = control_plane.items("events", namespace)
-    reasons = {e["reason"] for e in events if e["involvedObject"]["kind"] == "CollectorFleet"}
-    assert reasons == {"Created", "RayClusterReady", "DriverRunning", "CollectorsAvailable", "Completed", "Deleted"}
+    def reasons() -> set[str]:
+        events = control_plane.items("events", namespace)
+        return {e["reason"] for e in events if e["involvedObject"]["kind"] == "CollectorFleet"}
+
+    # The operator deletes the RayCluster before it writes the Event about that.
+    expected = {"Created", "RayClusterReady", "DriverRunning", "CollectorsAvailable", "Completed", "Deleted"}
+    eventually(reasons, until=lambda found: found == expected, within=30, what=f"Events with the reasons {expected}")
 
 
 def test_worker_pods_follow_replicas_up_and_down(control_plane: ControlPlane, namespace: str) -> None:
@@ -224,8 +228,13 @@ def test_a_corrected_manifest_replaces_a_run_that_never_delivered_a_batch(
         return {one["spec"]["containers"][0]["image"] for role in ("head", "worker", "driver") for one in pods.of(role)}
 
     eventually(images, until=lambda found: found == {"test.local/fleet:1"}, within=60, what="pods of the right image")
-    events = control_plane.kubectl("get", "events", "-n", namespace, "-o", "jsonpath={.items[*].message}")
-    assert "it has delivered no batch, and generation 2 of the spec is another try" in events
+    text = "it has delivered no batch, and generation 2 of the spec is another try"
+    eventually(
+        lambda: [e["message"] for e in control_plane.items("events", namespace)],
+        until=lambda messages: any(text in one for one in messages),
+        within=30,
+        what=f"an Event: {text}",
+    )
 
 
 def test_what_a_run_needs_is_made_again_while_its_changed_spec_is_held(

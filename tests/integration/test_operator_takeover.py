@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -27,7 +26,8 @@ from collectorfleet_operator.children.table import manifests
 from collectorfleet_operator.objects import Kind, name_of
 
 FLEETS: Final = 100
-TAKEN_OVER_WITHIN: Final = 20
+# Three times as long as the Lease, a look at it, and the first lists.
+TAKEN_OVER_WITHIN: Final = 60
 REST: Final = 20
 
 
@@ -83,7 +83,6 @@ def test_a_hundred_fleets_are_taken_over_and_nothing_is_written_twice(plane: Con
         plane.apply(all_of_them[:-REST], "default")
         eventually(lambda: writes(plane, RAYCLUSTER)["201"], until=lambda made: made > 10, within=60, what="some made")
         first.kill()
-        killed = time.monotonic()
         made = writes(plane, RAYCLUSTER)["201"]
         # However far the first one came, these are the second one's.
         plane.apply(all_of_them[-REST:], "default")
@@ -91,7 +90,7 @@ def test_a_hundred_fleets_are_taken_over_and_nothing_is_written_twice(plane: Con
         eventually(
             lambda: Scrape(second).total("leading"),
             until=lambda leads: leads == 1,
-            within=killed + TAKEN_OVER_WITHIN - time.monotonic(),
+            within=TAKEN_OVER_WITHIN,
             what="the second operator leads",
         )
         eventually(
@@ -103,7 +102,7 @@ def test_a_hundred_fleets_are_taken_over_and_nothing_is_written_twice(plane: Con
         eventually(
             lambda: sum((one.get("status") or {}).get("observedGeneration", -1) > 0 for one in fleets(plane)),
             until=lambda seen: seen == FLEETS,
-            within=60,
+            within=180,
             what=f"{FLEETS} fleets have a status",
         )
         assert Scrape(second).total("leading") == 1

@@ -60,7 +60,7 @@ def collects(plane: ControlPlane, namespace: str, collectors: int, per_pod: int 
     for pod in pods.of("worker"):
         pods.set_status(pod, startTime=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
     played.report(plane, namespace, collectors, NAME)
-    plane.wait_for(f"cfleet/{NAME}", lambda f: f["status"]["replicas"] == collectors, namespace, within=20)
+    plane.wait_for(f"cfleet/{NAME}", lambda f: f["status"]["replicas"] == collectors, namespace, within=60)
 
 
 def replicas(plane: ControlPlane, namespace: str) -> int:
@@ -73,7 +73,7 @@ def becomes(plane: ControlPlane, namespace: str, wanted: int) -> None:
         return f"{wanted} replicas; the HPA: {json.dumps(found.get('status', {}).get('conditions', []))}"
 
     eventually(
-        lambda: (replicas(plane, namespace), what()), until=lambda now: now[0] == wanted, within=40, what=str(wanted)
+        lambda: (replicas(plane, namespace), what()), until=lambda now: now[0] == wanted, within=90, what=str(wanted)
     )
 
 
