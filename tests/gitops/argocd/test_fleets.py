@@ -14,6 +14,10 @@ from tests.gitops.states import States
 FLEET = "cfleet/fleet"
 
 
+def is_reconciling(fleet: Object) -> bool:
+    return (condition(fleet, "Reconciling") or {}).get("status") == "True"
+
+
 def test_a_fleet_from_git_is_started_scaled_changed_suspended_and_pruned(
     delivery: Delivery, cluster: Cluster, namespace: str, claim: str, states: States, seen: Seen
 ) -> None:
@@ -21,8 +25,9 @@ def test_a_fleet_from_git_is_started_scaled_changed_suspended_and_pruned(
     first = manifests.fleet(claim=claim)
     commit = delivery.commit(fleets.code(), first)
     delivery.begin()
+    # Not after the sync: Argo CD may show it only when the fleet has started.
+    starting = cluster.wait_for(FLEET, is_reconciling, namespace, within=120)
     argocd.synced(namespace, commit)
-    starting = cluster.wait_for(FLEET, lambda f: (condition(f, "Reconciling") or {}).get("status") == "True", namespace)
     states.saw("starting", starting, "Progressing")
     _, said = delivery.wait_health("Healthy")
     running = delivery.fleet()
@@ -31,7 +36,9 @@ def test_a_fleet_from_git_is_started_scaled_changed_suspended_and_pruned(
     seen.add(TOOL, "a fleet is committed, and its collectors run", "Synced, Healthy", said)
 
     cluster.kubectl("scale", FLEET, "--replicas=2", "-n", namespace)
-    scaled = cluster.wait_for(FLEET, lambda f: f["status"]["progress"]["collectors"]["available"] == 2, namespace)
+    scaled = cluster.wait_for(
+        FLEET, lambda f: f["status"]["progress"]["collectors"]["available"] == 2, namespace, within=180
+    )
     other = delivery.git.repository.commit({f"{namespace}/README": "nothing that is applied"})
     argocd.refresh(namespace)
     argocd.wait(namespace, lambda status: status["sync"] | {"revision": other} == status["sync"], within=60)
@@ -51,15 +58,17 @@ def test_a_fleet_from_git_is_started_scaled_changed_suspended_and_pruned(
     seen.add(TOOL, "a changed spec with `OnDelete`", "Synced, Healthy", (condition(held, "UpToDate") or {})["message"])
 
     changed["spec"]["updateStrategy"] = {"type": "RollingUpdate"}
-    argocd.synced(namespace, delivery.commit(fleets.code(), changed))
-    rolling = cluster.wait_for(FLEET, lambda f: (condition(f, "Reconciling") or {})["status"] == "True", namespace)
+    rolled = delivery.commit(fleets.code(), changed)
+    argocd.refresh(namespace)
+    rolling = cluster.wait_for(FLEET, is_reconciling, namespace, within=120)
+    argocd.synced(namespace, rolled)
     states.saw("changed, rolling", rolling, "Progressing")
 
-    def has_spec_to_roll_out(found: Object) -> bool:
+    def runs_the_spec(found: Object) -> bool:
         up_to_date = (condition(found, "UpToDate") or {})["status"] == "True"
         return up_to_date and found["status"]["driverIncarnation"] > held["status"]["driverIncarnation"]
 
-    cluster.wait_for(FLEET, has_spec_to_roll_out, namespace, within=180)
+    cluster.wait_for(FLEET, runs_the_spec, namespace, within=240)
     _, said = delivery.wait_health("Healthy")
     assert delivery.fleet()["status"]["progress"]["framesLost"] == 0
     seen.add(TOOL, "a changed spec with `RollingUpdate`", "Synced, Progressing, then Healthy", said)

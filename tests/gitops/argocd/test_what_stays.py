@@ -26,6 +26,8 @@ def test_the_example_is_synced_without_drift_for_five_minutes(
     commit = delivery.commit(*example)
     delivery.begin()
     synced = delivery.argocd.synced(namespace, commit)
+    # The first health of the fleet may come after the sync.
+    delivery.argocd.wait(namespace, lambda status: health(status)[0] in ("Progressing", "Healthy"), within=120)
     generation = cluster.get("cfleet/cartpole", namespace)["metadata"]["generation"]
     until = time.monotonic() + DRIFT_SECONDS
     looks = 0

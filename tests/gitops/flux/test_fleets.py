@@ -37,7 +37,7 @@ def test_a_fleet_from_git_is_started_scaled_changed_and_pruned(
     seen.add(TOOL, "a fleet is committed, and its collectors run", *said(begun))
 
     cluster.kubectl("scale", FLEET, "--replicas=2", "-n", namespace)
-    cluster.wait_for(FLEET, lambda f: f["status"]["progress"]["collectors"]["available"] == 2, namespace)
+    cluster.wait_for(FLEET, lambda f: f["status"]["progress"]["collectors"]["available"] == 2, namespace, within=180)
     changed = manifests.fleet(claim=claim, frames=400)
     held = flux.ready(own, delivery.commit(fleets.code(), changed), within=60)
     found = delivery.fleet()
