@@ -109,7 +109,7 @@ def test_kubectl_get_shows_how_a_fleet_is(control_plane: ControlPlane, namespace
 def test_kubectl_explain_tells_what_a_field_is(control_plane: ControlPlane) -> None:
     told = eventually(
         lambda: control_plane.kubectl("explain", "cfleet.spec.collectors.resources"),
-        within=20,
+        within=60,
         what="the published schema",
         tolerate=(RuntimeError,),
     )

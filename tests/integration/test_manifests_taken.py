@@ -179,7 +179,7 @@ def test_what_validate_warns_of_is_what_the_restricted_pod_security_standard_ref
 def test_kubectl_explain_shows_each_field_of_the_spec_with_its_type(control_plane: ControlPlane) -> None:
     told = eventually(
         lambda: control_plane.kubectl("explain", "cfleet.spec", "--recursive"),
-        within=20,
+        within=60,
         what="the published schema",
         tolerate=(RuntimeError,),
     )

@@ -168,7 +168,11 @@ def settings() -> list[Object]:
 
 
 def health(status: Object, kind: str = "CollectorFleet") -> tuple[str, str]:
-    """The health that an application shows for its one object of a kind, and the message."""
-    (found,) = (one for one in status.get("resources", []) if one["kind"] == kind)
-    shown: Object = found.get("health", {})
+    """Return the health that an application shows for its one object of a kind, and the message.
+
+    AssertionError if the application does not list one such object, as before its first sync.
+    """
+    found = [one for one in status.get("resources", []) if one["kind"] == kind]
+    assert len(found) == 1, found
+    shown: Object = found[0].get("health", {})
     return shown.get("status", ""), shown.get("message", "")
