@@ -16,7 +16,7 @@ def is_in_step(fleet: Object) -> bool:
     A report reads the metrics before the number of batches, so a report of a busy driver may have a larger difference.
     """
     progress = fleet["status"]["progress"]
-    return 0 <= progress["batches"] - progress["metrics"]["kept"] <= 1
+    return bool(0 <= progress["batches"] - progress["metrics"]["kept"] <= 1)
 
 
 def summary(fleet: Object) -> str:

@@ -166,14 +166,14 @@ def webhook(plane: ControlPlane, namespace: str, port: int) -> Iterator[None]:
 
     def is_in_force() -> bool:
         try:
-            words = ("create", "-n", namespace, "--dry-run=server", "--request-timeout=1s", "-f", "-")
-            plane.kubectl(*words, input=json.dumps(probe))
-        except KubernetesError:
-            return True
+            plane.kubectl("create", "-n", namespace, "--dry-run=server", "-f", "-", input=json.dumps(probe))
+        except KubernetesError as error:
+            # A busy API server may fail for other reasons. It waits 10 s for a webhook that hangs.
+            return WEBHOOK in str(error)
         return False
 
     try:
-        eventually(is_in_force, within=30, what="the webhook in force")
+        eventually(is_in_force, within=60, what="the webhook in force")
         yield
     finally:
         plane.delete(f"validatingwebhookconfiguration/{namespace}")
