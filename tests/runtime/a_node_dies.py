@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
@@ -38,8 +39,10 @@ def main() -> None:
     assert actor is not None
     assert actor.pid is not None
     raylet = doomed.all_processes["raylet"][0].process.pid
-    for pid in (actor.pid, raylet):
-        os.kill(pid, signal.SIGKILL)
+    # The raylet first: while it lives, Ray may start the replacement on this node, which would be a second loss.
+    os.kill(raylet, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # a worker ends with its raylet
+        os.kill(actor.pid, signal.SIGKILL)
     eventually(lambda: next(batches) is not None and slot.restarts > 0, within=90, every=0)
     eventually(lambda: not slot.charges, within=60, what="its forgiveness")
     status = collector.status()

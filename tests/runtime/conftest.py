@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 MakeShards = Callable[..., "LearnerShards"]
 
 
+@pytest.fixture(autouse=True)
+def _collectors_start_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first collector of a fleet wait for the others as long as a busy machine needs to start them.
+
+    Otherwise one collector may make all frames, and tests read what each of two collectors made.
+    """
+    monkeypatch.setattr("collectorfleet.gather.state.collectors.START_TOGETHER_SECONDS", 60.0)
+
+
 @pytest.fixture
 def make() -> Iterator[Callable[..., Any]]:
     """Makes collectors of counting environments that are shut down after the test."""

@@ -5,6 +5,7 @@ The GPUs are Ray's count of them: no process here uses one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
@@ -52,8 +53,10 @@ def main() -> None:
         doomed = before["p0"][1]
         lost = {name for name, (_, node) in before.items() if node == doomed}
         cluster.add_node(**NODE)
-        for pid in (raylets[doomed].all_processes["raylet"][0].process.pid, *(before[name][0] for name in lost)):
-            os.kill(pid, signal.SIGKILL)
+        os.kill(raylets[doomed].all_processes["raylet"][0].process.pid, signal.SIGKILL)
+        for name in lost:
+            with contextlib.suppress(ProcessLookupError):  # a worker ends with its raylet
+                os.kill(before[name][0], signal.SIGKILL)
         after = eventually(lambda: places(shards), within=120, tolerate=(RayActorError,))
         (node,) = {after[name][1] for name in lost}
         # The replay actor may still be on its way when its policies are there.

@@ -94,7 +94,7 @@ def test_endless_collection_a_seed_and_a_lost_collector(made: Make) -> None:
     os.kill(collector.remote_collectors[0].pid, signal.SIGKILL)
     for _ in range(10):
         assert tuple(next(batches).batch_size) == (2, 10)
-    eventually(lambda: collector.status().progress.collectors.restarts == 1, within=30, what="a replacement")
+    eventually(lambda: collector.status().progress.collectors.restarts == 1, within=60, what="a replacement")
 
 
 def test_no_policy_acts_at_random(made: Make) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.forks.program import Program
+from tests.ports import reserve_ports
 from tests.runtime.batches import VERSION, Make, learn
 from tests.wait import eventually
 
@@ -63,7 +64,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
         for process in made.running:
             process.terminate()
         for process in made.running:
-            process.wait(20)
+            process.wait(60)
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_a_fleet_of_hosts_is_resized_and_its_first_ranks_stay(hosts: Hosts, gang
     assert pods == {"c0": "pod-0", "c1": "pod-0", "c2": "pod-1", "c3": "pod-1"}
     collector.resize(2)
     eventually(lambda: tuple(next(batches).batch_size) == (2, 10), within=60, what="shares of two collectors")
-    eventually(lambda: {one.name for one in collector.status().collectors} == {"c0", "c1"}, within=30)
+    eventually(lambda: {one.name for one in collector.status().collectors} == {"c0", "c1"}, within=60)
 
 
 def test_nothing_is_read_of_who_has_another_token(hosts: Hosts) -> None:
@@ -190,21 +191,22 @@ def test_a_host_that_is_asked_to_end_is_not_taken_for_one_that_is_done(hosts: Ho
         started = hosts.start(0)
         eventually(lambda: len(listening.present()) == 1, within=60)
         started.terminate()
-        assert started.wait(20) == 128 + signal.SIGTERM
-        eventually(lambda: listening.present() == [], within=10)
+        assert started.wait(60) == 128 + signal.SIGTERM
+        eventually(lambda: listening.present() == [], within=60)
     finally:
         listening.close()
 
 
-def test_hosts_of_one_fleet_are_refused_to_another_and_their_port_can_be_had_after_it(hosts: Hosts, gang: Make) -> None:
-    listening = hosts.listen()
+def test_hosts_of_one_fleet_are_refused_to_another_and_their_port_can_be_had_after_it(gang: Make) -> None:
+    (port,) = reserve_ports(1)
+    listening = CollectorHosts(HERE, port, TOKEN.encode())
     first = gang(launcher=listening, total_frames=40)
     with pytest.raises(InvalidOption, match="launcher: another FleetCollector uses these CollectorHosts"):
         gang(launcher=listening, total_frames=40)
     first.shutdown()
-    with pytest.raises(InvalidOption, match=f"launcher: .* make new ones, which may use port {listening.port} again"):
+    with pytest.raises(InvalidOption, match=f"launcher: .* make new ones, which may use port {port} again"):
         gang(launcher=listening, total_frames=40)
-    CollectorHosts(HERE, listening.port, TOKEN.encode()).close()
+    CollectorHosts(HERE, port, TOKEN.encode()).close()
 
 
 def test_who_was_greeted_when_hosts_are_closed_is_let_go(hosts: Hosts) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import ray
-from ray.exceptions import ActorDiedError
+from ray.exceptions import ActorDiedError, ActorUnavailableError
 from ray.util import placement_group_table
 from tests.runtime.conftest import MakeShards
 from tests.runtime.learners import Forgetful, Heard, Mean, Meeting, frames, pid_of
@@ -22,8 +22,9 @@ from collectorfleet import CollectorClosed, InfrastructureError, InvalidOption, 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
 
-def rooms() -> int:
-    return sum(group["state"] != "REMOVED" for group in placement_group_table().values())
+def rooms() -> set[str]:
+    """Return the ids of all placement groups. Those of an earlier test may leave at any time."""
+    return {name for name, group in placement_group_table().items() if group["state"] != "REMOVED"}
 
 
 def test_policies_learn_from_the_frames_of_their_own_in_their_shard(make_shards: MakeShards) -> None:
@@ -174,7 +175,7 @@ def test_what_can_never_be_placed_is_refused_before_anything_is_started(make_sha
         make_shards(10, gpus=2)
     with pytest.raises(InvalidOption, match=r"^shards: a shard of 1 policy asks for 6 CPU in one pod"):
         make_shards(2, policy_cpus=5, replay_cpus=1)
-    assert rooms() == before
+    assert rooms() <= before
 
 
 def test_room_that_others_have_is_waited_for_and_then_said(make_shards: MakeShards) -> None:
@@ -182,7 +183,7 @@ def test_room_that_others_have_is_waited_for_and_then_said(make_shards: MakeShar
     before = rooms()
     with pytest.raises(InfrastructureError, match=r"^learner shards: 0 of 1 have room after 1 s"):
         make_shards(1, shards=1, policy_cpus=2, replay_cpus=1, start_timeout=timedelta(seconds=1))
-    eventually(rooms, until=lambda number: number == before, within=30)
+    eventually(rooms, until=before.issuperset, within=30)
 
 
 def test_after_the_end_nothing_is_left_and_a_second_end_is_none(make_shards: MakeShards) -> None:
@@ -198,12 +199,14 @@ def test_after_the_end_nothing_is_left_and_a_second_end_is_none(make_shards: Mak
             ray.get(ask(), timeout=60)
         except ActorDiedError:
             return True
+        except ActorUnavailableError:  # Ray does not know of the death yet
+            return False
         return False
 
     # Ray kills an actor some time after it was asked to: until then it answers.
     for ask in (policy.seen.remote, partial(replay.size.remote, "a")):
         eventually(partial(is_dead, ask), within=30, what="the end of an actor")
-    eventually(rooms, until=lambda number: number == before, within=30)
+    eventually(rooms, until=before.issuperset, within=30)
     with pytest.raises(CollectorClosed, match=r"^learner shards: used after stop\(\)$"):
         shards.add_policy("b")
 
@@ -211,7 +214,7 @@ def test_after_the_end_nothing_is_left_and_a_second_end_is_none(make_shards: Mak
 def test_who_drops_them_leaves_no_actors_behind(make_shards: MakeShards) -> None:
     before = rooms()
     LearnerShards(Mean, 1, policy_cpus=0.1, replay_cpus=0.1)
-    eventually(rooms, until=lambda number: number == before, within=30)
+    eventually(rooms, until=before.issuperset, within=30)
 
 
 def test_they_do_not_travel(make_shards: MakeShards) -> None:

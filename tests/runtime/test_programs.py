@@ -30,7 +30,7 @@ def run(folder: Path, program: str, carrier: str) -> list[str]:
     lines = done.stdout.splitlines()
     pids = next(line for line in lines if line.startswith("pids")).split()[1:]
     assert len(pids) >= 2
-    eventually(lambda: [pid for pid in pids if psutil.pid_exists(int(pid))] == [], within=20, what="their end")
+    eventually(lambda: [pid for pid in pids if psutil.pid_exists(int(pid))] == [], within=60, what="their end")
     return [line for line in lines if not line.startswith("pids")]
 
 

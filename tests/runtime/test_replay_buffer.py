@@ -113,7 +113,8 @@ def test_a_lost_buffer_ends_the_fleet_by_its_name_and_costs_no_collector_a_resta
     batches = iter(collector)
     next(batches)
     kill(buffer)
-    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor was lost.*has died"):
+    # Ray may not know of the death yet when a collector writes.
+    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor was lost.*(has died|is unavailable)"):
         list(batches)
     assert [(row.restarts, row.last_error) for row in collector.status().collectors] == [(0, None)] * 2
 

@@ -29,7 +29,8 @@ pytestmark = pytest.mark.usefixtures("local_ray")
 
 
 def kill(actor: Any) -> None:
-    os.kill(pid_of(actor), signal.SIGKILL)
+    # An actor that was lost before may not be back yet.
+    os.kill(again(lambda: actor.__ray_call__.remote(lambda _: os.getpid())), signal.SIGKILL)
 
 
 def again(ask: Callable[[], Any]) -> Any:
@@ -105,8 +106,9 @@ def test_without_a_folder_for_checkpoints_nothing_comes_back_as_if_nothing_were(
     shards = make_shards()
     policy = shards.add_policy("a")
     kill(policy)
+    # Until Ray knows of the death, the actor is unavailable.
     with pytest.raises(ActorDiedError):
-        ray.get(policy.seen.remote(), timeout=60)
+        eventually(lambda: ray.get([policy.seen.remote()], timeout=60), within=60, tolerate=(ActorUnavailableError,))
     with pytest.raises(InvalidOption, match="checkpoint_dir is not set"):
         shards.checkpoint()
     shards.remove_policy("a")
@@ -119,6 +121,7 @@ def test_a_checkpoint_that_one_policy_cannot_write_is_written_by_the_others(
     shards = make_shards(checkpoint_dir=tmp_path / "kept")
     stuck = shards.add_policy("stuck")
     shards.add_policy("fine")
+    ray.get([replay.size.remote("fine") for replay in shards.get_replay_actors()])  # they are built, too
     stuck.waits_for.remote(str(gate), str(tmp_path / "done"))
     with pytest.raises(InfrastructureError, match=r"^policy stuck: no answer within 2 s; it is busy or stuck$"):
         shards.checkpoint(timeout=timedelta(seconds=2))
