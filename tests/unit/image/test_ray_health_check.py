@@ -16,7 +16,7 @@ def test_health_check_waits_until_the_head_accepts_connections() -> None:
         try:
             assert asked.poll() is None
             head.listen()
-            assert asked.wait(timeout=20) == 0
+            assert asked.wait(timeout=60) == 0
         finally:
             asked.kill()
             asked.wait()

@@ -9,7 +9,11 @@ import pytest
 from tests.unit.collectorfleet.cli import played_api
 from tests.unit.collectorfleet.cli.played_api import CONTEXT, NAME, NAMESPACE, ApiServer
 
-PROGRAM = "import sys; from collectorfleet.cli.main import complete_kubectl_plugin as it; sys.exit(it())"
+# On a busy machine, the API server of the test may answer later than a user would wait.
+PROGRAM = (
+    "import sys; from collectorfleet.cli import completion; completion._SECONDS = 60; "
+    "from collectorfleet.cli.main import complete_kubectl_plugin as it; sys.exit(it())"
+)
 
 
 def completed(*words: str) -> list[str]:

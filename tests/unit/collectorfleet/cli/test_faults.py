@@ -48,10 +48,11 @@ def test_a_fault_is_one_sentence_and_a_code(command: str, fault: str, server: Ap
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_server_that_refuses_connections_is_one_sentence(command: str, folder: Path, said: Said) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # it refuses, because it does not listen
         port = bound.getsockname()[1]
-    file = played_api.written(folder, played_api.kubeconfig(f"http://127.0.0.1:{port}"))
-    assert main([*COMMANDS[command], "--kubeconfig", file]) == ExitCode.UNAVAILABLE
+        file = played_api.written(folder, played_api.kubeconfig(f"http://127.0.0.1:{port}"))
+        assert main([*COMMANDS[command], "--kubeconfig", file]) == ExitCode.UNAVAILABLE
     out, err = said()
     assert out == ""
     assert f"no answer from the cluster of context {CONTEXT} (http://127.0.0.1:{port}): " in one_sentence(err)

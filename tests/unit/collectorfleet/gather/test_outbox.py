@@ -28,7 +28,7 @@ def test_nothing_is_told_under_the_lock(monkeypatch: pytest.MonkeyPatch) -> None
 
         other = threading.Thread(target=take, daemon=True)
         other.start()
-        other.join(timeout=5)
+        other.join(timeout=60)
         return not other.is_alive()
 
     def watched(name: str) -> Any:

@@ -12,11 +12,13 @@ from collectorfleet.pod.join_ray import wait_for, why_unreachable
 
 
 def test_a_head_is_there_when_its_port_answers() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{server.getsockname()[1]}"
+        assert "refused" in why_unreachable(address)
+        server.listen()
         assert why_unreachable(address) == ""
         assert wait_for(address)
-    assert "refused" in why_unreachable(address)
 
 
 def test_a_head_that_comes_later_is_waited_for() -> None:

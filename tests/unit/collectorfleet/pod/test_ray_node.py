@@ -19,7 +19,7 @@ def test_a_process_that_cannot_be_started_in_time_is_raised_and_not_waited_for(m
 
     monkeypatch.setattr(subprocess, "run", fail)
     stop = StopRequest()
-    timer = threading.Timer(5, stop.request, [StopReason(EndReason.ORDERED, "the test waited for too long")])
+    timer = threading.Timer(60, stop.request, [StopReason(EndReason.ORDERED, "the test waited for too long")])
     timer.start()
     with pytest.raises((TimeoutError, StopNow)) as caught:
         RayNode("127.0.0.1:1", stop).wait_until_joined()

@@ -122,7 +122,7 @@ def test_a_start_that_times_out_is_raised_and_not_waited_for(
     server: PlayedServer, stop: StopRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reporter, "read_fleet", fails_with(TimeoutError("no token within 60 s")))
-    timer = threading.Timer(5, stop.request, [StopReason(EndReason.ORDERED, "the test waited for too long")])
+    timer = threading.Timer(60, stop.request, [StopReason(EndReason.ORDERED, "the test waited for too long")])
     timer.start()
     with Reporter(SETTINGS, stop) as reporting, pytest.raises((TimeoutError, StopNow)) as caught:
         reporting.fleet()

@@ -19,6 +19,12 @@ def press(number: signal.Signals = signal.SIGINT) -> None:
     os.kill(os.getpid(), number)
 
 
+def press_and_wait(number: signal.Signals) -> None:
+    """Wait for an interruption, which may come as soon as the signal is sent."""
+    press(number)
+    threading.Event().wait(20)
+
+
 def test_the_first_ctrl_c_asks_and_the_second_interrupts() -> None:
     stop = StopRequest()
     with stop_on_signals(stop):
@@ -63,10 +69,8 @@ def test_a_run_under_nohup_outlives_its_terminal() -> None:
 
 def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> None:
     stop = StopRequest(killed_after=0.05)
-    with stop_on_signals(stop):
-        press()
-        with pytest.raises(StopNow):
-            threading.Event().wait(20)
+    with stop_on_signals(stop), pytest.raises(StopNow):
+        press_and_wait(signal.SIGINT)
     stop.run_ended()
 
 
@@ -84,9 +88,8 @@ def test_a_signal_after_a_patient_request_is_a_first_one() -> None:
     stop = StopRequest(killed_after=0.05)
     with stop_on_signals(stop):
         stop.request(ORDERED)
-        press(signal.SIGTERM)
         with pytest.raises(StopNow):
-            threading.Event().wait(20)
+            press_and_wait(signal.SIGTERM)
     stop.run_ended()
     assert stop.reason == ORDERED
 
@@ -192,12 +195,8 @@ def test_a_run_is_interrupted_early_enough_for_a_checkpoint_that_takes_long() ->
     stop = StopRequest(killed_after=600)
     stop.leave_time_for(lambda: 400.0)
 
-    def ends() -> None:
-        press(signal.SIGTERM)
-        threading.Event().wait(20)
-
     with stop_on_signals(stop), pytest.raises(StopNow):
-        ends()
+        press_and_wait(signal.SIGTERM)
     stop.run_ended()
 
 

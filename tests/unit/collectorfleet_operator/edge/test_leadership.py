@@ -132,6 +132,7 @@ def test_a_release_that_fails_is_said(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_conflicts_without_an_end_are_tried_again_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leadership, "LOOK_SECONDS", 60.0)
     kube, stop = PlayedLease(), asyncio.Event()
     kube.always_conflicts = True
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import pytest
+from tests.ports import reserve_ports
 from tests.wait import eventually
 
 from collectorfleet.transport.distributed import link as links
@@ -82,13 +83,14 @@ def test_a_message_that_somebody_in_between_made_is_not_read(forged: str) -> Non
 
 
 def test_a_stranger_that_says_nothing_keeps_nobody_out(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "GREETING_SECONDS", 0.2)
-    with socket.create_connection(listener.address, 10) as stranger:
+    monkeypatch.setattr(links, "GREETING_SECONDS", 1.0)
+    with socket.create_connection(listener.address, 60) as stranger:
+        said = stranger.recv(32)  # its time has begun
+        monkeypatch.undo()
         link = dial(listener.address, TOKEN)
         link.send_message("here")
         assert link.receive_message() == "here"
         link.close()
-        said = b""
         while more := stranger.recv(4096):  # until it is shown out
             said += more
     assert len(said) == 32
@@ -104,8 +106,9 @@ def test_what_cannot_be_unpickled_is_told_from_an_end_and_the_connection_goes_on
 
 
 def test_the_port_is_free_once_it_is_closed() -> None:
-    first = Listener(("127.0.0.1", 0), TOKEN)
-    address = first.address
+    (port,) = reserve_ports(1)
+    address = ("127.0.0.1", port)
+    first = Listener(address, TOKEN)
     for _ in range(20):
         first.serve(_echo)
         dial(address, TOKEN).close()

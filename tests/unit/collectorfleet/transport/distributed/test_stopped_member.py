@@ -50,7 +50,7 @@ class Driver:
             return
 
     def link_of(self, collector: CollectorId) -> Link:
-        eventually(lambda: collector in self.links, within=60, what=f"{collector} joined")
+        eventually(lambda: collector in self.links, within=180, what=f"{collector} joined")
         return self.links[collector]
 
 
