@@ -21,6 +21,23 @@ def write(folder: Path, *objects: Manifest) -> Path:
     return path
 
 
+def train_with_all(module: str, collectors: int) -> str:
+    """Return code whose ``train`` waits until so many collectors are available, and then calls that of ``module``.
+
+    A busy machine may have one collector long before the others, which would then make all frames.
+    """
+    return f"""
+import {module}
+
+
+def train(collector, run, **kwargs):
+    seen = 0
+    while collector.status().progress.collectors.available < {collectors}:
+        seen = collector.wait_for_change(seen, 1.0)
+    {module}.train(collector, run, **kwargs)
+"""
+
+
 def start(file: Path, *options: str, **env: str) -> program.Program:
     """Start a run in a process group of its own, as a terminal does."""
     said = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

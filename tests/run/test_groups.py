@@ -8,27 +8,15 @@ from pathlib import Path
 import yaml
 from tests.cluster.binaries import ROOT
 from tests.manifests import changed
-from tests.run.run_process import run, write
+from tests.run.run_process import run, train_with_all, write
 
 EXAMPLE = ROOT / "examples/groups.yaml"
-
-# A busy machine may have one collector long before the other, which would then make all frames.
-BOTH = """
-import groups
-
-
-def train(collector, run, **kwargs):
-    seen = 0
-    while collector.status().progress.collectors.available < 2:
-        seen = collector.wait_for_change(seen, 1.0)
-    groups.train(collector, run, **kwargs)
-"""
 
 
 def test_collectors_of_two_groups_make_batches_together(tmp_path: Path) -> None:
     fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
     earth, jupiter = fleet["spec"]["collectors"]["groups"]
-    code["data"]["both.py"] = BOTH
+    code["data"]["both.py"] = train_with_all("groups", 2)
     changes = {
         "spec.collectors.replicas": 2,
         "spec.collectors.groups": [{**earth, "replicas": 1}, jupiter],

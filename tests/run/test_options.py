@@ -69,7 +69,8 @@ def test_many_options_at_once_do_what_they_say(tmp_path: Path) -> None:
         assert found[f"postproc{number}"] == 1
         # Strictly on-policy: a batch is made with what was trained on the one before.
         assert found[f"reward{number}"] == number
-    assert found["different_actions0"] == 800, "the first 400 frames are random"
+    # Two of 800 random numbers of 24 bits may be equal by chance.
+    assert found["different_actions0"] > 790, "the first 400 frames are random"
     assert found["different_actions1"] == found["different_actions2"] == 1
     # 1.001 is not a bfloat16.
     assert found["action1"] == found["action2"] == 1

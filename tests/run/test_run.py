@@ -20,6 +20,7 @@ from tests.cluster.binaries import ROOT
 from tests.e2e import fleets
 from tests.ports import reserve_ports
 from tests.run.run_process import run, start, write
+from tests.wait import eventually
 
 from collectorfleet.run.metrics.families import families
 from collectorfleet_api.v1alpha1 import DriverReport
@@ -37,7 +38,7 @@ def train(collector, run, batches, url, file):
     workload.train(collector, run, batches=batches)
     collector.update_policy_weights_(wait=True)
     with open(file, "wb") as out:
-        out.write(urllib.request.urlopen(url, timeout=10).read())
+        out.write(urllib.request.urlopen(url, timeout=60).read())
 """
 
 
@@ -80,7 +81,9 @@ def test_code_of_the_image_is_found_beside_the_manifest_and_progress_is_plain_li
     assert last.startswith("completed: cartpole:train returned after")
     assert lines
     for line in lines:
-        assert re.match(r"\d+ s  frames [\d,]+ of 1,000,000  .* frames/s  weights \d+ .*collectors \d/2", line), line
+        # A slow machine has a line before the first publish.
+        sentence = r"\d+ s  frames [\d,]+ of 1,000,000  .* frames/s  weights (\d+|-) .*collectors \d/2"
+        assert re.match(sentence, line), line
 
 
 @pytest.mark.parametrize(
@@ -136,8 +139,10 @@ def test_a_signal_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(
     process = start(file, "-o", "json", TMPDIR=str(short_tmp))
     assert process.stderr
     for line in process.stderr:
-        if " frames 2" in line:
+        if re.search(r" frames [1-9]", line):
             break
+    else:
+        pytest.fail("the run ended without a batch")
     send(process.pid, number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
@@ -148,8 +153,13 @@ def test_a_signal_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(
     assert conditions(status)["Completed"] == ("False", "Interrupted")
     assert "phase" not in status
     assert list(short_tmp.iterdir()) == []
-    left = subprocess.run(["pgrep", "-f", f"{short_tmp}/cfleet-"], capture_output=True, text=True, check=False)
-    assert left.stdout == ""
+    words = ["pgrep", "-f", f"{short_tmp}/cfleet-"]
+
+    def processes() -> str:
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+    # A worker of Ray ends with its raylet, which a busy machine may notice after the end of the run.
+    eventually(processes, until=lambda left: not left, within=30, what="no process")
 
 
 def test_a_fleet_that_was_scaled_to_a_number_that_does_not_divide_its_batch_runs(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import optuna
@@ -80,7 +81,8 @@ def sweeps(short_tmp: Path) -> Iterator[Sweeps]:
     made = Sweeps(short_tmp / "sweep")
     yield made
     for pid in made.processes():
-        psutil.Process(pid).kill()
+        with suppress(psutil.NoSuchProcess):  # it has ended by itself
+            psutil.Process(pid).kill()
 
 
 @pytest.mark.timeout(1200)
