@@ -18,7 +18,9 @@ def pause(pid: int) -> None:
     On a busy machine, they may still receive a message in that time.
     """
     os.kill(pid, signal.SIGSTOP)
-    eventually(lambda: _states(pid) == {"T"}, within=30, every=0.01, what=f"all threads of process {pid} stopped")
+    ended = (FileNotFoundError, ProcessLookupError)  # a thread ended meanwhile
+    what = f"all threads of process {pid} stopped"
+    eventually(lambda: _states(pid) == {"T"}, within=30, every=0.01, what=what, tolerate=ended)
 
 
 def go_on(pid: int) -> None:
