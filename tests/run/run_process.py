@@ -21,10 +21,11 @@ def write(folder: Path, *objects: Manifest) -> Path:
     return path
 
 
-def train_with_all(module: str, collectors: int) -> str:
-    """Return code whose ``train`` waits until so many collectors are available, and then calls that of ``module``.
+def train_once(module: str, condition: str) -> str:
+    """Return code whose ``train`` waits until ``condition`` holds, and then calls that of ``module``.
 
-    A busy machine may have one collector long before the others, which would then make all frames.
+    ``condition`` is an expression of ``status``. A busy machine may have one collector long before the other ones and
+    the evaluators.
     """
     return f"""
 import {module}
@@ -32,7 +33,7 @@ import {module}
 
 def train(collector, run, **kwargs):
     seen = 0
-    while collector.status().progress.collectors.available < {collectors}:
+    while not ((status := collector.status()) and {condition}):
         seen = collector.wait_for_change(seen, 1.0)
     {module}.train(collector, run, **kwargs)
 """

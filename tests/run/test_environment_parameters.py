@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from tests.cluster.binaries import ROOT
 from tests.manifests import changed
-from tests.run.run_process import run, train_with_all, write
+from tests.run.run_process import run, train_once, write
 
 EXAMPLE = ROOT / "examples" / "lock.yaml"
 # Any number of open positions makes the lock longer.
@@ -18,14 +18,16 @@ AHEAD = {"spec.driver.curriculum.kwargs": {"ahead": 20}}
 
 def test_the_example_lock_gets_longer_and_a_resumed_run_goes_on_from_its_level(tmp_path: Path) -> None:
     fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
-    code["data"]["both.py"] = train_with_all("lock", 2)
+    # Otherwise one collector may make all frames, or all before there is a result for the curriculum.
+    ready = "status.progress.collectors.available == 2 and status.evaluation.finished > 0"
+    code["data"]["ready.py"] = train_once("lock", ready)
     checkpoints = tmp_path / "checkpoints"
 
     def status(frames: int, *options: str, **changes: Any) -> dict[str, Any]:
         small = {
             "spec.collection.framesPerBatch": 128,
             "spec.collection.totalFrames": frames,
-            "spec.driver.train": {"function": "both:train", "kwargs": {"epochs": 1}},
+            "spec.driver.train": {"function": "ready:train", "kwargs": {"epochs": 1}},
             "spec.driver.checkpoint": {"claimName": "checkpoints"},
             "spec.evaluation.everyVersions": 1,
         }

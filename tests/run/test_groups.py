@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from tests.cluster.binaries import ROOT
 from tests.manifests import changed
-from tests.run.run_process import run, train_with_all, write
+from tests.run.run_process import run, train_once, write
 
 EXAMPLE = ROOT / "examples/groups.yaml"
 
@@ -16,11 +16,11 @@ EXAMPLE = ROOT / "examples/groups.yaml"
 def test_collectors_of_two_groups_make_batches_together(tmp_path: Path) -> None:
     fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
     earth, jupiter = fleet["spec"]["collectors"]["groups"]
-    code["data"]["both.py"] = train_with_all("groups", 2)
+    code["data"]["ready.py"] = train_once("groups", "status.progress.collectors.available == 2")
     changes = {
         "spec.collectors.replicas": 2,
         "spec.collectors.groups": [{**earth, "replicas": 1}, jupiter],
-        "spec.driver.train": {"function": "both:train", "kwargs": {"goal": 0}},
+        "spec.driver.train": {"function": "ready:train", "kwargs": {"goal": 0}},
     }
     done = run(write(tmp_path, changed(fleet, changes), code), "-o", "json")
     assert done.returncode == 0, done.stderr
