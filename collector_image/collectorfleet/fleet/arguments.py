@@ -112,8 +112,8 @@ class FleetArguments:
     curriculum: CurriculumFunction | None = None
 
     def __post_init__(self) -> None:
-        # Copies, because the caller may change lists and dicts later. Numbers of Python, because not all code takes
-        # scalars of numpy and torch.
+        # Copy the values, because the caller may change lists and dicts later. Convert scalars of numpy and torch to
+        # numbers of Python, because not all code takes such scalars.
         hints = get_type_hints(FleetArguments)
         for field in fields(self):
             object.__setattr__(self, field.name, plain(_own(getattr(self, field.name)), hints[field.name]))

@@ -78,7 +78,7 @@ def read_documents(text: str) -> Iterator[Document]:
     try:
         loader = _Loader(text)
         while loader.check_node():
-            node: Node = loader.get_node()  # type: ignore[assignment]  # check_node said that there is one
+            node: Node = loader.get_node()  # type: ignore[assignment]  # check_node returned True
             reading = _Reading(is_json=_is_json(text, node))
             content = reading.value(node, ())
             if content is not None:
