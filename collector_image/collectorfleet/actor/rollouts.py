@@ -47,6 +47,7 @@ from collectorfleet.torchrl_private.collectors import (
     set_frames,
     set_kept_batch,
 )
+from collectorfleet.torchrl_private.environments import has_dynamic_specs
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
 # Methods of environments return these objects for chained calls. They are not sent to the driver.
@@ -73,6 +74,7 @@ class Rollout:
     parameters: int | None = None
     oldest_parameters: int | None = None  # the oldest version of parameters in use
     recorded: Recorded | None = None  # the recorded first episodes, if requested
+    varies: bool = False  # entries may have other sizes in the next rollout
 
 
 class RolloutRunner:
@@ -102,6 +104,9 @@ class RolloutRunner:
         # Whether the frames have other entries than the memory that is kept for a batch.
         self._has_other_entries = False
         self._has_run = False
+        env = getattr(collector, "env", None)
+        # Specs of environments in other processes are unknown.
+        self._varies = env is None or has_dynamic_specs(env)
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
         self.inboxes = {POLICY: Inbox(target_of(self._modules()), self._pass_on, normalization)}
@@ -237,6 +242,7 @@ class RolloutRunner:
             rollout = Rollout(batch, frames, oldest, segments, episodes=episodes)
         if self._parameters is not None:
             rollout = _with_parameters(rollout, self._parameters)
+        rollout = replace(rollout, varies=self._varies)
         return rollout if self._config.replay_buffer is None else self._written(rollout)
 
     def _steps_of(self, batch: TensorDictBase) -> int:

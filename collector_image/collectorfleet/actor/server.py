@@ -255,6 +255,7 @@ class CollectorServer:
             segments,
             self._id.incarnation,
             rollout.parameters,
+            rollout.varies,
         )
 
 

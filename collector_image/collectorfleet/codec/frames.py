@@ -29,13 +29,14 @@ class Part:
 
     ``segments`` is None if each frame of the rollout carries its version. ``parameters`` is the version of the
     environment parameters in all frames. ``parameters`` is None if each frame carries its version, or if there are no
-    parameters.
+    parameters. ``varies``: entries may have other sizes in the next rollout.
     """
 
     encoded: tensors.Encoded = field(repr=False)
     segments: tuple[Segment, ...] | None
     incarnation: int
     parameters: int | None = None
+    varies: bool = False
 
 
 def distinct_trajectories(ids: Tensor, incarnation: int) -> Tensor:

@@ -20,10 +20,10 @@ from collectorfleet.codec.frames import (
     distinct_trajectories,
     versions_of,
 )
-from collectorfleet.fleet.group_frames import check_groups
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.per_collector import PerCollector
 from collectorfleet.fleet.pool import BufferPool
+from collectorfleet.fleet.same_entries import check_same_entries
 from collectorfleet.torchrl_private.tensordicts import has_names
 
 
@@ -38,44 +38,56 @@ class Assembler:
         self._groups = PerCollector.of(options.groups) if options.groups and options.sync else None
         self._pool = BufferPool()
 
-    def batch(self, parts: Sequence[Part | None], slots: Sequence[int]) -> TensorDictBase | None:
+    def batch(
+        self, parts: Sequence[Part | None], slots: Sequence[int], random: Sequence[bool] = ()
+    ) -> TensorDictBase | None:
         """Return the batch to hand out; None if the collectors wrote the frames into a replay buffer.
 
-        ``slots`` has the index of the collector that made each part.
+        ``slots`` has the index of the collector that made each part. ``random`` has whether its actions are random.
 
         Raises:
-            InvalidOption: frames of two groups have different entries, shapes or dtypes.
+            InvalidOption: frames of two collectors have different entries, shapes or dtypes.
         """
         there = [part for part in parts if part is not None]
         if not there:
             return None
+        # Frames of random actions lack the entries of the policy.
+        named = [] if len(set(random)) > 1 else [f"c{slot}" for slot in slots]
         groups = [self._groups[slot] for slot in slots] if self._groups else []
-        made = assemble(there, stacked=self._stacked, pool=self._pool, copy=self._copy, groups=groups)
+        made = assemble(there, stacked=self._stacked, pool=self._pool, copy=self._copy, collectors=named, groups=groups)
         if self._split_trajs:
             made = split_trajectories(made, prefix=COLLECTOR)
         return made if self._postproc is None else self._postproc(made)
 
 
 def assemble(
-    parts: Sequence[Part], *, stacked: bool, pool: BufferPool, copy: bool = True, groups: Sequence[str] = ()
+    parts: Sequence[Part],
+    *,
+    stacked: bool,
+    pool: BufferPool,
+    copy: bool = True,
+    collectors: Sequence[str] = (),
+    groups: Sequence[str] = (),
 ) -> TensorDictBase:
     """Return a batch of shape ``[parts, *part]`` if ``stacked`` (Sync), otherwise the only part (Async).
 
-    ``groups`` has the group of each part. If it is not empty, the parts of all groups must have the same entries.
+    ``collectors`` has the name of the collector of each part, and ``groups`` its group. If ``collectors`` is not
+    empty, all parts must have the same entries.
     ``copy=False`` returns views of the transport's memory, which are read-only.
     """
     views = _of_one_length([_with_collector_keys(part) for part in parts])
     if any(view.device != views[0].device for view in views):
         for view in views:
             view.clear_device_()
-    if groups:
-        check_groups(views, groups)
+    alike = all(_alike(views[0], other) for other in views[1:])
+    if collectors and not alike:
+        check_same_entries(views, collectors, groups, vary=any(part.varies for part in parts))
     if not copy:
         return LazyStackedTensorDict.lazy_stack(views) if stacked else views[0]
     if any(isinstance(view, LazyStackedTensorDict) for view in views):
         # Entries of different shapes do not fit one dense tensor.
         return LazyStackedTensorDict.lazy_stack(views).clone() if stacked else views[0].clone()
-    if all(_alike(views[0], other) for other in views[1:]):
+    if alike:
         return _copied(views, stacked=stacked, pool=pool)
     return TensorDict.maybe_dense_stack(views).clone()
 

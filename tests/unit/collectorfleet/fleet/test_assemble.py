@@ -72,10 +72,12 @@ def frames(**entries: torch.Tensor) -> Part:
             id="one more entry",
         ),
         pytest.param(
-            {"step": torch.zeros(2, 3)}, r"step is float32 \[2\] in fast, and float32 \[2, 3\] in big", id="shape"
+            {"step": torch.zeros(2, 3)}, r"step is float32 \[\] in fast, and float32 \[3\] in big", id="shape"
         ),
         pytest.param(
-            {"step": torch.zeros(2, dtype=torch.int64)}, r"step is float32 \[2\] in fast, and int64 \[2\]", id="dtype"
+            {"step": torch.zeros(2, dtype=torch.int64)},
+            r"step is float32 \[\] in fast, and int64 \[\]",
+            id="dtype",
         ),
     ],
 )
@@ -86,8 +88,8 @@ def test_frames_of_groups_that_do_not_fit_together_are_told_by_group_and_entry(
     parts = [frames(step=torch.zeros(2)), frames(**big)]
     with pytest.raises(InvalidOption, match=f"^groups: {sentence}"):
         Assembler(options).batch(parts, [1, 2])
-    # Of one group, they are stacked as TorchRL stacks them.
-    assert Assembler(options).batch(parts, [0, 4]) is not None
+    with pytest.raises(InvalidOption, match=f"^create_env_fn: {sentence.replace('fast', 'c1').replace('big', 'c4')}"):
+        Assembler(options).batch(parts, [1, 4])
 
 
 def test_frames_of_groups_that_are_alike_are_one_batch() -> None:

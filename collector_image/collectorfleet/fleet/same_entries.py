@@ -1,0 +1,69 @@
+"""Check that the parts of a Sync batch have the same entries. TorchRL stacks other parts with promoted dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensordict import LazyStackedTensorDict, TensorDictBase
+from torch import Tensor
+
+from collectorfleet.errors import InvalidOption
+
+_ADVICE = (
+    "give their environments and policies the same entries, or use mode Async, where each batch is of one collector"
+)
+
+
+def check_same_entries(
+    views: Sequence[TensorDictBase], collectors: Sequence[str], groups: Sequence[str], *, vary: bool
+) -> None:
+    """Raise InvalidOption if two parts of a batch have different entries, dtypes, or shapes of a frame.
+
+    Args:
+        views: the parts.
+        collectors: the name of the collector of each part.
+        groups: the group of each part; empty without groups.
+        vary: the sizes of entries may change during a run, so shapes are not compared.
+    """
+    if any(isinstance(view, LazyStackedTensorDict) for view in views):
+        return
+    for names, option, batch in (
+        (groups, "groups", "a Sync batch has frames of all groups"),
+        (collectors, "create_env_fn", "a Sync batch has frames of all collectors"),
+    ):
+        first: dict[str, TensorDictBase] = {}
+        for view, name in zip(views, names, strict=False):
+            first.setdefault(name, view)
+        (one, like), *others = first.items() if first else [("", views[0])]
+        for other, view in others:
+            found = _difference(like, view, one, other, vary) or _difference(view, like, other, one, vary)
+            if found:
+                raise InvalidOption(f"{option}: {found}; {batch}; {_ADVICE}")
+
+
+def _difference(
+    view: TensorDictBase, other: TensorDictBase, name: str, others: str, vary: bool, within: str = "", dims: int = -1
+) -> str:
+    """Describe the first entry of ``view`` that ``other`` lacks, or has with another shape or dtype; else empty.
+
+    The first ``dims`` dimensions are of the batch, and parts of a batch may have different numbers of steps.
+    """
+    dims = view.ndim if dims < 0 else dims
+    for key in view.keys():  # noqa: SIM118  (of a TensorDict, which iterates over something else)
+        path = f"{within}{key}"
+        value, theirs = view.get(key), other.get(key, None)
+        if theirs is None:
+            return f"frames of {name} have {path}, but frames of {others} do not"
+        if isinstance(value, Tensor) and isinstance(theirs, Tensor):
+            mine, its = (value.dtype, value.shape[dims:]), (theirs.dtype, theirs.shape[dims:])
+            if mine[0] != its[0] or (mine[1] != its[1] and not vary):
+                return f"{path} is {_shown(*mine)} in {name}, and {_shown(*its)} in {others}"
+        elif isinstance(value, TensorDictBase) and isinstance(theirs, TensorDictBase):
+            found = _difference(value, theirs, name, others, vary, f"{path}.", dims)
+            if found:
+                return found
+    return ""
+
+
+def _shown(dtype: object, shape: Sequence[int]) -> str:
+    return f"{str(dtype).removeprefix('torch.')} {list(shape)}"
