@@ -29,7 +29,7 @@ log = logging.getLogger("collectorfleet")
 
 Address = tuple[str, int]
 
-# The timeout for a peer without the token that sends nothing, and for a busy driver.
+# The timeout for a peer that sends nothing, with the token or without it, and for a busy driver.
 GREETING_SECONDS: Final = 10.0
 # The listener's pause if it cannot accept a connection.
 PAUSE_SECONDS: Final = 1.0
@@ -98,11 +98,12 @@ class Link:
         self._heard += 1
         return written
 
-    def close(self) -> None:
-        """Close the connection for both sides, and drop messages that the kernel has not accepted yet.
+    def close(self, *, flush_seconds: float = 0.0) -> None:
+        """Close the connection for both sides. This also wakes a thread that receives here.
 
-        This also wakes a thread that receives here.
+        Messages that the kernel has not accepted after ``flush_seconds`` are dropped. Blocks for at most this time.
         """
+        self._send_queue.flush(flush_seconds)
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
@@ -177,9 +178,12 @@ class Listener:
             try:
                 connection.settimeout(GREETING_SECONDS)
                 link = _greet(connection, self._token, driver=True)
+                # Each peer sends its name at once. A peer that is stuck would keep a thread and a file forever.
+                connection.settimeout(GREETING_SECONDS)
                 said = link.receive_message()
+                connection.settimeout(None)
             except (OSError, EOFError, Unreadable):
-                return  # a peer without the token, or a process that died at once
+                return  # a peer without the token, or a process that died or hung at once
             converse(link, said)
 
 

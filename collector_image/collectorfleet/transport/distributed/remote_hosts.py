@@ -27,6 +27,7 @@ log = logging.getLogger("collectorfleet")
 
 SHORTEST_TOKEN_BYTES: Final = 16
 _LARGEST_PORT: Final = 65_535
+_REFUSAL_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +186,11 @@ class CollectorHosts:
             for launched in self._of(rank):
                 host.link.send_message(host_messages.Launch(launched.id, launched.address))
         if before is not None:
-            # The earlier host has usually vanished. If it still runs, it must not reconnect, or both hosts would
-            # replace each other forever.
-            before.link.send_message(host_messages.Refused(f"{host.hello.pod} joined later as rank {rank}"))
-            before.link.close()
             _end(lost, Ended(f"{before.hello.pod} is gone", Fault.NODE_LOST))
+            # The earlier host has usually vanished. If it still runs, it must not reconnect, or both hosts would
+            # replace each other forever. So it gets some time to read the message.
+            before.link.send_message(host_messages.Refused(f"{host.hello.pod} joined later as rank {rank}"))
+            before.link.close(flush_seconds=_REFUSAL_SECONDS)
         log.info("%s joined with rank %d", host.hello.pod, rank)
         return True
 

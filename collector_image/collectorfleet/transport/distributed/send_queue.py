@@ -21,6 +21,7 @@ class SendQueue:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._lock = threading.Lock()
+        self._emptied = threading.Condition(self._lock)
         self._queued: deque[memoryview] = deque()  # the first one is being written by the thread
 
     def write(self, data: bytes) -> None:
@@ -37,6 +38,11 @@ class SendQueue:
             self._queued.append(left)
             if len(self._queued) == 1:
                 threading.Thread(target=self._write_queued, name="send-queue", daemon=True).start()
+
+    def flush(self, timeout_seconds: float) -> bool:
+        """Block until the kernel has accepted all bytes, or until the timeout. Return whether none is queued."""
+        with self._lock:
+            return self._emptied.wait_for(lambda: not self._queued, timeout_seconds)
 
     def _accepted(self, data: memoryview) -> int:
         try:
@@ -55,8 +61,10 @@ class SendQueue:
                     self._connection.shutdown(socket.SHUT_RDWR)
                 with self._lock:
                     self._queued.clear()
+                    self._emptied.notify_all()
                 return
             with self._lock:
                 self._queued.popleft()
                 if not self._queued:
+                    self._emptied.notify_all()
                     return

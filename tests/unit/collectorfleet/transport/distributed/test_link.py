@@ -6,7 +6,10 @@ import errno
 import os
 import resource
 import socket
+import threading
+import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NoReturn
 
 import pytest
@@ -94,6 +97,50 @@ def test_a_stranger_that_says_nothing_keeps_nobody_out(listener: Listener, monke
         while more := stranger.recv(4096):  # until it is shown out
             said += more
     assert len(said) == 32
+
+
+def test_a_peer_with_the_token_that_says_nothing_is_not_waited_for(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "GREETING_SECONDS", 0.2)
+    silent = dial(listener.address, TOKEN, timeout_seconds=10)
+    with pytest.raises((EOFError, ConnectionResetError)):
+        silent.receive_message()
+    silent.close()
+    talker = dial(listener.address, TOKEN, timeout_seconds=10)
+    talker.send_message("first")
+    assert talker.receive_message() == "first"
+    time.sleep(0.5)  # only the first message has a timeout
+    talker.send_message("later")
+    assert talker.receive_message() == "later"
+    talker.close()
+
+
+MORE_THAN_SOCKETS_TAKE = b"x" * 32 * 2**20
+
+
+def test_messages_that_wait_are_sent_before_the_connection_is_closed(both_sides: tuple[Link, Link]) -> None:
+    speaker, hearer = both_sides
+    speaker.send(MORE_THAN_SOCKETS_TAKE)
+    speaker.send_message("last")
+    closing = threading.Thread(target=partial(speaker.close, flush_seconds=60))
+    closing.start()
+    assert hearer.receive() == MORE_THAN_SOCKETS_TAKE
+    assert hearer.receive_message() == "last"
+    closing.join()
+    with pytest.raises(EOFError):
+        hearer.receive_message()
+
+
+@pytest.mark.parametrize("flush_seconds", [0.0, 0.2])
+def test_a_peer_that_reads_nothing_does_not_delay_the_close(
+    both_sides: tuple[Link, Link], flush_seconds: float
+) -> None:
+    speaker, hearer = both_sides
+    speaker.send(MORE_THAN_SOCKETS_TAKE)
+    speaker.close(flush_seconds=flush_seconds)
+    with pytest.raises((EOFError, OSError)):
+        hearer.receive()
 
 
 def test_what_cannot_be_unpickled_is_told_from_an_end_and_the_connection_goes_on(both_sides: tuple[Link, Link]) -> None:
