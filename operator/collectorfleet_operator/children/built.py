@@ -1,7 +1,8 @@
-"""A hash on the RayCluster of the manifest that this release builds from a spec. Other releases build another one.
+"""An annotation of the RayCluster: the hash of the manifest that this release builds from the spec.
 
-An upgrade of the operator must not change a running RayCluster. So a RayCluster from another release keeps its manifest
-until the spec changes. In a RayCluster from this release, the operator reverts changes by other clients.
+Other releases may build another manifest from the same spec. An upgrade of the operator must not change a running
+RayCluster. So a RayCluster from another release keeps its manifest until the spec changes. In a RayCluster from this
+release, the operator reverts changes by other clients.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def built_hash(spec: Object) -> str:
 
 
 def keep_manifest_of_other_release(stored: Object, desired: Object) -> Object:
-    """Return ``desired``; if another release built ``stored`` from the same spec, ``stored`` with the desired sizes."""
+    """Return ``stored`` with the desired sizes if another release built it from the same spec; else ``desired``."""
     if annotation(stored, BUILT) == annotation(desired, BUILT) or _is_of_another_spec(stored, desired):
         return desired
     kept = {key: value for key, value in stored["spec"].items() if key != _NEVER_OURS}

@@ -15,7 +15,7 @@ def by_identity(compute: Callable[[_Model], _Result]) -> Callable[[_Model], _Res
     """Cache a pure function of an unchanging model by the model's identity, until the model is freed.
 
     The identity is the key, because a comparison of two models takes longer than most of these functions. The result
-    must not refer to the model: otherwise Python would never free them.
+    must not refer to the model: otherwise Python would free neither of them.
     """
     kept: dict[int, tuple[weakref.ref[_Model], _Result]] = {}
 

@@ -26,7 +26,7 @@ def import_code_first(fleet: CollectorFleet) -> str | None:
 
 
 def mount_code(pod: Object, code: Code) -> None:
-    """Mount ``code`` in the first container of a pod spec, which is changed in place."""
+    """Mount ``code`` in the first container of ``pod``, a pod spec that is changed in place."""
     mount = {"name": _VOLUME, "mountPath": names.CODE_MOUNT}
     container = pod["containers"][0]
     if code.tree is None:
@@ -56,7 +56,8 @@ def _sources(code: Code) -> list[tuple[Object, str]]:
 
 
 def _authority(authority: CertificateAuthority) -> Object:
-    # Without `items`: for a missing key the kubelet would wait, but the container reports an error.
+    # Leave `items` out: with `items`, the kubelet would wait for a missing key. Without them, the container reports an
+    # error.
     if authority.config_map is not None:
         return {"name": _AUTHORITY_VOLUME, "configMap": {"name": authority.config_map}}
     return {"name": _AUTHORITY_VOLUME, "secret": {"secretName": authority.secret}}

@@ -1,8 +1,9 @@
-"""The Job whose pods run the collectors of a fleet without Ray. Each pod has one host process with its index as rank.
+"""The Job whose pods run the collectors of a fleet without Ray.
 
-The Job never completes and never fails: a host never exits with 0, and the Job replaces a lost host without a limit. A
-terminating pod counts as lost, because the Job would otherwise wait for a lost node. The driver uses the newer one of
-two hosts with the same rank. ``parallelism`` and ``completions`` change together, which removes the highest indexes.
+Each pod has one host process, whose rank is the pod's index. The Job never completes and never fails: a host never
+exits with 0, and the Job replaces a lost host without a limit. A terminating pod counts as lost, because the Job would
+otherwise wait for a lost node. The driver uses the newer one of two hosts with the same rank. The operator changes
+``parallelism`` and ``completions`` together, so that a smaller Job loses the pods with the highest indexes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _GRACE_SECONDS: Final = 5
 def collectors_job(fleet: CollectorFleet) -> Object:
     """Return the manifest of the collectors' Job.
 
-    Raises ValueError if no pod is large enough for a collector. Validation reports such a spec before.
+    Raises ValueError if no pod is large enough for a collector. Validation has already reported such a spec.
     """
     groups = pack_groups(fleet.spec.worker_groups)
     if isinstance(groups, Refusal):

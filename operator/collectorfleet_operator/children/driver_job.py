@@ -1,6 +1,6 @@
 """The driver's Job: one pod that gathers and trains.
 
-The pod joins the Ray cluster as a node without CPUs, or hosts of collectors connect to it.
+With Ray, the pod joins the Ray cluster as a node without CPUs. Without Ray, the hosts of collectors connect to the pod.
 
 Kubernetes restarts the driver after a loss of infrastructure. Exit code 64 means that the user's code or spec is wrong,
 so a retry would not help. Exit code 65 means that the driver ended on the operator's order. Exit code 143 means that
@@ -238,7 +238,7 @@ def _default_grace_seconds(driver: Driver) -> int:
 def _grace_seconds(driver: Driver) -> Any:
     """Return the grace period of the merged template, in seconds.
 
-    It is the user's if the user's template sets one, and Kubernetes' default if the user's template has null.
+    The user's template may set the grace period. If the template has null, the grace period is Kubernetes' default.
     """
     theirs = driver.template.get("spec") or {}
     if _GRACE_FIELD not in theirs:

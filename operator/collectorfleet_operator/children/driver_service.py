@@ -1,4 +1,4 @@
-"""The Service through which the hosts of collectors find the present driver pod."""
+"""The Service through which the hosts of collectors find the current driver pod."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ SERVICE: Final = Kind("v1", "Service", "services")
 
 
 def driver_service(fleet: CollectorFleet) -> Object:
-    """Return the manifest of the headless Service. A process group connects pods directly, at ports it chooses."""
+    """Return the manifest of the headless Service.
+
+    A process group connects pods directly, at ports that the group chooses.
+    """
     return manifest(
         fleet,
         SERVICE,
@@ -22,7 +25,7 @@ def driver_service(fleet: CollectorFleet) -> Object:
         spec={
             "clusterIP": "None",
             "selector": {key: value for key, value in labels(fleet, PodRole.DRIVER).items() if key in _SELECTED},
-            # So that hosts find a driver that still waits for them.
+            # So that hosts also find a driver that is not ready, because it still waits for the hosts.
             "publishNotReadyAddresses": True,
             "ports": [{"name": "hosts", "port": names.HOSTS_PORT}],
         },

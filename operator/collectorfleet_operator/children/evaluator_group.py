@@ -1,6 +1,6 @@
 """The worker group of evaluators in the RayCluster. A pod has one evaluator, or all evaluators that share its GPUs.
 
-A custom Ray resource, with one unit per evaluator, keeps evaluators on these pods and collectors off them.
+A custom Ray resource, with one unit per evaluator, keeps evaluators in these pods and collectors out of these pods.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collectorfleet_operator.objects import Object
 def evaluator_groups(fleet: CollectorFleet) -> list[Object]:
     """Return the items of ``workerGroupSpecs`` for evaluators, if the fleet has evaluators.
 
-    Raises ValueError if no pod is large enough for an evaluator. Validation reports such a spec before.
+    Raises ValueError if no pod is large enough for an evaluator. Validation has already reported such a spec.
     """
     evaluation, packing = fleet.spec.evaluation, fleet.spec.evaluator_pods
     if evaluation is None or packing is None:

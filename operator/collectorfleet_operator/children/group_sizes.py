@@ -44,7 +44,7 @@ def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
     """Return the RayCluster or Job with these sizes of the named groups."""
     if _is_job(cluster):
         size = sizes.get(names.WORKER_GROUP)
-        # If only one of them changes, the API server refuses it, or some indexes have no pod.
+        # If only one of the two changes, the API server refuses the change, or some indexes have no pod.
         changed = {} if size is None else {"completions": size.pods, "parallelism": size.pods}
         return {**cluster, "spec": {**cluster["spec"], **changed}}
     groups = [
@@ -89,7 +89,7 @@ def job_difference(stored: Object, desired: Object) -> str:
 
 
 def sized_in_place(stored: Object, desired: Object) -> Object:
-    """Return ``desired`` with the spec of the stored Job, of which only the size can be changed."""
+    """Return ``desired`` with the spec of the stored Job and the desired size: only the size can be changed."""
     return resized({**desired, "spec": stored["spec"]}, sizes_of(desired))
 
 

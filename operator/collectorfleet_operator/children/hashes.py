@@ -1,7 +1,7 @@
 """Hash annotations of children: a hash of the spec's fields for each part of a fleet (driver, head, each group).
 
 A running driver cannot change its spec, and needs a RayCluster that fits its spec. So its Job has the hashes of all
-parts. The RayCluster continues with the next driver as long as its own parts do not change.
+parts. The next driver uses the same RayCluster as long as the parts of the RayCluster do not change.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def hashes_of(spec: CollectorFleetSpec) -> Mapping[str, str]:
 
 
 def _of_learner_pods(spec: CollectorFleetSpec, learners: Learners) -> dict[str, Any]:
-    """Return the fields outside of the learners' own part that learner pods also depend on."""
+    """Return the fields of other parts that learner pods also depend on."""
     kept = spec.driver.checkpoint
     return {"places": learners.places, "checkpoints": kept and [kept.claim_name, kept.sub_path]}
 
 
 def _of_evaluator_pods(fields: Mapping[Part, Mapping[str, Any]], evaluation: Evaluation) -> dict[str, Any]:
-    """Return the further fields that evaluator pods with GPUs depend on.
+    """Return the fields of other parts that evaluator pods with GPUs also depend on.
 
     The hash of evaluator pods without GPUs does not depend on these fields, as in earlier releases.
     """
@@ -98,7 +98,7 @@ def cluster_hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
 
 
 def changed_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
-    """Return the parts of ``spec`` whose fields differ from those that a child was made from.
+    """Return the parts of ``spec`` whose fields differ from the fields that a child was made from.
 
     The set is empty if a newer release hashed the child by a scheme that this release does not know.
     """
@@ -109,7 +109,7 @@ def changed_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
 
 
 def changed_cluster_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
-    """Return the parts of ``spec`` without the driver whose fields differ from the stored hashes."""
+    """Return the parts of ``spec``, except the driver, whose fields differ from the stored hashes."""
     return changed_parts(stored, spec) - {Part.DRIVER.value}
 
 

@@ -1,6 +1,6 @@
 """The worker group of learners in the RayCluster. All actors of a learner shard run in one pod, without collectors.
 
-A custom Ray resource, with one unit per actor, keeps learners on these pods and collectors off them.
+A custom Ray resource, with one unit per actor, keeps learners in these pods and collectors out of these pods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collectorfleet_operator.objects import Object
 def learner_groups(fleet: CollectorFleet) -> list[Object]:
     """Return the item of ``workerGroupSpecs`` for learners as a list; empty if the fleet has no learners.
 
-    Raises ValueError if the learners cannot be split into shards. Validation reports such a spec before.
+    Raises ValueError if the learners cannot be split into shards. Validation has already reported such a spec.
     """
     learners = fleet.spec.learners
     if learners is None:

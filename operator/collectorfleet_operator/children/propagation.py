@@ -1,4 +1,4 @@
-"""Copies of a fleet's labels and annotations on its children and their pods, by a list in the operator's settings.
+"""Copies labels and annotations of a fleet to its children and their pods. The operator's settings list the keys.
 
 Tools read cost centers or owners from these labels. The operator never copies keys of Kubernetes, or keys by which
 tools recognize their own objects. For example, a GitOps tool would prune a child with the fleet's tracking label,
@@ -41,7 +41,7 @@ NOTHING: Final = Propagation()
 
 
 def propagated(made: Object, given: Object) -> Object:
-    """Return a copy of ``made`` with the metadata ``given`` on it and its pod templates. Their own values win."""
+    """Return a copy of ``made`` with the metadata ``given``, also in its pod templates. Existing values stay."""
     if not given:
         return made
     changed = copy.deepcopy(made)

@@ -11,17 +11,20 @@ from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.objects import Object
 
-# A head has nothing to finish. Where code is unpacked first, a shell is above `ray start`, and keeps SIGTERM from it.
+# A head has nothing to finish. If a command runs before `ray start`, a shell is the parent of `ray start` and does not
+# pass SIGTERM on.
 _HEAD_GRACE_SECONDS: Final = 5
-# Kubernetes' default, and the time that most spot notices leave. Collectors end their rollouts in this time.
+# Kubernetes' default, and the time between most spot notices and the loss of the node. Collectors end their rollouts in
+# this time.
 _WORKER_GRACE_SECONDS: Final = 30
-# At SIGTERM, `ray start` asks the head to drain the node, and waits up to 30 s for Ray Serve to leave it. Fleets have
-# no Ray Serve, collectors end before the signal, and a head that is gone does not answer.
+# At SIGTERM, `ray start` asks the head to drain the node, and waits up to 30 s for Ray Serve to leave the node. Fleets
+# have no Ray Serve, collectors end before the signal, and a head that is gone does not answer.
 _NO_DRAINING: Final = {"name": "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S", "value": "0"}
 _ROLES_WITH_POD_NAME: Final = (PodRole.WORKER, PodRole.EVALUATOR)
-# Ends Ray once no actor in the pod has a connection to another host. A driver takes its collectors off the pod, and an
-# actor without a connection has neither a driver nor a head that could end it. Process titles distinguish actors from
-# Ray's idle workers and agents. The kill runs in the background, because a hook that ends with its container fails.
+# Ends Ray once no actor in the pod has a connection to another host. A driver removes its collectors from the pod. An
+# actor without a connection has neither a driver nor a head that could end the actor. Process titles distinguish actors
+# from Ray's idle workers and agents. The kill runs in the background, because a hook that ends with its container
+# fails.
 _PRE_STOP_SCRIPT: Final = """
 sockets() {
   for process in /proc/[0-9]*; do

@@ -34,7 +34,7 @@ _HEAD_REQUESTS: Final = {"cpu": "200m", "memory": "2Gi"}
 def raycluster(fleet: CollectorFleet) -> Object:
     """Return the manifest of the RayCluster.
 
-    Raises ValueError if no pod is large enough for a collector. Validation reports such a spec before.
+    Raises ValueError if no pod is large enough for a collector. Validation has already reported such a spec.
     """
     groups = pack_groups(fleet.spec.worker_groups)
     if isinstance(groups, Refusal):
@@ -70,7 +70,7 @@ def _head_group(fleet: CollectorFleet) -> Object:
         "rayStartParams": {
             "num-cpus": "0",
             "num-gpus": "0",
-            # Quoted, because KubeRay inserts the text into a shell command line. Joining nodes use the head's config.
+            # Quoted, because KubeRay inserts the text into a shell command line. Nodes that join use the head's config.
             "system-config": f"'{json.dumps(SYSTEM_CONFIG)}'",
         },
         "template": ray_pod_template(fleet, PodRole.HEAD, container, fleet.spec.ray.head.template, gpus=0),

@@ -28,7 +28,7 @@ def role_binding(fleet: CollectorFleet) -> Object:
 def _account(fleet: CollectorFleet) -> str:
     """Return the service account of the driver's pod.
 
-    The user's template may name another account, for example one that may read a bucket.
+    The user's template may name another account, for example an account that may read a bucket.
     """
     named = (fleet.spec.driver.template.get("spec") or {}).get("serviceAccountName")
     return str(named or names.driver_name(fleet.metadata.name))

@@ -44,7 +44,7 @@ class Child:
 
     ``build`` returns the manifest, or None if the fleet has no such child. ``difference`` returns why the manifest must
     be applied over the stored object; empty if they match. ``summary`` describes a created child in logs and Events.
-    ``announced``: the creation and the deletion of the child are Events.
+    ``announced``: the operator writes an Event when it creates or deletes the child.
 
     ``provider`` is the optional add-on that installs the kind, such as KubeRay; empty for Kubernetes' own kinds.
     ``metadata_alone``: the operator lists only the metadata, because others write the content.
@@ -111,8 +111,8 @@ COLLECTORS_CHILD: Final = Child(
 )
 LEASE_CHILD: Final = Child(LEASE, names.driver_name, lease, change_source=ChangeSource.LISTED_OFTEN)
 
-# In the order of creation. The NetworkPolicy exists before any pod. The driver's Job is before the collectors: if the
-# API server refuses it, no collector pod occupies GPUs without a driver.
+# In the order of creation. The NetworkPolicy exists before any pod. The driver's Job comes before the collectors: if
+# the API server refuses the Job, no collector pod occupies GPUs without a driver.
 CHILDREN: Final = (
     WORKLOAD_CHILD,
     Child(NETWORK_POLICY, names.network_policy_name, network_policy),
@@ -144,7 +144,7 @@ def _kinds(rows: Iterable[Child]) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys(row.kind for row in rows))
 
 
-# Also the fleets themselves, and their pods, which KubeRay and the Job controller make.
+# This includes the fleets themselves, and their pods, which KubeRay and the Job controller make.
 WATCHED: Final = (FLEET, POD, *_kinds(row for row in CHILDREN if row.change_source is ChangeSource.WATCHED))
 LISTED: Final = (FLEET, POD, *_kinds(CHILDREN))
 LISTED_OFTEN: Final = _kinds(row for row in CHILDREN if row.change_source is ChangeSource.LISTED_OFTEN)

@@ -1,7 +1,8 @@
 """The Workload that requests quota from Kueue for the driver, the head if there is one, and all worker pods.
 
 Kueue admits a Workload completely or rejects it. A RayCluster and a Job with Kueue's queue label would be two
-Workloads. Then two fleets could each have quota for one of their Workloads and wait for ever for the other.
+Workloads. Then two fleets could each have quota for one of their Workloads and wait forever for quota for the other
+Workload.
 """
 
 from __future__ import annotations

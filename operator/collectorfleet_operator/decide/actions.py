@@ -40,9 +40,9 @@ class Update:
 class Delete:
     """Delete the child with this uid, and the objects that the child owns.
 
-    ``force``: delete the child without a grace period. The API server then waits neither for owned objects nor for
-    the kubelet of a lost node. ``grace_seconds``: the grace period of a pod; None for the pod's own grace period.
-    ``announced``: whether the operator writes an Event about a deleted pod.
+    ``force``: delete the child without a grace period. The API server then waits neither for owned objects nor for the
+    kubelet of a lost node. ``grace_seconds``: the grace period of a pod; None for the pod's own grace period.
+    ``announced``: whether the operator writes an Event about the deleted pod.
     """
 
     kind: Kind
@@ -56,7 +56,7 @@ class Delete:
 
 @dataclass(frozen=True)
 class SetStatus:
-    """Replace status fields of an object that the operator does not apply, if it is unchanged since ``stored``."""
+    """Set status fields of an object that another controller reconciles, if it has not changed since ``stored``."""
 
     kind: Kind
     stored: Object

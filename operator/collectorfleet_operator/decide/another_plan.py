@@ -1,6 +1,6 @@
-"""The fields of its own status that the operator acts on. It writes them first and acts in the next plan. Pure.
+"""The status fields that the operator first writes and then acts on in its next plan. Pure.
 
-The operator's own writes trigger no reconcile. So the operator plans again after it has changed one of these fields.
+The operator's own writes trigger no reconcile. So the operator plans again after a change of one of these fields.
 """
 
 from __future__ import annotations

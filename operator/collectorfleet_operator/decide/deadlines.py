@@ -16,9 +16,10 @@ from collectorfleet_operator.decide.lost_nodes import until_next_force_delete
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, until_overdue
 
-# By then the cause of a refusal may be gone: a quota, a webhook, or a foreign object of the same name.
+# After this time, the cause of a refusal may be gone: a quota, a webhook, or a foreign object of the same name.
 RETRY_REFUSED_AFTER: Final = timedelta(seconds=10)
-# The operator has no watch and no list of Kueue's cluster-scoped objects, so it reads missing ones again.
+# The operator has no watch and no list of Kueue's cluster-scoped objects, so it reads missing objects again after this
+# time.
 LOOK_FOR_MISSING_AFTER: Final = timedelta(seconds=30)
 
 
@@ -64,7 +65,7 @@ def _acknowledgement_late_after(seen: Situation) -> timedelta | None:
 
 
 def _still(left: timedelta | None) -> timedelta | None:
-    """Return the time left, or None if no time is left: a past deadline changes nothing more."""
+    """Return the time left, or None if no time is left: a deadline in the past changes nothing any more."""
     return left if left is not None and left > timedelta(0) else None
 
 

@@ -17,7 +17,7 @@ from collectorfleet_operator.decide.situation import Situation, cached_per_situa
 
 # The shortest grace period with which the kubelet still ends the containers of a pod.
 GRACE_SECONDS: Final = 1
-# In one reconcile. The changes of these pods trigger the next reconcile.
+# The limit for one reconcile. The changes of these pods trigger the next reconcile.
 _PODS_AT_A_TIME: Final = 100
 
 

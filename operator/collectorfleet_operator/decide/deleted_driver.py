@@ -23,7 +23,7 @@ def is_uncounted(pod: Pod) -> bool:
 
 
 def deleted_driver(seen: Situation, job: Job) -> Pod | None:
-    """Return the deleted pod of a driver that has ended and whose next pod the Job would delay; else None.
+    """Return the deleted pod of a driver that has ended, if the Job would delay the driver's next pod; else None.
 
     The driver of a pod on a lost node has not ended. A Job that has counted failures stays, because a new Job would
     begin to count at 0.

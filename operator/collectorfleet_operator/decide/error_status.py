@@ -1,4 +1,4 @@
-"""The status of a fleet that the operator cannot reconcile: it cannot parse the fleet, or fails on it. Pure."""
+"""The status of a fleet that the operator cannot reconcile, because it cannot parse the fleet or fails itself. Pure."""
 
 from __future__ import annotations
 

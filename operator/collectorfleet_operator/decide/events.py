@@ -43,7 +43,7 @@ _GOOD: Final = (
     ConditionType.ADMITTED,
 )
 _AT_THE_END: Final = (Reason.COMPLETED, Reason.FAILED, Reason.SUSPENDING, Reason.SUSPENDED, Reason.IDLE_TIMEOUT)
-# These reasons are part of every run. A condition that takes another reason causes an Event.
+# These reasons are part of every run. If a condition gets another reason, the operator writes an Event.
 _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     ConditionType.RAY_CLUSTER_READY: (
         *(Reason.PENDING, Reason.HEAD_PENDING, Reason.HEAD_STARTING, Reason.WORKERS_STARTING),

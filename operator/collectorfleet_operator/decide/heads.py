@@ -30,7 +30,8 @@ def is_in_use(seen: Situation) -> bool:
 def pods_of_lost_head(seen: Situation) -> list[Pod]:
     """Return unused worker and evaluator pods whose Ray process started with an earlier head.
 
-    Ray detects the loss of the head after one to two minutes. Until then it occupies resources of the next collectors.
+    Ray detects the loss of the head after one to two minutes. Until then, these pods occupy resources that the next
+    collectors need.
     """
     heads = not_terminating(seen.heads)
     if not heads or not seen.present.spec.has_ray or is_in_use(seen):

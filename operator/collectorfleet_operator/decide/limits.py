@@ -72,7 +72,7 @@ def is_stalled(seen: Situation) -> bool:
 
 
 def expires(seen: Situation) -> datetime | None:
-    """Return when the Job and the other objects of an ended run are deleted; None: never, or not yet known.
+    """Return when the Job and the other objects of an ended run are deleted; None if never, or not yet known.
 
     Another client may have set ``ttlSecondsAfterFinished`` on the Job. Kubernetes then deletes the Job at that time.
     """

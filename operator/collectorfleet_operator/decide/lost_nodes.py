@@ -1,4 +1,4 @@
-"""Pods on lost nodes. They stay in deletion, because no kubelet reports their end. Pure.
+"""Pods on lost nodes. They stay terminating, because no kubelet reports their end. Pure.
 
 Kubernetes marks these pods for deletion when their toleration of the loss ends, and then waits for the kubelet. KubeRay
 and the Job controller wait, too. After the grace period the operator deletes these pods by force. If the node returns,
@@ -15,7 +15,7 @@ from collectorfleet_operator.decide.heads import is_in_use
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
-# For a kubelet that still works but is slow.
+# Added to the grace period, for a kubelet that still works but is slow.
 _MARGIN: Final = timedelta(seconds=5)
 
 

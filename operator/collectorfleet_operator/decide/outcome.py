@@ -29,7 +29,8 @@ _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|F
 # Ray's C++ code prints such a line before it ends the process with exit code 1, as Python does, or by a signal.
 _NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
 _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECASE)
-# With these exit codes a driver leaves a message. Other exit codes come from the user's code or from Ray.
+# A driver that ends with one of these exit codes leaves a message. Other exit codes come from the user's code or from
+# Ray.
 _OF_DRIVERS: Final = (names.EXIT_INFRASTRUCTURE, names.EXIT_USER_ERROR, names.EXIT_STOPPED)
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _LATER: Final = f"{ENDS_WITHIN.seconds} s after the driver's end"
@@ -40,8 +41,8 @@ _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 def outcome(seen: Situation) -> Outcome:
     """Return the state of the run from the driver's pod and its Job, or from the status if both are gone.
 
-    The status prevents that the deletion of the Job starts another run. The pod counts before the Job, because the Job
-    follows a second later, and a completed fleet would look broken in between.
+    The status counts too, so that the deletion of the Job does not start another run. The pod takes precedence over the
+    Job: the Job ends a second after the pod, and a completed fleet would look broken in between.
 
     The module ``retry`` decides whether a failed run is tried again. A suspended and resumed fleet is also tried again.
     """
@@ -105,7 +106,8 @@ def _completed(seen: Situation) -> str:
 def _failed(seen: Situation, job: Job) -> str:
     again = _try_again(seen, _WITHOUT_A_JOB if expires(seen) is not None else "delete the Job")
     kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs{_runs_on(seen)}; {again}"
-    # A container reports its failure a moment before the pod does. For an evicted pod, only the pod reports it.
+    # A container's status shows the failure a moment before the pod's status does. For an evicted pod, only the pod's
+    # status shows the failure.
     own = seen.belonging(seen.driver_pods, job)
     failed = [pod for pod in own if _exit_code(pod) or pod.phase == "Failed"]
     last = newest(failed)

@@ -72,7 +72,7 @@ def plan(seen: Situation) -> Plan:
 
 
 def again_after(seen: Situation) -> timedelta | None:
-    """Return ``again_after`` of the plan alone. After the actions are done, a new plan has no other content."""
+    """Return only ``again_after`` of the plan. Once the actions of a plan are done, the next plan has no actions."""
     if seen.fleet.metadata.deletion_timestamp is not None:
         return None
     match outcome(seen):
@@ -88,7 +88,8 @@ def _actions(seen: Situation) -> Iterable[Action]:
     found = outcome(seen)
     lost = tuple(_force_delete_lost_pods(seen))
     if lost:
-        # In the same plan: once another head exists, it is unknown that the driver ended for a lost head.
+        # Both belong to one plan: once another head exists, the operator cannot tell that the driver ended for a lost
+        # head.
         return (*lost, *_replace_driver_of_lost_head(seen)) if isinstance(found, Running) else lost
     match found:
         case Completed() | Failed():
@@ -103,9 +104,10 @@ def _actions(seen: Situation) -> Iterable[Action]:
 
 
 def _force_delete_lost_pods(seen: Situation) -> Iterator[Action]:
-    """Delete pods that hang on lost nodes. Delete the Job of such a driver, too, which would wait for its pod.
+    """Delete pods that hang on lost nodes.
 
-    If the run continues, create the driver's next Job at once.
+    If such a pod is a driver, also delete its Job, which would wait for the pod. If the run continues, create the
+    driver's next Job at once.
     """
     for pod in pods_to_force_delete(seen):
         job = seen.job if seen.is_usable(seen.job) and pod.controller == seen.job.uid else None
@@ -120,7 +122,7 @@ def _force_delete_lost_pods(seen: Situation) -> Iterator[Action]:
 def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
     """Delete the cluster of an ended run if the spec requests it, and all its objects after the time to live.
 
-    A Job that must end before is deleted once the status has recorded the result of the run.
+    A Job that must be deleted earlier is deleted once the status has recorded the result of the run.
     """
     is_expired = _is_expired(seen)
     if is_expired or seen.fleet.spec.when_finished is WhenFinished.DELETE:
@@ -194,7 +196,7 @@ def _advance_run(seen: Situation) -> Iterator[Action]:
         why = describe(JOB, job.name, f"{changed_pods(seen)} are of generation {generation} from now on")
         changed = with_workers_of(seen.children[DRIVER_CHILD], seen.fleet)
         yield Update(JOB, changed, job.uid, why)
-        # In the same plan, because the operator's own write triggers no reconcile.
+        # This belongs to the same plan, because the operator's own write triggers no reconcile.
         yield from _maintain_run(_with_driver(seen, changed))
     else:
         yield from _maintain_run(seen)
@@ -223,7 +225,7 @@ def _maintain_run(seen: Situation) -> Iterator[Action]:
     if seen.running is not None and queue.is_placed(seen):
         yield from _delete_pods_of_lost_head(seen)
         yield from _end_unused_pods(seen)
-        # Before the children: a refused write ends the plan, and Kueue would evict a fleet that collects.
+        # This comes before the children: a refused write ends the plan, and Kueue would evict a fleet that collects.
         yield from report_pods_ready(seen)
         yield from maintain_children(seen)
 
@@ -255,7 +257,7 @@ def _end_unused_pods(seen: Situation) -> Iterator[Action]:
 
 
 def _with_driver(seen: Situation, changed: Object) -> Situation:
-    """Return the situation after the driver's Job is changed and runs the stored spec."""
+    """Return the situation in which the driver's Job is changed and runs the stored spec."""
     job = seen.children[DRIVER_CHILD]
     after = {**job, "metadata": {**metadata(job), **metadata(changed)}}
     return replace(seen, running=seen.fleet, job=read_job(after), children={**seen.children, DRIVER_CHILD: after})

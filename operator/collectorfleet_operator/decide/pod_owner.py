@@ -1,4 +1,4 @@
-"""The facts that decisions need of both Jobs and RayClusters. They are parsed once from each stored version. Pure."""
+"""The facts that decisions need about both Jobs and RayClusters. Each stored version is parsed once. Pure."""
 
 from __future__ import annotations
 

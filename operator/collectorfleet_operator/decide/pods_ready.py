@@ -36,9 +36,9 @@ def report_pods_ready(seen: Situation) -> Iterator[Action]:
 def _why_ready(seen: Situation) -> str:
     """Return why the pods count as ready; empty if they are not ready yet."""
     if queue.is_everything_ready(seen):
-        # Before the fleet is Ready, because environments may need longer to start than Kueue waits.
+        # This is reported before the fleet is Ready, because environments may need longer to start than Kueue waits.
         return "all pods of the fleet are ready"
-    # With minAvailable below all collectors, a fleet works although some of its pods never start.
+    # If minAvailable is less than replicas, a fleet works although some of its pods never start.
     ready = _ready(seen)
     if ready is None:
         return ""

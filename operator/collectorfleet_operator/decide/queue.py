@@ -34,7 +34,7 @@ from collectorfleet_operator.decide.workload import (
 )
 from collectorfleet_operator.objects import Object
 
-# Only with this reason do Kueue's own integrations requeue the Workload at once.
+# Kueue's own integrations requeue the Workload at once only for this reason.
 _PREEMPTED: Final = "Preempted"
 
 
@@ -63,7 +63,7 @@ class Admitted:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """The fleet must end its run, because it has no quota for it any more."""
+    """The fleet must end its run, because the run has no quota any more."""
 
     why: str  # a clause
 
@@ -73,7 +73,7 @@ State = Unqueued | Waiting | Admitted | Withdrawn
 
 @cached_per_situation
 def state(seen: Situation) -> State:
-    """Return the queue state of the fleet. While a run has a driver, it stays in its first queue, or without one."""
+    """Return the queue state of the fleet. While a run has a driver, the run keeps its first queue, or has no queue."""
     queue = queue_of_run(seen)
     if not queue:
         return Unqueued(queue_of(seen.fleet))
@@ -173,7 +173,7 @@ def is_everything_ready(seen: Situation) -> bool:
 
 
 def status_ready(stored: Object, now: datetime, why: str) -> Object:
-    """Return the status of a Workload with ``PodsReady``, for which Kueue stops waiting. ``why`` is a sentence."""
+    """Return the status of a Workload with ``PodsReady``, so that Kueue stops waiting. ``why`` is a sentence."""
     return {"conditions": _with_conditions(stored, now, (PODS_READY, True, PODS_READY, why))}
 
 

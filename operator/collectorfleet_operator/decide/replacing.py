@@ -1,4 +1,4 @@
-"""Immediate replacement of a run by a changed spec, independently of ``spec.updateStrategy``. Pure."""
+"""Immediate replacement of a run after a spec change, independently of ``spec.updateStrategy``. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def why_replaced(seen: Situation, job: Job) -> str:
     if job.is_failed:
         again = why_tried_again(seen)
         return f"it failed, and {again}" if again else ""
-    # A driver that starts over reports no batch at first, although an earlier driver of this Job may have delivered.
+    # A driver that starts over reports no batch at first, although an earlier driver of this Job may have delivered
+    # one.
     if not seen.spec_is_held or seen.has_progress or has_delivered(seen, job):
         return ""
     return f"it has delivered no batch, and generation {seen.fleet.metadata.generation} of the spec is another try"

@@ -1,4 +1,4 @@
-"""Tests whether a driver can resume the run of an earlier driver. Pure."""
+"""Checks whether a driver can resume the run of an earlier driver. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The decision whether a failed run is tried again, and why. Pure.
 
 A change of the spec of driver, head or pods, or of the code's ConfigMap, starts another try. After an exceeded
-deadline, a changed deadline also starts one. Replicas, times to live and other fields that a running fleet follows do
-not. The status keeps a hash of the spec, because the Job with the spec may be gone.
+deadline, a changed deadline also starts another try. Changes of replicas, times to live and other fields that apply to
+a running fleet start no other try. The status keeps a hash of the spec, because the Job with the spec may be gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def recorded_failure(seen: Situation) -> Condition | None:
-    """Return the condition of the status about the failure of the last run; None if the run did not fail."""
+    """Return the condition in the status that records the failure of the last run; None if the run did not fail."""
     before = seen.fleet.status
     found = before.condition(ConditionType.COMPLETED) if before else None
     return found if found is not None and found.reason in (Reason.FAILED, Reason.DEADLINE_EXCEEDED) else None

@@ -8,7 +8,8 @@ An evaluator pod needs no drain, so it is replaced at once. All evaluator pods a
 repeats the evaluation for each loss.
 
 The driver drains a pod that another client deletes, for example by an eviction, within the pod's grace period. KubeRay
-would count the pod until it is gone. So the operator passes its name to KubeRay, which creates another pod at once.
+would count the pod until it is gone. So the operator passes the pod's name to KubeRay, which creates another pod at
+once.
 
 A fleet without Ray needs none of this: a changed template replaces its Job, and the Job replaces lost pods.
 """
@@ -101,8 +102,8 @@ def evicted(seen: Situation) -> list[Pod]:
 def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
     """Return the names of the group's pods that KubeRay must replace: terminating, drained and broken pods.
 
-    A driver never reports a pod as drained that never had a collector. If a broken pod does have a collector, the
-    driver drains it within the pod's grace period, as in an eviction.
+    If a pod never had a collector, the driver never reports the pod as drained. If a broken pod does have a collector,
+    the driver drains it within the pod's grace period, as in an eviction.
 
     ``desired`` is the RayCluster that is about to be applied. The operator's own write triggers no reconcile, so the
     next reconcile may be late.
@@ -143,7 +144,7 @@ def _requested_drains(seen: Situation) -> Sequence[str]:
 
 
 def _is_broken(pod: Pod) -> bool:
-    """Return whether the pod was never ready, and so collects nothing. The kubelet of a silent node does not count.
+    """Return whether the pod was never ready, and so collects nothing. Pods on silent nodes do not count as broken.
 
     A pod that is unready for a moment is not broken: otherwise pods of a crashing template could replace it.
     """
@@ -151,7 +152,7 @@ def _is_broken(pod: Pod) -> bool:
 
 
 def _unavailable(seen: Situation, group: str, wanted: int, draining: Sequence[str]) -> int:
-    """Return the number of the group's pods that do not collect: missing, unready, terminating or draining pods."""
+    """Return how many of the group's pods do not collect: missing, unready, terminating or draining pods."""
     collecting = [
         pod for pod in seen.of_group(group) if pod.is_ready and not pod.is_terminating and pod.name not in draining
     ]

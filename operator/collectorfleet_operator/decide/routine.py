@@ -1,8 +1,9 @@
 """The numbers in a healthy driver's report that trigger no reconcile, such as frame counts. Pure.
 
-A thousand drivers report a hundred times a second, and a reconcile takes milliseconds. So the operator compares two
-versions of a healthy fleet without these numbers. A decision that depends on such a number, such as the age of the last
-batch, has a deadline that triggers a reconcile. Only messages about unhealthy fleets contain such numbers.
+A thousand drivers together write a hundred reports a second, and a reconcile takes milliseconds. So the operator
+compares two versions of a healthy fleet without these numbers. A decision that depends on such a number, such as the
+age of the last batch, has a deadline that triggers a reconcile. Only messages about unhealthy fleets contain such
+numbers.
 
 This module lists the fields to leave out. A field that this release does not know triggers a reconcile.
 """
@@ -60,7 +61,7 @@ def _progress(progress: Object) -> Object:
 
 
 def _weights(weights: Object) -> Object:
-    """Replace the versions by facts: any published, all acknowledged, one too stale, the newest one refused."""
+    """Replace versions by facts: whether one is published, acknowledged or failed, and whether a batch is too stale."""
     published, acknowledged = weights.get("published"), weights.get("acknowledged")
     staleness, failure = weights.get("staleness") or {}, weights.get("lastFailure")
     bound, stalest = staleness.get("bound"), staleness.get("max")

@@ -1,7 +1,7 @@
 """The number of pods of each worker group, and the choice of pods to delete when a fleet scales down. Pure.
 
-The driver retires collectors when it sees fewer replicas. Only then does the operator delete pods, those with the
-fewest collectors first. It names the pods, because KubeRay would choose arbitrary ones.
+The driver retires collectors when it sees fewer replicas. The operator deletes pods after that, and begins with the
+pods that have the fewest collectors. It names the pods, because KubeRay would choose arbitrary pods.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
 def sized(seen: Situation, stored: PodOwner | None, desired: Object) -> Object:
     """Return ``desired`` with the number of worker pods that ``stored`` can change to now.
 
-    It also names the pods to delete. A Job deletes the pods with the highest indexes, which the driver has drained.
+    The result also names the pods to delete. A Job deletes the pods with the highest indexes, which the driver has
+    drained.
     """
     present = {} if stored is None else stored.sizes
     return resized(
@@ -67,9 +68,9 @@ def _next_size(
 
 
 def _emptiest_first(seen: Situation, workers: list[Pod]) -> list[str]:
-    """Return the names of the pods: drained pods first, then by listed collectors, unready pods first, then by name.
+    """Return the names of the pods: drained pods first, then by number of listed collectors, readiness and name.
 
-    The driver lists only its worst 100 collectors. So a pod without a listed collector need not be empty.
+    The driver lists only its worst 100 collectors. So a pod without a listed collector may still have collectors.
     """
     drained = set(seen.report.drained_pods if seen.report else [])
     busy = _collectors_by_pod(seen)

@@ -12,7 +12,8 @@ from collectorfleet_operator.decide.situation import Situation, cached_per_situa
 def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
     """Return the driver's report without collectors on silent nodes, unless a batch was delivered since the silence.
 
-    Ray takes longer than Kubernetes to detect a lost node. If only the kubelet is lost, its collectors still collect.
+    Ray takes longer than Kubernetes to detect a lost node. If only the node's kubelet fails, the collectors on the node
+    still collect.
     """
     report = seen.report
     progress = report.progress if report else None

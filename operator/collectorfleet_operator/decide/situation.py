@@ -68,8 +68,8 @@ class Warned:
     object_uid: str
     reason: str
     message: str
-    # The time of the last Event. Comparisons ignore it: a repeated Event triggers a reconcile only if a condition may
-    # show it only now.
+    # The time of the last Event. Comparisons ignore it: a repeated Event triggers a reconcile only if no condition
+    # could show the warning before.
     at: datetime = field(compare=False)
 
 
@@ -204,7 +204,7 @@ class Situation:
 
     @cached_property
     def driver_is_lost(self) -> bool:
-        """Return whether the driver stopped renewing its Lease, did not acquire it, or hangs after its release."""
+        """Return whether the driver stopped renewing its Lease, did not acquire it, or hangs after releasing it."""
         waited = self.driver_without_lease_for
         return is_driver_lost(self.lease_unchanged_for) or (waited is not None and waited >= TAKES_LEASE_WITHIN)
 
@@ -259,7 +259,7 @@ class Situation:
     def leftovers(self, found: Sequence[Pod], owner: PodOwner | None) -> list[Pod]:
         """Return the pods that an earlier RayCluster or Job made.
 
-        KubeRay finds its pods by name only, so it would count them as the new RayCluster's.
+        KubeRay finds its pods by name only, so it would count these pods as pods of the new RayCluster.
         """
         return list(found) if owner is None else [pod for pod in found if pod.controller != owner.uid]
 
@@ -289,7 +289,7 @@ class Situation:
 def cached_per_situation(
     answer: Callable[Concatenate[Situation, _Arguments], _Answer],
 ) -> Callable[Concatenate[Situation, _Arguments], _Answer]:
-    """Cache a pure function of a situation for each situation. Its other arguments must be hashable."""
+    """Cache the results of a pure function for each situation. The function's other arguments must be hashable."""
 
     @wraps(answer)
     def remembered(seen: Situation, /, *args: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:

@@ -1,8 +1,8 @@
-"""Orderly stop of a driver with progress: it gets an order, and ends at the end of its batch. Pure.
+"""Orderly stop of a driver with progress: the driver gets an order and ends after its batch. Pure.
 
 Only a driver that runs and has delivered a batch gets the order. Any other driver has no progress to lose and is
 deleted at once. A driver that a changed spec replaces may finish its batch without a deadline. A driver that must free
-its pods has ``spec.progressDeadlineSeconds``.
+its pods has to finish within ``spec.progressDeadlineSeconds``.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def has_stopped(seen: Situation) -> bool:
 
 def restarts(seen: Situation, job: Job) -> int:
     """Return how often the driver was restarted under its present Job and the earlier Jobs of the run."""
-    # A stop on request is not a restart. The last failure of a failed Job is not one either: no driver follows.
+    # A stop on request is not a restart. The last failure of a failed Job is not a restart either, because no driver
+    # follows.
     return job.restarts_before + max(0, (job.failed_pods or 0) - (has_stopped(seen) or job.is_failed))
 
 

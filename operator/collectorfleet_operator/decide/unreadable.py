@@ -15,7 +15,7 @@ _WHY: Final = "the fleet's spec cannot be read"
 
 
 def free_resources(children: Mapping[Child, Object], pods: Sequence[Pod], fleet_uid: str) -> Iterator[Delete]:
-    """Delete the RayCluster and the collectors' Job. Delete the Workload after them, once the fleet has no pods."""
+    """Delete the RayCluster and the collectors' Job. Delete the Workload later, once the fleet has no pods."""
     own = {child: stored for child, stored in children.items() if controller_uid(stored) == fleet_uid}
     clusters = [child for child in (RAYCLUSTER_CHILD, COLLECTORS_CHILD) if child in own]
     for child in clusters or ([WORKLOAD_CHILD] if WORKLOAD_CHILD in own and not pods else []):

@@ -34,7 +34,10 @@ _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 
 def maintain_children(seen: Situation) -> Iterator[Action]:
-    """Create missing children and correct children that differ from the running spec. Make room first if needed."""
+    """Create missing children and correct children that differ from the running spec.
+
+    If an object of an earlier run is in the way, delete that object first.
+    """
     if not seen.can_be_made:
         return
     if _has_room(seen):
@@ -127,7 +130,7 @@ def with_propagated(seen: Situation, desired: Object) -> Object:
 
 
 def as_admitted(seen: Situation, child: Child, desired: Object) -> Object:
-    """Return ``desired`` with the placement and at most the pod counts that Kueue has admitted."""
+    """Return ``desired`` with the placement that Kueue has admitted, and with no more pods than Kueue has admitted."""
     name, found = queue.queue_of_run(seen), queue.state(seen)
     if not name:
         return desired

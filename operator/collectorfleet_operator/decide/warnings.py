@@ -1,8 +1,8 @@
 """Warning Events about a fleet's children that explain why the fleet makes no progress. Pure.
 
 Many warnings are part of every start, such as the warning about a Secret that is created a second later. So a warning
-about a pod, or about an object that already exists, counts only after it has lasted for ten seconds. Warnings from
-before the condition last became false do not count.
+about a pod, or about an object that already exists, counts only after it has lasted for ten seconds. Warnings that are
+older than the last change of the condition to false do not count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STILL_TRUE_FOR: Final = timedelta(minutes=3)
 _LONGEST_PAUSE: Final = timedelta(minutes=20)
 # With this message the API server refuses a pod.
 _NO_PRIORITY_CLASS: Final = "no PriorityClass with name"
-# A warning may be older than the condition's change that it explains, by at most this time.
+# A warning may come before the change of the condition that it explains, by at most this time.
 _BEFOREHAND: Final = timedelta(seconds=10)
 # KubeRay writes this message if its cache does not yet have an object that it has just created.
 _MADE_ALREADY: Final = "already exists"
@@ -85,7 +85,7 @@ def newest_about(seen: Situation, uids: Collection[str], type_: ConditionType) -
 def newest_about_pods_of(
     seen: Situation, child: PodOwner, pods: Collection[Pod], type_: ConditionType
 ) -> Warned | None:
-    """Return the newest warning about an unready pod of these, or about the child that makes the pods, or None.
+    """Return the newest warning about one of these pods if it is unready, or about the child that makes them, or None.
 
     A warning about the child counts only until the child makes another pod.
     """
@@ -110,8 +110,9 @@ def warnings_count_from(*, is_true: bool, turned_at: datetime | None) -> datetim
 def warnings_seen(warnings: Iterable[Warned], since: Iterable[datetime | None]) -> WarningsSeen:
     """Return each warning with one flag per condition: whether the condition may show the warning.
 
-    Condition *i* shows warnings from ``since[i]`` on, or no warnings if this is None. Two results are equal if no
-    condition can show anything new. A repeated warning equals the first one, unless a condition may show it only now.
+    Condition *i* shows warnings from ``since[i]`` on, or no warnings if ``since[i]`` is None. Two results are equal if
+    no condition can show anything new. A repeated warning equals the first one, unless a condition could not show the
+    first one.
     """
     begins = tuple(since)
     return [(one, tuple(at is not None and one.at >= at for at in begins)) for one in warnings]

@@ -72,10 +72,11 @@ class _Gone:
 
 
 class Cache:
-    """Objects by kind and fleet. An older version never replaces a newer one, because a source may overtake another.
+    """Objects by kind and fleet. An older version never replaces a newer version.
 
-    Every method that takes an update returns the fleets to reconcile. :func:`trimmed` keeps the parts of an object that
-    the operator reads. An update of other parts, or a routine report of a healthy driver, concerns no fleet.
+    Updates from several sources may arrive out of order. Every method that takes an update returns the fleets to
+    reconcile. :func:`trimmed` keeps the parts of an object that the operator reads. An update of other parts, or a
+    routine report of a healthy driver, concerns no fleet.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -121,7 +122,7 @@ class Cache:
         return sorted(self._of_fleet.get((kind, fleet), set()))
 
     def unchanged_for(self, lease: Key) -> timedelta | None:
-        """Return for how long the Lease was listed without a change; None if it never had a holder."""
+        """Return how long the lists have shown the Lease without a change; None if it never had a holder."""
         return self._renewals.unchanged_for(lease)
 
     def driver_clock_ahead(self, lease: Key) -> timedelta:
@@ -133,7 +134,7 @@ class Cache:
         return self._renewals.unheld_since(lease)
 
     def leases_unchanged(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
-        """Return fleet and Lease of each Lease that had a holder and whose unchanged time passes ``longer_than``."""
+        """Return fleet and Lease of each Lease that had a holder, if ``longer_than`` is true for its unchanged time."""
         found = self._renewals.unchanged(longer_than)
         return [(fleet, lease) for lease in found if (fleet := self._fleet_of.get((LEASE, lease)))]
 
@@ -182,13 +183,13 @@ class Cache:
         return self._drop(kind, key)
 
     def relist(self, kind: Kind, namespace: str | None) -> Relist:
-        """Begin to take a complete list of one namespace, or of all. Call this before the request."""
+        """Begin to take a complete list of one namespace, or of all namespaces. Call this before the request."""
         if kind == LEASE:
             self._renewals.listing()
         return Relist(self, kind, namespace)
 
     def replace(self, kind: Kind, namespace: str | None, objects: Iterable[Object], resource_version: str) -> set[Key]:
-        """Take a complete list of one namespace, or of all, and return the fleets to reconcile."""
+        """Take a complete list of one namespace, or of all namespaces, and return the fleets to reconcile."""
         taken = self.relist(kind, namespace)
         concerned = {key for obj in objects for key in taken.put(obj)}
         return concerned | taken.complete(resource_version)
@@ -286,5 +287,6 @@ def _read(stored: _Stored) -> Object:
 
 
 def _version(obj: Object) -> int:
-    # Resource versions are numbers that grow over all objects of an API server. Kubernetes promises this since 1.35.
+    # Resource versions are numbers that increase across all objects of an API server. Kubernetes promises this since
+    # 1.35.
     return int(metadata(obj)["resourceVersion"])

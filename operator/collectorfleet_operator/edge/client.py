@@ -1,7 +1,8 @@
 """The only module that talks to the API server, except for kopf's watches.
 
 The operator writes objects by server-side apply, so that each writer owns its fields and a second apply changes
-nothing. ``DynamicClient`` is not awaited: it would discover every API and write a cache file with a guessable name.
+nothing. This module never awaits ``DynamicClient``: its discovery would read every API and write a cache file with a
+guessable name.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of
 # The client's own default is five minutes.
 TIMEOUT_SECONDS: Final = 10
 LIST_SECONDS: Final = 60
-# A piece has a few items, which take a few milliseconds to decode.
+# A piece of this size has a few items, which take a few milliseconds to decode.
 _PIECE_BYTES: Final = 2**16
 _MERGED: Final = "application/merge-patch+json"
 # The version of an empty store. An apply with this version creates a missing object and conflicts with an existing one.
 _OF_NO_OBJECT: Final = "1"
-# Every stored object has these fields of its metadata.
+# Every stored object has these metadata fields.
 _IDENTITY: Final = frozenset({"name", "uid", "resourceVersion"})
 _NEWEST: Final[Mapping[str, str]] = {}
 _METADATA_ALONE: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -100,11 +101,11 @@ class Kube:
             yield cls(api)
 
     def only_while(self, may_write: Callable[[], bool]) -> Kube:
-        """Return a client of the same connection that writes only while ``may_write`` returns true."""
+        """Return a client with the same connection that writes only while ``may_write`` returns true."""
         return Kube(self._api, may_write, self._versions)
 
     def in_versions(self, versions: Mapping[str, str]) -> Kube:
-        """Return a client of the same connection that uses these API versions of some groups."""
+        """Return a client with the same connection that uses these API versions of some groups."""
         return Kube(self._api, self._may_write, versions)
 
     def as_served(self, kind: Kind) -> Kind:
@@ -132,7 +133,7 @@ class Kube:
         *,
         metadata_alone: bool = False,
     ) -> AsyncIterator[Object | Unchanged]:
-        """Yield objects, or their metadata, of one namespace or of all, from the API server's cache.
+        """Yield objects, or their metadata, of one namespace or of all namespaces, from the API server's cache.
 
         Yield Unchanged for an object that has not changed since the previous list ``into`` the same listing.
         """
@@ -168,7 +169,10 @@ class Kube:
             return None
 
     async def apply(self, kind: Kind, manifest: Object) -> Object:
-        """Create the object, or take over the fields of the manifest in it. Return the stored object."""
+        """Create the object, or apply the fields of the manifest to it. Return the stored object.
+
+        Other clients lose the ownership of these fields.
+        """
         return await self._write(
             f"apply {kind} {namespace_of(manifest)}/{name_of(manifest)}",
             lambda: self._resource(kind).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
@@ -195,7 +199,7 @@ class Kube:
         )
 
     async def set_status(self, kind: Kind, seen: Object, status: Object) -> Object:
-        """Replace these status fields of an object that the operator does not apply. Return the object.
+        """Set these fields in the status of an object that another controller reconciles. Return the object.
 
         Raises ConflictError if the object has changed since it was ``seen``.
         """

@@ -1,7 +1,6 @@
 """Writes the changes of a fleet as Kubernetes Events and into the log.
 
-Events delay nothing: if the API server does not accept Events, a later reconcile writes them. The status is written
-meanwhile.
+Events do not delay the status: if the API server does not accept Events, a later reconcile writes them.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ log = logging.getLogger(__name__)
 
 # The limit for all Events of one reconcile, because the status is written after them.
 PATIENCE_SECONDS: Final = 5.0
-# If the API server does not accept Events of a namespace, one reconcile per this time tries again for the whole
-# namespace. A limit or a webhook may affect only one namespace.
+# If the API server does not accept Events of a namespace, one reconcile tries again for the whole namespace after this
+# time. A limit or a webhook may affect only one namespace.
 PAUSE_SECONDS: Final = 30.0
 # For one fleet. The oldest Events beyond this number are dropped.
 MAX_UNWRITTEN_EVENTS: Final = 50
@@ -51,7 +50,7 @@ class EventWriter:
         self._finds_out = False
 
     def add(self, key: Key, uid: str, changes: Iterable[Change]) -> None:
-        """Queue an Event for each change of the fleet with this uid. A change that is already queued stays once."""
+        """Queue an Event for each change of the fleet with this uid. An Event that is already queued is not added."""
         for change in changes:
             made = event(key, uid, change, self._now())
             untold = self._untold.setdefault(key, {})

@@ -50,8 +50,8 @@ class Result:
     """The result of a plan. ``interrupted`` is the error that ended the plan early and that a retry may solve.
 
     A write that failed and is retried is also in ``refused``, so that the status reports it. ``has_foreign_changes``:
-    an answer has a change by another client. The cache already has the answer, so the watch's later event of the
-    change triggers no reconcile.
+    an answer has a change by another client. The cache already has the answer, so the later watch event of this change
+    triggers no reconcile.
     """
 
     changes: Sequence[Change] = ()
@@ -111,7 +111,7 @@ class Executor:
 
     async def _update(self, key: Key, action: Update) -> bool:
         """Apply an update. Return whether the answer has changes by others: another status, or a deletion."""
-        # The uid prevents a change of an object that replaced the child, and the creation of a deleted child.
+        # With the uid, the request neither changes an object that replaced the child nor creates a deleted child again.
         body = {**action.manifest, "metadata": {**action.manifest["metadata"], "uid": action.uid}}
         answer = await self._kube.apply(action.kind, body)
         at = Key(key.namespace, name_of(answer))
@@ -121,7 +121,7 @@ class Executor:
         return _by_others(before) != _by_others(self._cache.get(action.kind, at))
 
     def _forget(self, kind: Kind, key: Key) -> None:
-        """Remove a deleted child of an unwatched kind from the cache. Nothing waits for the end of such a child."""
+        """Remove a deleted child of an unwatched kind from the cache. No decision waits for the end of such a child."""
         stored = self._cache.get(kind, key)
         if stored is not None:
             self._cache.remove(kind, stored, by_us=True)
@@ -158,7 +158,7 @@ class Executor:
 
 
 def _failed(key: Key, action: Action, error: KubeError) -> Sequence[Refused]:
-    """Return the failed write for the status; empty if a conflict or another leader is the cause."""
+    """Return the failed write, which the status reports; empty if a conflict or another leader is the cause."""
     if not isinstance(error, UnavailableError) or isinstance(error, NotLeadingError):
         return ()
     text = str(error)

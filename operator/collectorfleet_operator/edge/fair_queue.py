@@ -14,8 +14,8 @@ class FairQueue(Generic[K]):
     """A queue that returns one key of each tenant in turn. The keys of one tenant come first in, first out.
 
     A tenant has at most ``most_alone`` keys in work at a time, and ``most_beside_others`` while another tenant has
-    keys. If all keys of a tenant hang, for example in a webhook, the others keep their workers. The requests for the
-    one key of a tenant do not wait behind the requests for many keys of another tenant.
+    keys. If the work on all keys of a tenant hangs, for example in a webhook, the other tenants still have workers. A
+    tenant with one key does not wait behind the many keys of another tenant.
     """
 
     def __init__(self, tenant_of: Callable[[K], Hashable], most_alone: int, most_beside_others: int) -> None:
@@ -61,7 +61,7 @@ class FairQueue(Generic[K]):
         line = self._lines.pop(tenant)
         key = line.popleft()
         if line:
-            # At the end, behind the other tenants.
+            # Put the tenant at the end, behind the other tenants.
             self._lines[tenant] = line
         self._handed_out[tenant] += 1
         return key

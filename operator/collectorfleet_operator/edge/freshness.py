@@ -11,8 +11,8 @@ from collectorfleet_operator.objects import Kind
 class Freshness:
     """The times of lists and watch events, in seconds of ``clock``.
 
-    They stay when a new session clears the cache: an operator that restarts its session again and again must not look
-    up to date.
+    A new session clears the cache but not these times: an operator that keeps restarting its session must not look up
+    to date.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -39,7 +39,7 @@ class Freshness:
         self._last_event_at.pop(kind, None)
 
     def list_ages(self) -> dict[Kind, float]:
-        """Return by kind the seconds since the last list, of the namespace that was listed longest ago."""
+        """Return by kind the seconds since the last list. The namespace that was listed longest ago counts."""
         now = self._clock()
         return {kind: now - min(times.values()) for kind, times in self._listed_at.items()}
 

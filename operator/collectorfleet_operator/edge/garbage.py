@@ -23,12 +23,13 @@ _YOUNG: Final = 700
 _MIDDLE_AFTER: Final = 10
 # The number of middle collections before a complete collection. Python's default is 10.
 _COMPLETE_AFTER: Final = 2
-# Not more often, because counting the frozen objects also visits them, although faster.
+# The number of complete collections between two counts of the frozen objects. A count also visits all frozen objects,
+# although faster.
 _COLLECTIONS_PER_COUNT: Final = 500
 
 
 class GarbageFreezer:
-    """The freezing of all objects that survive complete collections. Create it after all modules are imported."""
+    """Freezes all objects that survive complete collections. Create it after all modules are imported."""
 
     def __init__(self) -> None:
         gc.collect()
@@ -61,6 +62,6 @@ class GarbageFreezer:
         elif (
             self._collections % _COLLECTIONS_PER_COUNT == 0 and gc.get_freeze_count() > _GROWN_TOO_MUCH * self._counted
         ):
-            # So that the next collection visits all objects.
+            # The next collection then visits all objects.
             gc.unfreeze()
             self._is_of_everything = True

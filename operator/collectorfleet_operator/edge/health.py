@@ -23,7 +23,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.freshness import Freshness
 
 # Longer than a restart of the API server, which a restart of the operator would not speed up. Also longer than all
-# requests of one reconcile, which have deadlines, so a longer reconcile hangs.
+# requests of one reconcile together, because each request has a deadline. So a longer reconcile hangs.
 LIMIT_SECONDS: Final = 180.0
 # Three intervals of the complete list (30 s), so that one list may be late.
 UNLISTED_SECONDS: Final = 90.0
@@ -38,7 +38,7 @@ class Health:
         self._last_answer_at = clock()
         self._serves = False
         self._leader = ""
-        # Lists continue while a reconcile hangs, so they do not show it.
+        # Lists continue while a reconcile hangs, so the age of the lists does not show the hang.
         self._longest_work_seconds: Callable[[], float] = _no_work
 
     def record_answer(self) -> None:

@@ -1,7 +1,8 @@
-"""A reader for lists of the API server, one item at a time. Each step is short, and no list is in memory as a whole.
+"""A reader for the API server's lists that decodes one item at a time.
 
-Thousands of objects are megabytes of text. Most items have the same text as in the previous list, and are not decoded.
-Items come in the order of their names, so the text that should come next is known beforehand.
+Each step is short, and no whole list is in memory. Thousands of objects are megabytes of text. Most items have the same
+text as in the previous list, and are not decoded. Items come in the order of their names, so the text that should come
+next is known beforehand.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Incomplete(ValueError):
 
 @dataclass
 class Listing:
-    """Successive lists of one kind in one namespace, or in all. The last complete list had ``resource_version``."""
+    """Successive lists of one kind in one or all namespaces. ``resource_version`` is that of the last complete list."""
 
     resource_version: str = ""
     _before: Sequence[_Text] = ()
@@ -164,7 +165,8 @@ class _Items:
     def _go_on_after(self, key: Key) -> None:
         """Set the item that should come next after ``key``.
 
-        A new item does not change it. An item that was expected later shows that the items before it were deleted.
+        A new item does not change which item is expected. An item that was expected later shows that the items before
+        it were deleted.
         """
         if self._next < len(self.before) and self.before[self._next].key == key:
             self._next += 1

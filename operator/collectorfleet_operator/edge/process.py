@@ -24,8 +24,8 @@ from collectorfleet_operator.edge.settings import Settings
 class Process:
     """The settings and objects that every session uses.
 
-    ``trace`` sees every request to the API server. ``now`` returns the API server's time. ``stop`` is set when the
-    process must end.
+    ``trace`` is called with every request to the API server. ``now`` returns the API server's time. ``stop`` is set
+    when the process must end.
     """
 
     settings: Settings

@@ -1,7 +1,8 @@
 """Stand-ins for objects of the API server that this operator cannot read, so that they do not affect other objects.
 
 Tenants may store any content. An object is unreadable if it is nested too deeply, or if a part that this operator needs
-has a wrong type. Its stand-in keeps the object's identity and has the reason, so that its fleet can report it.
+has a wrong type. Its stand-in keeps the object's identity and has the reason, so that the fleet's status can report the
+reason.
 """
 
 from __future__ import annotations

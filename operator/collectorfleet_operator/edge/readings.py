@@ -1,7 +1,7 @@
 """A cache of parsed fleets. It parses each version of a fleet and of its driver's Job once.
 
-Most reconciles find the version that the previous reconcile has parsed. The budget for memory counts bytes of text. A
-model and its manifests take up to 28 times the memory of their text.
+Most reconciles need the version that the previous reconcile has already parsed. The budget for memory counts bytes of
+text. A model and its manifests take up to 28 times the memory of their text.
 """
 
 from __future__ import annotations

@@ -81,18 +81,18 @@ class Reconciler:
         self._readings = Readings()
         self._queue_objects = QueueObjects(kube, time.monotonic)
         self._logged_refusals: dict[Key, Sequence[Refused]] = {}
-        # Uids of the ignored pods that have their Event.
+        # Uids of the ignored pods for which an Event was written.
         self._ignored: dict[Key, set[str]] = {}
         # The number of successive errors, without errors of the API server.
         self._failures: dict[Key, int] = {}
-        # From the session's lists. The operator creates no child of a fleet with Ray before KubeRay is installed.
+        # Whether KubeRay is installed, from the session's lists. Before that, a fleet with Ray gets no children.
         self._kuberay_installed = kuberay_installed
         self._why_no_queues = why_no_queues
         self._warnings = warnings
         self._code_changes = code_changes
 
     async def reconcile(self, key: Key) -> timedelta | None:
-        """Reconcile one fleet. Return the time to the next reconcile if nothing happens before; None if it is deleted.
+        """Reconcile one fleet. Return the time to the next one if nothing happens before; None for a deleted fleet.
 
         Raises the error that prevents the reconcile. A repeated error of the operator itself is also written into the
         fleet's status.
@@ -221,7 +221,7 @@ class Reconciler:
             await self._write_status(key, stored, new)
 
     async def _write_status(self, key: Key, stored: Object, new: OperatorStatus) -> Object | None:
-        """Return the stored fleet; None if the status did not change. A refusal becomes an Event and is raised."""
+        """Return the stored fleet; None if the status did not change. A refused write becomes an Event and raises."""
         try:
             written = await self._status.write(stored, new)
         except RefusedError as error:

@@ -1,4 +1,4 @@
-"""The time for which each Lease is unchanged, by this process's clock, because the clocks of machines differ."""
+"""How long each Lease has been unchanged, by this process's clock, because the clocks of machines differ."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 from collectorfleet_api.times import parse_time
 from collectorfleet_operator.objects import Key, Object, changed_at
 
-# The most that counts of the time between two lists. While the API server does not answer, drivers cannot renew either.
+# The longest time that counts between two lists. While the API server does not answer, drivers cannot renew either.
 LONGEST_STEP_SECONDS: Final = 10.0
-# Smaller differences do not count as a clock's: a renewal takes some time, and the API server notes whole seconds.
+# Smaller differences do not show that a clock is wrong: a renewal takes time, and the API server records whole seconds.
 _IN_STEP: Final = timedelta(seconds=10)
 
 
@@ -22,7 +22,8 @@ class Renewals:
         self._clock = clock
         self._listed_at: float | None = None
         self._watched_seconds = 0.0
-        # The next values of both, which count once the present list is complete. A list that breaks off does not count.
+        # The next values of `_listed_at` and `_watched_seconds`. They apply once the present list is complete. A list
+        # that breaks off does not count.
         self._under_way: tuple[float, float] | None = None
         # Holder and renewal time of each Lease, and the watched seconds when they first appeared.
         self._seen: dict[Key, tuple[tuple[str | None, str | None], float]] = {}
@@ -60,7 +61,7 @@ class Renewals:
         self._unheld_since.pop(key, None)
 
     def clock_ahead(self, key: Key) -> timedelta:
-        """Return how far the holder's clock is ahead of the API server's, by its last renewal; 0 within 10 s."""
+        """Return how far the holder's clock is ahead of the API server's, by its last renewal; 0 for less than 10 s."""
         return self._ahead.get(key, timedelta(0))
 
     def unheld_since(self, key: Key) -> datetime | None:
@@ -68,12 +69,12 @@ class Renewals:
         return self._unheld_since.get(key)
 
     def unchanged_for(self, key: Key) -> timedelta | None:
-        """Return for how long the Lease was listed without a change; None if it never had a holder."""
+        """Return how long the lists have shown the Lease without a change; None if it never had a holder."""
         seen = self._seen.get(key)
         return timedelta(seconds=max(0.0, self._watched_seconds - seen[1])) if seen else None
 
     def unchanged(self, longer_than: Callable[[timedelta], bool]) -> set[Key]:
-        """Return the Leases that had a holder and whose unchanged time passes ``longer_than``."""
+        """Return the Leases that had a holder, if ``longer_than`` is true for their unchanged time."""
         return {key for key in self._seen if longer_than(self.unchanged_for(key) or timedelta(0))}
 
 

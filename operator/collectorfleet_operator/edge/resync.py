@@ -1,4 +1,7 @@
-"""The periodic lists beside the watches. They find missed changes and changes of unwatched kinds, and test the API."""
+"""The periodic lists beside the watches.
+
+They find missed changes and changes of unwatched kinds, and show whether the API server answers.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ from collectorfleet_operator.objects import Key, Kind, Object, changed_at
 
 # The work for this number of fleets takes less than two milliseconds.
 _FLEETS_AT_A_TIME: Final = 50
-# The children, besides pods, whose warnings conditions show.
+# The children whose warnings conditions show, in addition to the warnings of pods.
 _WARNED_ABOUT: Final = (DRIVER_CHILD, RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 Concerns = Callable[[Iterable[Key]], None]
@@ -51,7 +54,8 @@ Concerns = Callable[[Iterable[Key]], None]
 class Resync:
     """Lists objects into the cache, and calls ``on_change`` with the fleets to reconcile.
 
-    Every method may raise a KubeError. A namespace that the operator may not list does not affect the lists of others.
+    Every method may raise a KubeError. A namespace that the operator may not list does not affect the lists of other
+    namespaces.
     """
 
     def __init__(
@@ -73,7 +77,8 @@ class Resync:
         # The kinds from add-ons, such as KubeRay's, that this operator serves.
         self._provided = tuple(provided)
         self._listings: defaultdict[tuple[Kind, str | None], Listing] = defaultdict(Listing)
-        # By namespace, the kinds that were refused and never listed. Decisions need complete lists of a namespace.
+        # By namespace, the kinds whose list was refused and that were never listed. Decisions need complete lists of a
+        # namespace.
         self._unlisted: dict[str | None, set[Kind]] = {scope: set() for scope in self._scopes}
         self._listed: set[tuple[Kind, str | None]] = set()
         self._refusals: dict[tuple[Kind, str | None], RefusedError] = {}
@@ -121,7 +126,7 @@ class Resync:
         return {kind for kind in self._provided if not await self._is_served(kind)}
 
     async def list_often(self) -> None:
-        """List Leases. Report fleets whose driver now counts as lost, or no longer does: no event shows this."""
+        """List Leases. Report fleets whose driver now counts as lost or no longer does: no event shows this."""
         try:
             await self._list_each(LISTED_OFTEN)
         finally:

@@ -26,7 +26,7 @@ _SMALL: Final = 64
 
 @dataclass(frozen=True)
 class Backoff:
-    """Delays that double from ``first_seconds`` to ``longest_seconds``, less up to a half at random."""
+    """Delays that double from ``first_seconds`` to ``longest_seconds``. Each is shortened at random by up to a half."""
 
     first_seconds: float = 0.5
     # After an outage of minutes, no key waits longer than this.
@@ -58,10 +58,10 @@ class Schedule(Generic[K]):
     debounce_seconds: float = DEBOUNCE_SECONDS
     backoff: Backoff = field(default_factory=Backoff)
     _entries: dict[K, _Entry] = field(default_factory=dict)
-    # Due times of keys that are not in work. The number keeps equal times in order, and keys out of comparisons.
+    # Due times of keys that are not in work. The number puts equal times in order, so that keys are never compared.
     _heap: list[tuple[float, int, K]] = field(default_factory=list)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
-    # Keys after their work. They are dropped after the debounce time.
+    # Keys whose work has ended. They are dropped after the debounce time.
     _ended: deque[tuple[float, K]] = field(default_factory=deque)
 
     def add(self, key: K, now: float, after: float = 0.0) -> None:

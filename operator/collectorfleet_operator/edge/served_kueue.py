@@ -1,4 +1,4 @@
-"""The version of Kueue's API that a session uses, and a test whether the API server serves a newer one.
+"""The version of Kueue's API that a session uses, and a check whether the API server serves a newer version.
 
 A session keeps its version, so that it lists, watches and writes objects of one version. After an upgrade of Kueue the
 session ends, and the next session begins with the new version.

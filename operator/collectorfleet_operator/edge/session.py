@@ -64,7 +64,7 @@ class Session:
             self._kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
         )
         self._over = asyncio.Event()
-        # Set when a watch begins, because it does not deliver earlier changes.
+        # Set when a watch begins, because the watch does not deliver earlier changes.
         self._watch_began = asyncio.Event()
 
     async def run(self) -> None:

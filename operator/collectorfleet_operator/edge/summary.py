@@ -36,7 +36,7 @@ def summary(fleet: Object) -> Summary:
     ready = conditions.get(ConditionType.READY, {}).get("status")
     ended = conditions.get(ConditionType.COMPLETED, {}).get("reason")
     code = (fleet.get("spec") or {}).get("code") or {}
-    # A fleet may be Ready without its evaluators. Warnings about evaluators still matter.
+    # A fleet may be Ready without its evaluators. Warnings about evaluators are shown even then.
     has_trouble = any(conditions.get(one, {}).get("status") == "False" for one in CONDITIONS_WITH_WARNINGS)
     phase = status.get("phase")
     return Summary(

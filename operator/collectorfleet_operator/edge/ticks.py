@@ -1,8 +1,8 @@
-"""The periodic run of lists beside the watches, and the log of lists that fail.
+"""Runs lists periodically beside the watches, and logs lists that fail.
 
 A refused list stays refused until a user changes a right, and delays no other list. While the API server does not
-answer, requests become less frequent, because the server may throttle. A new watch shows at once that the server
-answers again. All lists then run at the next tick.
+answer, requests become less frequent, because the server may be throttling them. A new watch shows at once that the
+server answers again. All lists then run at the next tick.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOGETHER_SECONDS: Final = 0.5
 
 def retry_seconds(failures: int) -> float:
     """Return the delay before the next try after this number of successive failures, at least one."""
-    # The exponent has a bound, because the power would exceed a float within a day.
+    # The exponent has a bound, because the power would exceed the range of a float within a day.
     return min(RETRY_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_RETRY_SECONDS)
 
 

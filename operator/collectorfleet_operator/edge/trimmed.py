@@ -25,7 +25,7 @@ _CONTAINER_STATUSES: Final = ("initContainerStatuses", "containerStatuses")
 
 
 def trimmed(kind: Kind, obj: Object) -> Object:
-    """Return the object without the parts that the operator never reads and without its version, with its kind."""
+    """Return the object with its kind, but without its version and without the parts that the operator never reads."""
     kept = {key: value for key, value in metadata(obj).items() if key not in ("managedFields", "resourceVersion")}
     if kind == FLEET:
         # The operator reads from the managed fields when the driver last reported.
@@ -46,7 +46,7 @@ def _pod(pod: Object) -> Object:
 
 
 def _lease(lease: Object) -> Object:
-    # The renewal time changes every few seconds. The class Renewals notes the changes by its own clock.
+    # The renewal time changes every few seconds. The class Renewals records these changes by its own clock.
     spec = {key: value for key, value in (lease.get("spec") or {}).items() if key != "renewTime"}
     return {**lease, "spec": spec}
 

@@ -47,13 +47,14 @@ async def watch(
 
     ``kinds`` has each kind with the version of it that the API server serves.
 
-    ``began`` is called with the full name of a kind whose watch begins: at the start, and whenever it cannot continue
-    from its last version. ``news`` is not called for earlier changes.
+    ``began`` is called with the full name of a kind whose watch begins: at the start, and whenever the watch cannot
+    continue from its last version. ``news`` is not called for earlier changes.
 
-    Raises when kopf cannot continue. Cancels every task that was started meanwhile. ``trace`` sees every request.
+    Raises when kopf cannot continue. Cancels every task that was started meanwhile. ``trace`` is called with every
+    request.
 
     ``take_signals`` is called after kopf has installed its signal handlers, to replace them: kopf's handlers wait five
-    seconds for other tasks. If a signal comes before, this function returns.
+    seconds for other tasks. If a signal comes earlier, this function returns.
     """
     registry = kopf.OperatorRegistry()
     kopf.on.login(registry=registry)(_login(trace, began))
@@ -76,9 +77,9 @@ async def watch(
 
 
 def _login(trace: aiohttp.TraceConfig, began: OnBegin) -> Callable[..., Awaitable[kopf.AiohttpSession | None]]:
-    """Return a login handler with kopf's credentials and an HTTP client of ours, because kopf's client has no trace.
+    """Return a login handler with kopf's credentials and the operator's own HTTP client.
 
-    kopf closes the client.
+    kopf's own client has no trace. kopf closes the returned client.
     """
     find = kopf.login_with_service_account if in_cluster() else kopf.login_via_client
 

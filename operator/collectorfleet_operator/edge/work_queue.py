@@ -16,7 +16,7 @@ from collectorfleet_operator.edge.schedule import Schedule
 
 K = TypeVar("K", bound=Hashable)
 
-# The largest share of the workers for one tenant: without and with other tenants that have keys.
+# The largest share of the workers for one tenant: first if no other tenant has keys, then if one has.
 _MOST_ALONE: Final = 0.8
 _MOST_BESIDE_OTHERS: Final = 0.1
 
@@ -55,12 +55,12 @@ class WorkQueue(Generic[K]):
 
     @property
     def longest_wait_seconds(self) -> float:
-        """Return for how long the first of these keys has waited; 0 without such a key."""
+        """Return how long the key that waits longest has waited for a worker; 0 if no key waits."""
         return _since_first(self._waiting)
 
     @property
     def longest_work_seconds(self) -> float:
-        """Return the duration of the longest work that is running; 0 without any."""
+        """Return how long the longest work has been running; 0 if no work is running."""
         return _since_first(self._working)
 
     def add(self, key: K, after: float = 0.0) -> None:
@@ -117,7 +117,7 @@ class WorkQueue(Generic[K]):
 async def _result_of(work: Awaitable[timedelta | None]) -> timedelta | None:
     """Return the result of ``work``. Raises RuntimeError if the work was cancelled but the worker was not.
 
-    The TaskGroup would take this CancelledError for the end of the worker, and would report nothing.
+    Otherwise the TaskGroup would take the CancelledError for the end of the worker, and would report nothing.
     """
     try:
         return await work

@@ -1,6 +1,6 @@
 """A RayCluster or Job of the fleet that another client suspended, usually Kueue. Pure.
 
-Kueue labels every job of a namespace that has a LocalQueue named ``default``, and suspends it until it has quota. The
+In a namespace with a LocalQueue named ``default``, Kueue labels every job and suspends the job until it has quota. The
 operator itself never suspends a child.
 """
 

@@ -42,7 +42,7 @@ def driver_running(seen: Situation, run: Underway) -> Finding:
 
 
 def _pod_runs(seen: Situation) -> bool:
-    """Return whether a driver pod runs. Writes that were refused since then do not stop it."""
+    """Return whether a driver pod runs. Writes that were refused after its start do not stop the pod."""
     return seen.driver_pod is not None and seen.driver_pod.phase == "Running"
 
 

@@ -1,6 +1,6 @@
 """The conditions of a suspended fleet, and the condition ``Suspended`` of other fleets. Pure.
 
-A suspended fleet has no condition ``Ready``: tools that use kstatus would wait for ever for ``Ready`` to become true.
+A suspended fleet has no condition ``Ready``: tools that use kstatus would wait forever for ``Ready`` to become true.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def conditions_of(seen: Situation, run: Underway) -> list[Condition]:
 
 def _collectors(seen: Situation, driver: Condition) -> Condition:
     if seen.report is not None and seen.report.driver_ended and is_true(driver):
-        # The driver's pod is about to report its end. Until then the collectors are not missing.
+        # The driver's pod is about to report its end. Until then the collectors do not count as missing.
         before = seen.fleet.status.condition(ConditionType.COLLECTORS_AVAILABLE) if seen.fleet.status else None
         if before is not None:
             return before
@@ -78,7 +78,7 @@ def _ready(
     # Problems come first: a driver that cannot pull its image explains more than a head that starts.
     required.sort(key=lambda one: not one.problem)
     if quota is not None and quota.condition.reason != Reason.NOT_QUEUED:
-        # First, because a fleet without quota has no pods.
+        # Quota comes first, because a fleet without quota has no pods.
         required.insert(0, quota)
     found = ready(run, [one.condition for one in required])
     if not is_true(found):
@@ -100,7 +100,7 @@ def _stalled(seen: Situation, run: Underway, ready: Condition, *children: Findin
     stuck = next((one.condition for one in children if one.needs_the_user), None)
     if stuck is not None:
         return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
-    # A refused change of children that run well is in no other condition.
+    # No other condition reports a refused change of children that run well.
     refused = next((one for one in seen.refused if not one.is_retried), None)
     if refused is not None:
         return condition(ConditionType.STALLED, True, refused.reason, refused.message)
@@ -109,7 +109,7 @@ def _stalled(seen: Situation, run: Underway, ready: Condition, *children: Findin
 
 
 def _late(seen: Situation, ready: Condition) -> str:
-    """Return what exceeds ``spec.progressDeadlineSeconds`` and is still tried, in words; empty if nothing does."""
+    """Return in words what exceeds ``spec.progressDeadlineSeconds``; empty if nothing does."""
     if is_stalled(seen):
         seconds = seen.fleet.spec.progress_deadline_seconds
         return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"

@@ -31,7 +31,7 @@ OnRequest = Callable[[Request, str, float], None]
 
 
 def request_of(method: str, url: URL) -> Request:
-    """Return verb and resource of a request, without names of objects and namespaces, which would be too many."""
+    """Return verb and resource of a request, without names of objects and namespaces: there are too many of them."""
     group, rest = _group_and_rest(url.path.strip("/").split("/"))
     if rest[:1] == ["namespaces"] and len(rest) > 2:
         rest = rest[2:]
