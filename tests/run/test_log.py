@@ -61,7 +61,7 @@ def test_a_logger_of_torchrl_by_its_class(tmp_path: Path) -> None:
         ),
         pytest.param(
             {"logger": {"factory": "collections:OrderedDict"}},
-            "driver.log.logger collections:OrderedDict: it returned a OrderedDict, which is not a "
+            "driver.log.logger collections:OrderedDict: it returned an OrderedDict, which is not a "
             "torchrl.record.loggers.Logger: it has no log_metrics",
             id="no logger",
         ),

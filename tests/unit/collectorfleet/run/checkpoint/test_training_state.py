@@ -120,7 +120,7 @@ def test_what_nobody_keeps_any_more_is_said_once(tmp_path: Path, caplog: pytest.
 
 @pytest.mark.parametrize("value", [3, 1.5, "text", None, (1, 2)], ids=lambda value: type(value).__name__)
 def test_what_cannot_be_put_back_in_place_is_refused(value: object) -> None:
-    with pytest.raises(TypeError, match=r"run\.keep: best is a .*, which cannot be restored in place; keep a dict"):
+    with pytest.raises(TypeError, match=r"run\.keep: best is an? .*, which cannot be restored in place; keep a dict"):
         TrainingState().keep({"best": value})
 
 
