@@ -73,6 +73,54 @@ def test_the_packages_of_a_run_can_be_installed(wheel: Path, tmp_path: Path) -> 
     assert " + torchrl==" in done.stderr
 
 
+# Of each extra: the modules that its processes start with.
+STARTS = {
+    "operator": "collectorfleet_operator.__main__, collectorfleet_operator.edge.metrics",
+    "runtime": "collectorfleet.pod.drive, collectorfleet.local.run, collectorfleet.transport.distributed.host_process",
+}
+
+
+@pytest.mark.parametrize("extra", STARTS)
+def test_an_environment_of_an_extra_is_complete_and_leaves_nothing(extra: str, wheel: Path, tmp_path: Path) -> None:
+    """The packages are those of `make venv`: links to uv's cache, so that the 6 GB of `runtime` take seconds."""
+    environment = Environment.make(tmp_path / "environment")
+    empty = files_of_the_project(environment)
+    environment.install("--constraint", str(ROOT / "requirements/dev.txt"), f"{wheel}[{extra}]")
+    checked = subprocess.run(
+        [*UV, "pip", "check", "--python", str(environment.folder)], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert environment.run("kubectl-cfleet", "--version").stdout == VERSION
+    imported = environment.run("python", "-W", "ignore", "-c", f"import {STARTS[extra]}")
+    assert imported.returncode == 0, imported.stderr
+    said = environment.run("python", "-c", HELP_OF_ALL)
+    assert (said.returncode, said.stderr) == (0, "")
+    if extra == "operator":
+        assert environment.run("python", "-m", "collectorfleet_operator", "--help").returncode == 0
+    environment.uninstall("collectorfleet")
+    assert files_of_the_project(environment) == empty == set()
+
+
+# In one process: a process for each command takes seconds.
+HELP_OF_ALL = """
+import contextlib, io
+from collectorfleet.cli.main import main
+from collectorfleet.cli.parser import parser
+commands = next(action for action in parser()._actions if action.dest == "command" or action.choices).choices
+assert len(commands) > 10
+for command in commands:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        main([command, "--help"])
+    assert out.getvalue().startswith(f"usage: collectorfleet {command} "), command
+"""
+
+
+def files_of_the_project(environment: Environment) -> set[str]:
+    found = [*environment.site_packages.iterdir(), *(environment.folder / "bin").iterdir()]
+    return {path.name for path in found if "collectorfleet" in path.name or "cfleet" in path.name}
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_the_client_has_wheels_for_every_platform(platform: str, python: str) -> None:
