@@ -65,7 +65,7 @@ def test_a_folder_is_submitted_with_its_fleet_and_another_one_beside_it(
     (tmp_path / "fleet.yaml").write_text(json.dumps(manifest("run")))
     assert command(control_plane, fleets.namespace, "submit", str(tmp_path)) == 0
     tree = pack(tmp_path, without=[tmp_path / "fleet.yaml"])
-    assert f"1 files, {len(tree.archive)} bytes packed, are in ConfigMap run-code-" in capsys.readouterr().out
+    assert f"1 file, {len(tree.archive)} bytes packed, is in ConfigMap run-code-" in capsys.readouterr().out
     stored = fleets.get("run")
     assert stored.spec.code
     assert stored.spec.code.archive

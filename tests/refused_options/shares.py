@@ -38,7 +38,8 @@ REFUSED = [
     pytest.param(
         ("first-shares-need-staleness", "first_shares"),
         {"first_shares": 1},
-        "1 leaves 1 shares to the next batch, which are a version older by then; allow it with max_staleness=1 or more",
+        "1 leaves 1 share to the next batch, and a share is a version older by then; "
+        "allow it with max_staleness=1 or more",
         id="late shares on-policy",
     ),
     *(

@@ -10,6 +10,7 @@ from collectorfleet.cli import cluster, manifests
 from collectorfleet.cli.extras import CLUSTER, require
 from collectorfleet.cli.printing import print_line, print_problem
 from collectorfleet.errors import InvalidOption
+from collectorfleet_api.counts import counted
 from collectorfleet_api.names import EXIT_USER_ERROR
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
@@ -113,7 +114,8 @@ def _list(tree: Tree, options: argparse.Namespace, file: Path, fleet: CollectorF
         print_line(f"{one.size_bytes:>12,}  {one.shown}")
     size_bytes = sum(one.size_bytes for one in tree.files)
     print(
-        f"{len(tree.files)} files of {size_bytes:,} bytes are {len(tree.archive):,} bytes packed; nothing was submitted"
+        f"{counted(len(tree.files), 'file')} of {size_bytes:,} bytes {'is' if len(tree.files) == 1 else 'are'} "
+        f"{len(tree.archive):,} bytes packed; nothing was submitted"
     )
     return 0
 
@@ -132,7 +134,8 @@ def _carry_out(
     except InvalidOption as error:
         raise InvalidOption(f"{file}: {error}") from error
     config_map = tree.config_map_name(name)
-    print_line(f"{len(tree.files)} files, {len(tree.archive):,} bytes packed, are in ConfigMap {config_map}")
+    files, are = counted(len(tree.files), "file"), "is" if len(tree.files) == 1 else "are"
+    print_line(f"{files}, {len(tree.archive):,} bytes packed, {are} in ConfigMap {config_map}")
     print_line(f"fleet {name} is submitted; run `top {name}` to watch it, or `status {name}` to see its state")
     return 0
 

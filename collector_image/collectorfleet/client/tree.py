@@ -17,6 +17,7 @@ from collectorfleet.client.refusals import FolderRefused, TooLarge, shown
 from collectorfleet.client.selection import select
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api import names
+from collectorfleet_api.counts import counted
 
 # The limit of an object in etcd, less the ConfigMap's other fields.
 MOST_BYTES: Final = 700 * 1024
@@ -143,7 +144,7 @@ def _too_large(folder: Path, files: Sequence[PackedFile], limit: str) -> TooLarg
     by_size = sorted(files, key=lambda file: (-file.size_bytes, file.name))
     largest = ", ".join(f"{file.shown} ({file.size_bytes:,})" for file in by_size[:_LARGEST])
     return TooLarge(
-        f"{folder}: {len(files)} files have {total:,} bytes, {limit}; the largest are {largest}; list files "
-        f"that the run does not need in {IGNORE_FILE}, or put the code into a repository, a registry "
-        "(spec.code.git, spec.code.artifact) or an image"
+        f"{folder}: {counted(len(files), 'file has', 'files have')} {total:,} bytes, {limit}; the largest are "
+        f"{largest}; list files that the run does not need in {IGNORE_FILE}, or put the code into a repository, a "
+        "registry (spec.code.git, spec.code.artifact) or an image"
     )

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from collectorfleet.display import text
 from collectorfleet.display.plain import plain
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
 
 REDRAWS_PER_SECOND = 4
@@ -60,7 +61,7 @@ def table(name: str, report: DriverReport, elapsed_seconds: float) -> Renderable
     if rows:
         parts.append(_collectors(rows))
     if len(report.collectors) > len(rows):
-        parts.append(Text(f"and {len(report.collectors) - len(rows)} more collectors", style="dim"))
+        parts.append(Text(f"and {counted(len(report.collectors) - len(rows), 'more collector')}", style="dim"))
     return Group(*parts)
 
 

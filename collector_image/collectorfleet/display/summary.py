@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from collectorfleet.display import text
 from collectorfleet.display.columns import ago, columns
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import (
     CollectorFleet,
     CollectorFleetStatus,
@@ -59,7 +60,7 @@ def lines(
     if rows := status.collectors[:most_rows]:
         shown += ["", *_collectors(rows)]
     if len(status.collectors) > len(rows):
-        shown.append(f"and {len(status.collectors) - len(rows)} more collectors")
+        shown.append(f"and {counted(len(status.collectors) - len(rows), 'more collector')}")
     if said := [(ago(one.time, now), "Warning" if one.warning else "", one.reason, one.message) for one in events]:
         shown += ["", *columns([("event", "", "", ""), *said])]
     return shown
@@ -140,9 +141,11 @@ def _facts(status: CollectorFleetStatus, now: datetime) -> list[tuple[str, str]]
     if status.checkpoint:
         age = ago(status.checkpoint.time, now)
         failure = f"; then {status.checkpoint.failure}" if status.checkpoint.failure else ""
-        facts.append(("checkpoint", f"{status.checkpoint.frames:,} frames, {age} ago{failure}"))
+        facts.append(
+            ("checkpoint", f"{counted(status.checkpoint.frames, 'frame', by_thousands=True)}, {age} ago{failure}")
+        )
     if status.driver and status.driver.restarts:
-        facts.append(("driver", f"started again {status.driver.restarts} times"))
+        facts.append(("driver", f"started again {counted(status.driver.restarts, 'time')}"))
     return facts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectorfleet.display.plain import plain
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import (
     DriverReport,
     EpisodesStatus,
@@ -93,7 +94,7 @@ def episodes(seen: EpisodesStatus) -> str:
     """Return the mean return and the mean length of episodes: ``87.1 (91 frames)``."""
     if seen.return_mean is None or seen.length_mean is None:
         return UNKNOWN
-    return f"{metric(seen.return_mean)} ({seen.length_mean:,.0f} frames)"
+    return f"{metric(seen.return_mean)} ({counted(round(seen.length_mean), 'frame', by_thousands=True)})"
 
 
 def ended(seen: EpisodesStatus) -> str:

@@ -14,6 +14,7 @@ from collectorfleet import option_types
 from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.state.schedule import Interval
+from collectorfleet_api.counts import counted
 
 _DEFAULT_EVERY_VERSIONS: Final = 10
 _LARGEST_SEED: Final = 2**31 - 1
@@ -129,8 +130,8 @@ class Evaluation:
             )
         if self.video is not None and self.video.episodes > self.episodes:
             raise InvalidOption(
-                f"evaluation.video.episodes: {self.video.episodes} is more than the {self.episodes} episodes of an "
-                "evaluation; record fewer, or play more"
+                f"evaluation.video.episodes: {self.video.episodes} is more than the "
+                f"{counted(self.episodes, 'episode')} of an evaluation; record fewer, or play more"
             )
         if self.timeout <= timedelta(0):
             raise InvalidOption(f"evaluation.timeout: {self.timeout} is not above 0")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from collectorfleet.errors import InvalidOption
+from collectorfleet_api.counts import counted
 
 # The path of a method, its arguments and its keyword arguments.
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -32,7 +33,7 @@ def calls_of_each(method: str, names: Sequence[str], arguments: Any, keywords: A
 def _of_each(argument: str, kind: str, given: Any, absent: Any, collectors: int) -> Sequence[Any]:
     if given is None:
         return [absent] * collectors
-    wanted = f"pass a list with one {kind} of arguments for each of {collectors} collectors"
+    wanted = f"pass a list with one {kind} of arguments for each of {counted(collectors, 'collector')}"
     if not _is_list(given):
         raise InvalidOption(f"map_fn: {argument} is {_kind(given)}; {wanted}{_example(kind, given, collectors)}")
     if len(given) != collectors:

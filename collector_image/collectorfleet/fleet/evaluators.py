@@ -24,6 +24,7 @@ from collectorfleet.transport.interface import FleetTransport, TransportKind
 from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet.transport.rpc.options import cuda_visible_devices
 from collectorfleet.user_code import name_of
+from collectorfleet_api.counts import counted
 
 # Evaluators reserve no CPU, so no collector waits for one.
 _DEFAULT_REMOTE: Final = {"num_cpus": 0}
@@ -126,7 +127,8 @@ def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
         # Checkpoints contain the description, so it must not contain passwords from the arguments.
         beside = f", simulator {_plain([program, *without_words(arguments)])}"
     return (
-        f"{evaluation.episodes} episodes of {name_of(create)} with {_plain(kwargs)}, seeds {_plain(evaluation.seeds)}, "
+        f"{counted(evaluation.episodes, 'episode')} of {name_of(create)} with {_plain(kwargs)}, "
+        f"seeds {_plain(evaluation.seeds)}, "
         f"{evaluation.exploration_type}, at most {config.options.get('max_frames_per_traj')} frames{beside}"
     )
 

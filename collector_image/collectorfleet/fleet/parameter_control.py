@@ -13,6 +13,7 @@ from collectorfleet.fleet.evaluation_control import EvaluationControl
 from collectorfleet.gather.state.parameters import FleetParameters
 from collectorfleet.parameters import CurriculumFunction
 from collectorfleet.user_code import name_of, takes
+from collectorfleet_api.counts import counted
 
 log = logging.getLogger("collectorfleet")
 
@@ -105,7 +106,8 @@ class ParameterControl(EvaluationControl):
         with shared.changed:
             if shared.gather.begun:
                 raise InvalidOption(
-                    f"load_environment_parameters_state: {shared.statistics.batches} batches were collected already; "
+                    "load_environment_parameters_state: "
+                    f"{counted(shared.statistics.batches, 'batch was', 'batches were')} collected already; "
                     "load before the first"
                 )
             if shared.parameters is None:

@@ -9,6 +9,7 @@ from typing import Any
 from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import InvalidOption
 from collectorfleet.gather.shared import Shared
+from collectorfleet_api.counts import counted
 
 log = logging.getLogger("collectorfleet")
 
@@ -36,7 +37,8 @@ def restore(shared: Shared, counters: Mapping[str, Any]) -> None:
     with shared.changed:
         if shared.gather.begun:
             raise InvalidOption(
-                f"load_state_dict: {shared.statistics.batches} batches were collected already; load before the first"
+                f"load_state_dict: {counted(shared.statistics.batches, 'batch was', 'batches were')} collected "
+                "already; load before the first"
             )
         shared.gather.restored(int(counters["frames"]), int(counters["version"]))
         # The number of incarnations determines trajectory ids and seeds.

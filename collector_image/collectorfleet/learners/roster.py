@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from collectorfleet.errors import InvalidOption
+from collectorfleet_api.counts import counted
 from collectorfleet_api.rules.sentences import did_you_mean
 
 # The id is part of a file name.
@@ -63,8 +64,9 @@ class Roster:
         shard = self._shard()
         if shard is None:
             taken = "+".join(str(number) for number in self._slots)
+            shards = counted(len(self._slots), "shard")
             raise InvalidOption(
-                f"policy {policy_id!r}: all {len(self)} places are taken ({taken} in {len(self._slots)} shards); "
+                f"policy {policy_id!r}: all {len(self)} places are taken ({taken} in {shards}); "
                 f"remove a policy, or raise max_policies ({len(self)})"
             )
         if wish is not None and wish.shard < len(self._free) and wish.slot in self._free[wish.shard]:

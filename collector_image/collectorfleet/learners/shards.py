@@ -22,6 +22,7 @@ from collectorfleet.learners.record import Earlier, Kept, replay_file, write_rec
 from collectorfleet.learners.returning import drained, keep, returning
 from collectorfleet.learners.room import Room, bundle, nodes
 from collectorfleet.learners.roster import Placement, Roster
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.shards import ShardPacking
 
 log = logging.getLogger(__name__)
@@ -374,8 +375,8 @@ def _end(rooms: Sequence[Room]) -> None:
 
 
 def _summary(packing: ShardPacking) -> str:
-    places = "+".join(str(slots) for slots in packing.slots)
+    places = "+".join(str(slots) for slots in packing.slots) + (" place" if sum(packing.slots) == 1 else " places")
     return (
-        f"{len(packing.slots)} learner shards with {places} places of {packing.gpu_per_policy:g} GPU; "
+        f"{counted(len(packing.slots), 'learner shard')} with {places} of {packing.gpu_per_policy:g} GPU; "
         f"{packing.surplus_gpu:g} GPU stay unused"
     )

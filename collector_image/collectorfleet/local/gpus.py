@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Collectors
 
@@ -39,7 +40,7 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
     if sum(_gpus_for(asked[name], own[name].replicas) for name in own) <= gpus:
         return GpuShares(asked)
     many = sum(own[name].replicas for name in own if asked[name])
-    wanted = f"groups ask for GPUs for {many} collectors"
+    wanted = f"groups ask for GPUs for {counted(many, 'collector')}"
     if not gpus:
         note = f"{wanted}, and this machine has no GPU: collectors run on the CPU"
         return GpuShares(dict.fromkeys(own, 0.0), note)
@@ -97,7 +98,7 @@ def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
     asked = round(collectors.resources.gpu, 4)
     if not asked or _fits(asked, collectors.replicas, gpus):
         return GpuShare(asked)
-    wanted = f"collectors.resources.gpu is {asked:g} for {collectors.replicas} collectors"
+    wanted = f"collectors.resources.gpu is {asked:g} for {counted(collectors.replicas, 'collector')}"
     if not gpus:
         return GpuShare(0, f"{wanted}, and this machine has no GPU: collectors run on the CPU")
     share = _equal(collectors.replicas, gpus)

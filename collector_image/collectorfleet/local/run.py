@@ -36,6 +36,7 @@ from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper
 from collectorfleet.run.video_folder import video_folder
+from collectorfleet_api.counts import counted
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus
@@ -105,7 +106,7 @@ class LocalRun:
             log_milestone(Milestone.PYTHON)
             prepare_environment(import_path(self._fleet.spec.code, manifests, source, self._folder.code))
             replicas = self._fleet.spec.collectors.replicas
-            self._terminal.say(f"fleet {self._name}: starting, {replicas} collectors on this machine")
+            self._terminal.say(f"fleet {self._name}: starting, {counted(replicas, 'collector')} on this machine")
             if not self._fleet.spec.has_ray:
                 prepare_processes()
                 return self._work(None, checkpoints)

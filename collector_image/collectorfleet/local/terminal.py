@@ -14,6 +14,7 @@ from collectorfleet.display.lines import ProgressLines
 from collectorfleet.display.live import LiveTable
 from collectorfleet.display.plain import plain
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import CheckpointStatus, DriverReport
 
 log = logging.getLogger(__name__)
@@ -48,8 +49,9 @@ class Terminal:
         """Warn if the last checkpoint could not be written, and say from where the run can resume."""
         if checkpoint is None or checkpoint.failure is None:
             return
-        frames = f"the newest is of {checkpoint.frames:,} frames" if checkpoint.frames else "there is no other"
-        _print(f"warning: the last checkpoint could not be written, and {frames}: {checkpoint.failure}", self.errors)
+        frames = counted(checkpoint.frames, "frame", by_thousands=True)
+        newest = f"the newest is of {frames}" if checkpoint.frames else "there is no other"
+        _print(f"warning: the last checkpoint could not be written, and {newest}: {checkpoint.failure}", self.errors)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:
         """Show how the run ended. Write the traceback of a failure to the log, and show the path of the log."""

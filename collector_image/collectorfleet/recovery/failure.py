@@ -87,6 +87,7 @@ class ReplaceWithBackoff:
             return Replace(timedelta(0), loss.cause)
         count = f"restart {loss.restarts + 1} of {self.budget}"
         if loss.restarts >= self.budget:
-            return GiveUp(f"{loss.cause}; all {self.budget} restarts are used up")
+            all_restarts = "its only restart is" if self.budget == 1 else f"all {self.budget} restarts are"
+            return GiveUp(f"{loss.cause}; {all_restarts} used up")
         pause = self.first_pause * 2 ** (loss.restarts - 1) if loss.restarts else timedelta(0)
         return Replace(min(pause, self.longest_pause), f"{loss.cause}; {count}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.position import Position
+from collectorfleet_api.counts import counted
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def resume_point(
     sentence = _sentence(saved, position, behind_output=written is not None)
     if not buffer_begins_empty or not saved.frames:
         return ResumePoint(position, sentence)
-    lost = f"the replay buffer begins empty: the {saved.frames} frames written before are not in it"
+    before = counted(saved.frames, "frame written before is", "frames written before are")
+    lost = f"the replay buffer begins empty: the {before} not in it"
     return ResumePoint(position, f"{sentence}; {lost}", saved.frames)
 
 
@@ -68,8 +70,9 @@ def resumed(saved: Position, records: Iterable[Position]) -> Position:
 def _sentence(saved: Position, position: Position, *, behind_output: bool) -> str:
     if position == Position():
         return ""
-    lost = f"{position.frames_lost} frames were lost with earlier drivers; the next version is {position.version + 1}"
+    frames_were = counted(position.frames_lost, "frame was", "frames were")
+    lost = f"{frames_were} lost with earlier drivers; the next version is {position.version + 1}"
     if saved == Position():
         return f"starting over, because there is no checkpoint and no output to resume from: {lost}"
     where = "after the output's" if behind_output else "from the checkpoint at"
-    return f"resuming {where} {saved.frames} frames: {lost}"
+    return f"resuming {where} {counted(saved.frames, 'frame')}: {lost}"

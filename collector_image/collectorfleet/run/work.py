@@ -20,6 +20,7 @@ from collectorfleet.run.handle import Run
 from collectorfleet.run.output.interface import OutputWriter
 from collectorfleet.run.position import Position
 from collectorfleet.transport.ray.replay_buffer import loss_of
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import Progress
 
 
@@ -46,7 +47,7 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
         if error.code:
             raise UserCodeError.of(f"train {training.path}", error) from error
     progress = collector.status().progress or Progress()
-    done = f"{progress.frames_delivered} frames in {progress.batches} batches"
+    done = f"{counted(progress.frames_delivered, 'frame')} in {counted(progress.batches, 'batch', 'batches')}"
     return Completed(f"{training.path} returned after {done}")
 
 
@@ -60,8 +61,8 @@ def learn(collector: FleetCollector, run: Run, batch_size: int) -> Completed:
         run.report(**learners.learn(batch_size))
         learners.feed.publish(collector)
     progress = collector.status().progress or Progress()
-    done = f"{progress.frames_delivered} frames in {progress.batches} batches"
-    return Completed(f"{len(learners.shards)} policies learned from {done}")
+    done = f"{counted(progress.frames_delivered, 'frame')} in {counted(progress.batches, 'batch', 'batches')}"
+    return Completed(f"{counted(len(learners.shards), 'policy', 'policies')} learned from {done}")
 
 
 def run_script(
@@ -93,7 +94,8 @@ def run_script(
             "it ended without a batch; make a collectorfleet.FleetCollector, which has the fleet's "
             "collectors, and iterate over it",
         )
-    return Completed(f"{script.name} ended after {reached.frames} frames in {reached.batches} batches")
+    done = f"{counted(reached.frames, 'frame')} in {counted(reached.batches, 'batch', 'batches')}"
+    return Completed(f"{script.name} ended after {done}")
 
 
 @contextmanager

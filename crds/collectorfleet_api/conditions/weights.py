@@ -7,6 +7,7 @@ from typing import Final
 
 from collectorfleet_api.conditions.causes import LONGEST_CAUSE
 from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1.condition import Condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
 from collectorfleet_api.v1alpha1.report import DriverReport, WeightsStatus
@@ -47,7 +48,7 @@ def _too_stale(weights: WeightsStatus) -> Condition | None:
     bound, stalest = weights.staleness.bound, weights.staleness.max
     if bound is None or stalest is None or stalest <= bound:
         return None
-    text = f"a batch was {stalest} versions stale; its bound is {bound}"
+    text = f"a batch was {counted(stalest, 'version')} stale; its bound is {bound}"
     return condition(_TYPE, False, Reason.STALENESS_BOUND_EXCEEDED, text)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.refusal import Refusal
 
 UNITS: Final = 10_000
@@ -54,7 +55,8 @@ def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Ref
         if collectors_per_pod > fitting:
             return Refusal(
                 "spec.workers.collectorsPerPod",
-                f"{collectors_per_pod} collectors of {_amount(units)} {name} do not fit into the {per_pod} of a worker "
+                f"{counted(collectors_per_pod, 'collector')} of {_amount(units)} {name} "
+                f"{'does' if collectors_per_pod == 1 else 'do'} not fit into the {per_pod} of a worker "
                 f"pod, which are enough for {fitting}; use at most {fitting}, or a spec.workers.customPerPod of at "
                 f"least {-(-collectors_per_pod * units // UNITS)}",
             )

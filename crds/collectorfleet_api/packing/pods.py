@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.custom import CustomResources, custom_fitting, too_many_for_custom
 from collectorfleet_api.packing.refusal import Refusal
 
@@ -158,7 +159,8 @@ def _too_small(units: int, gpus_per_pod: int) -> Refusal:
 def _too_many(units: int, gpus_per_pod: int, collectors_per_pod: int, fitting: int) -> Refusal:
     return Refusal(
         "spec.workers.collectorsPerPod",
-        f"{collectors_per_pod} collectors of {_gpus(units)} do not fit on the {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
+        f"{counted(collectors_per_pod, 'collector')} of {_gpus(units)} "
+        f"{'does' if collectors_per_pod == 1 else 'do'} not fit on the {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
         f"of a worker pod, which hold {fitting}; use at most {fitting}, or a spec.workers.gpu.perPod of at least "
         f"{_gpus_needed(units, collectors_per_pod)}",
     )

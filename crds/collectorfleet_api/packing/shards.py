@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.pods import UNITS_PER_GPU, collectors_that_fit, gpu_units
 from collectorfleet_api.packing.quantity import format_cpu
 from collectorfleet_api.packing.refusal import Refusal
@@ -75,7 +76,9 @@ def pack_shards(group: LearnerGroup, pods: Sequence[PodSize]) -> ShardPacking | 
         return Refusal("policy_cpus, replay_cpus", "not more than 0; a place is reserved by its CPUs, such as 0.1")
     shards = _shards(group.max_policies, units) if group.shards is None else group.shards
     if not 1 <= shards <= group.max_policies:
-        return Refusal("shards", f"{shards} shards for {_policies(group.max_policies)}; use 1 to {group.max_policies}")
+        return Refusal(
+            "shards", f"{counted(shards, 'shard')} for {_policies(group.max_policies)}; use 1 to {group.max_policies}"
+        )
     each, more = divmod(group.max_policies, shards)
     slots = tuple(each + (index < more) for index in range(shards))
     share = _share(units, shards, slots[0])
@@ -120,13 +123,13 @@ def _not_held(packing: ShardPacking, group: LearnerGroup, pods: Sequence[PodSize
     if any(held):
         return Refusal(
             "shards",
-            f"{asked}, and {_count(len(pods), 'pod')} hold {sum(held)} of {wanted} shards; "
+            f"{asked}, and {counted(len(pods), 'pod')} hold {sum(held)} of {wanted} shards; "
             f"add room for {wanted - sum(held)} more, or ask for fewer GPUs, policies or shards",
         )
     largest = max(pods, key=lambda pod: (pod.gpus, pod.cpus), default=PodSize(Fraction(0)))
     return Refusal(
         "shards",
-        f"{asked}, and the largest of {_count(len(pods), 'pod')} has {_size(largest)}; "
+        f"{asked}, and the largest of {counted(len(pods), 'pod')} has {_size(largest)}; "
         "use larger pods or more shards, or ask for fewer GPUs or policies",
     )
 
@@ -146,15 +149,11 @@ def gpus_touched(slots: int, share: int) -> int:
 
 def _size(pod: PodSize) -> str:
     cpus = f"{format_cpu(pod.cpus)} CPU"
-    return f"{_count(pod.gpus, 'GPU')} and {cpus}" if pod.gpus else cpus
+    return f"{counted(pod.gpus, 'GPU')} and {cpus}" if pod.gpus else cpus
 
 
 def _policies(number: int) -> str:
-    return "1 policy" if number == 1 else f"{number} policies"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return counted(number, "policy", "policies")
 
 
 def _ceil(number: int, by: int) -> int:

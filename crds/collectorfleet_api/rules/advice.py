@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.custom import scarcest
 from collectorfleet_api.packing.pods import Packing, WorkerGroup, collectors_that_fit, pack
 from collectorfleet_api.packing.refusal import Refusal
@@ -81,13 +82,14 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
         batches = f", and {bound + 1} batches may be under way (collection.maxStaleness {bound})" if bound else ""
         yield Problem(
             "spec.collectors.replicas",
-            f"at most {busy} of {replicas} collectors busy: a batch has {_shares_of(fleet.spec)} shares{batches}",
+            f"at most {busy} of {replicas} collectors busy: "
+            f"a batch has {counted(_shares_of(fleet.spec), 'share')}{batches}",
         )
         return
     yield Problem(
         "spec.collection.maxStaleness",
         f"at most {busy} of {replicas} collectors are busy, because a new version may follow each batch and "
-        f"limits how many batches may be requested; raise it to {replicas - 1}, or use {busy} collectors",
+        f"limits how many batches may be requested; raise it to {replicas - 1}, or use {counted(busy, 'collector')}",
     )
 
 

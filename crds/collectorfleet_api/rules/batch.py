@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.shares import divides
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.collection import Mode
@@ -41,7 +42,7 @@ def _unequal_shares(fleet: CollectorFleet, frames: int) -> Iterator[Problem]:
     origin, things = (_shares_field(spec), "share") if fixed else ("collectors.replicas", "collector")
     yield Problem(
         _FRAMES,
-        f"{frames} does not divide into {shares} shares ({origin}){steps}; "
+        f"{frames} does not divide into {counted(shares, 'share')} ({origin}){steps}; "
         f"use {_multiples(frames, shares * step)}, or {_dividing(frames // step, shares, things)}",
     )
 

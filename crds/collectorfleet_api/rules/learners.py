@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.rules.problem import Problem
@@ -46,7 +47,8 @@ def learner_advice(fleet: CollectorFleet) -> Iterator[Problem]:
     if of_pods - used > _NOTABLE_REST * of_pods or learners.gpus - of_pods >= 1:
         yield Problem(
             f"{_PATH}.gpus",
-            f"of {learners.gpus:g} GPU, {learners.places} policies in {len(pods.packing.slots)} shards use {used:g}, "
+            f"of {learners.gpus:g} GPU, {counted(learners.places, 'policy', 'policies')} in "
+            f"{counted(len(pods.packing.slots), 'shard')} {'uses' if learners.places == 1 else 'use'} {used:g}, "
             f"{pods.packing.gpu_per_policy:g} each; learner pods ask for {of_pods}",
         )
 

@@ -9,6 +9,7 @@ from typing import Final
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.job import Job
@@ -97,7 +98,10 @@ def _late(seen: Situation) -> str:
 
 def _completed(seen: Situation) -> str:
     progress = seen.report.progress if seen.report else None
-    frames = f" after {progress.frames_delivered} frames in {progress.batches} batches" if progress else ""
+    frames = ""
+    if progress is not None:
+        batches = counted(progress.batches, "batch", "batches")
+        frames = f" after {counted(progress.frames_delivered, 'frame')} in {batches}"
     runs_on = describe_leftovers(seen.driver_pod) if seen.driver_pod is not None else ""
     log = f"is deleted {_LATER}: {runs_on}" if runs_on else "is kept for its log"
     return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} {log}"
@@ -121,7 +125,8 @@ def _failed(seen: Situation, job: Job) -> str:
         return f"{cause}; {kept}"
     # Kubernetes may have removed pods that failed earlier.
     failures = len(failed) if job.failed_pods is None else job.failed_pods
-    return f"the driver failed {failures} times (backoffLimit is {job.backoff_limit}), the last time: {cause}; {kept}"
+    times = counted(failures, "time")
+    return f"the driver failed {times} (backoffLimit is {job.backoff_limit}), the last time: {cause}; {kept}"
 
 
 def _runs_on(seen: Situation) -> str:

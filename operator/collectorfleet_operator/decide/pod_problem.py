@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.decide.requested import insufficient_requests
 from collectorfleet_operator.objects import Object
@@ -61,7 +62,7 @@ def _container_problem(pod: Object, status: Object) -> PodProblem | None:
 
 def _ended(pod: Object, status: Object, ended: Object) -> PodProblem:
     name, restarts = status["name"], int(status.get("restartCount", 0))
-    again = f", restarted {restarts} times" if restarts else ""
+    again = f", restarted {counted(restarts, 'time')}" if restarts else ""
     if ended.get("reason") == OOM_KILLED:
         return PodProblem(OOM_KILLED, f"container {name} was killed at its memory limit of {_limit(pod, name)}{again}")
     last_words = f": {ended['message'].strip().splitlines()[0]}" if (ended.get("message") or "").strip() else ""

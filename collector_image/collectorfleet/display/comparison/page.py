@@ -14,6 +14,7 @@ from collectorfleet.display.comparison.statistics import CONFIDENCE, LEAST_FOR_I
 from collectorfleet.display.comparison.style import STYLE
 from collectorfleet.display.report import ticks
 from collectorfleet.display.report.page import document
+from collectorfleet_api.counts import counted
 
 _FEW = 5
 _PER_CENT = f"{CONFIDENCE:.0%}".replace("%", " %")
@@ -28,7 +29,7 @@ def page(compared: Compared) -> str:
     """Return one HTML document, which loads nothing from outside."""
     groups = compared.groups
     runs = sum(group.count for group in groups)
-    title = f"Comparison of {_counted(runs, 'run')} in {_counted(len(groups), 'group')}"
+    title = f"Comparison of {counted(runs, 'run')} in {counted(len(groups), 'group')}"
     said = "Runs of a group have the same configuration but for seeds. n is the number of runs."
     parts = [
         f"<header><h1>{title}</h1><p>{said}</p></header>{_groups(groups)}",
@@ -38,10 +39,6 @@ def page(compared: Compared) -> str:
         _differences(groups),
     ]
     return document(title, "\n".join(filter(None, parts)), STYLE)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _sample(place: int) -> str:

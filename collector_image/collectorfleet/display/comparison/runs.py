@@ -10,6 +10,7 @@ from itertools import pairwise
 from collectorfleet.errors import InvalidOption
 from collectorfleet.timeline.configuration import Configuration
 from collectorfleet.timeline.timeline import Timeline
+from collectorfleet_api.counts import counted
 
 
 class Source(Enum):
@@ -69,7 +70,8 @@ def check(run: Run) -> None:
     if any(after < before for before, after in pairwise(run.timeline.times)):
         raise InvalidOption(f"{run.name}: its timeline is damaged: its times do not increase")
     if curve(run, Source.TRAINING, Axis.TIME) is None and curve(run, Source.EVALUATION, Axis.TIME) is None:
-        raise InvalidOption(f"{run.name}: it has no returns yet: no episode has ended in {run.frames:,.0f} frames")
+        seen = counted(round(run.frames), "frame", by_thousands=True)
+        raise InvalidOption(f"{run.name}: it has no returns yet: no episode has ended in {seen}")
 
 
 def curve(run: Run, source: Source, axis: Axis) -> Curve | None:

@@ -9,6 +9,7 @@ from typing import Final
 from collectorfleet.display.report import ticks
 from collectorfleet.display.report.plot import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, figure, key, scale_of, value_axis
 from collectorfleet.timeline.timeline import Evaluated
+from collectorfleet_api.counts import counted
 
 _TITLE: Final = "Mean return of evaluations over frames, with standard error and weights version"
 _APART: Final = 46  # pixels between two versions
@@ -80,10 +81,10 @@ def _lines(results: Sequence[Evaluated], x: Scale, y: Scale) -> Iterator[str]:
 
 
 def _point(one: Evaluated, x: Scale, y: Scale, color: str) -> Iterator[str]:
-    at, of = x(one.frames), f" over {one.episodes} episodes" if one.episodes is not None else ""
+    at, of = x(one.frames), f" over {counted(one.episodes, 'episode')}" if one.episodes is not None else ""
     if one.standard_error is not None:
         yield f'<line class="error {color}" x1="{at}" x2="{at}" y1="{y(_least(one))}" y2="{y(_most(one))}"/>'
-    said = escape(f"version {one.version}: {spread(one)}{of}, at {one.frames:,} frames")
+    said = escape(f"version {one.version}: {spread(one)}{of}, at {counted(one.frames, 'frame', by_thousands=True)}")
     place = f'cx="{at}" cy="{y(one.return_mean)}" r="{_RADIUS}"'
     yield f'<circle class="point {color}" {place}><title>{said}</title></circle>'
 

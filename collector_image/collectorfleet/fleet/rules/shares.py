@@ -6,6 +6,7 @@ from typing import Final
 
 from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule, given, not_both
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.shares import divides
 
 
@@ -29,7 +30,8 @@ def _divides(options: FleetArguments) -> bool:
 def _does_not_divide(options: FleetArguments) -> str:
     number, step = options.shares_at_first, options.frames_of_a_step
     return (
-        f"{options.frames_per_batch} does not divide into {number} shares of whole steps of {step} environments; "
+        f"{options.frames_per_batch} does not divide into {counted(number, 'share')} of whole steps of "
+        f"{counted(step, 'environment')}; "
         f"use a multiple of {number * step}"
     )
 
@@ -56,8 +58,8 @@ SHARES: Final = (
         "first_shares",
         lambda options: options.first_shares is None or (options.max_staleness or 0) >= 1,
         lambda options: (
-            f"{options.first_shares} leaves {options.collectors - (options.first_shares or 0)} shares to the next "
-            "batch, which are a version older by then; allow it with max_staleness=1 or more"
+            f"{options.first_shares} leaves {counted(options.collectors - (options.first_shares or 0), 'share')} to "
+            "the next batch, and a share is a version older by then; allow it with max_staleness=1 or more"
         ),
     ),
     _without_first_shares("first-shares-or-shares", "shares"),

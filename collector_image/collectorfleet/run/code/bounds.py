@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from collectorfleet.errors import InvalidOption
+from collectorfleet_api.counts import counted
 
 MOST_BYTES: Final = 512 * 2**20  # of the unpacked tree, and of the fetched files
 MOST_FILES: Final = 50_000
@@ -28,8 +29,8 @@ class Bounds:
         self.files, self.size_bytes = self.files + files, self.size_bytes + size_bytes
         if self.files > MOST_FILES or self.size_bytes > MOST_BYTES:
             self._refuse(
-                f"{self.files:,} files of {self.size_bytes:,} bytes unpacked are more than {MOST_FILES:,} or "
-                f"{MOST_BYTES:,}"
+                f"{counted(self.files, 'file', by_thousands=True)} of {self.size_bytes:,} bytes unpacked "
+                f"{'is' if self.files == 1 else 'are'} more than {MOST_FILES:,} or {MOST_BYTES:,}"
             )
 
     def fetch(self, size_bytes: int) -> None:

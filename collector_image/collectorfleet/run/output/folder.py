@@ -25,6 +25,7 @@ from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import holds_anything, make
 from collectorfleet.run.output.entries import counter_problem
 from collectorfleet.stored_json import parse_json
+from collectorfleet_api.counts import counted
 
 log = logging.getLogger(__name__)
 
@@ -158,11 +159,8 @@ class OutputFolder:
         if manifest is None or not _has_types_of(empty, manifest):
             raise self._refusal(f"its {MANIFEST} was not written by a fleet")
         if any(manifest[key] != empty[key] for key in ("run", "format")):
-            raise self._refusal(f"it holds {manifest['frames']} frames of another run of fleet {manifest['fleet']}")
-        problem = counter_problem(manifest, *(key for key, value in empty.items() if type(value) is int))
-        problem = problem or self._problem_in(manifest)
-        if problem is not None:
-            raise self._refusal(f"its {MANIFEST} was not written by a fleet: {problem}")
+            frames = counted(manifest["frames"], "frame")
+            raise self._refusal(f"it holds {frames} of another run of fleet {manifest['fleet']}")
         return manifest
 
     def _refusal(self, why: str) -> UserCodeError:

@@ -26,6 +26,7 @@ from collectorfleet.errors import UserCodeError
 from collectorfleet.run.output.entries import name_problem
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
+from collectorfleet_api.counts import counted
 
 # A dump contains the whole buffer, so it is not made after each batch. A lost driver loses the frames since the last
 # dump, and the status counts them as lost.
@@ -68,7 +69,7 @@ class ReplayWriter:
     @property
     def summary(self) -> str:
         """The written output, as a sentence."""
-        return f"{self.frames} frames went into the replay buffer that is in {self._folder.path}"
+        return f"{counted(self.frames, 'frame')} went into the replay buffer that is in {self._folder.path}"
 
     def write(self, batch: TensorDictBase) -> None:
         """Extend the buffer with a batch. Every ``dump_seconds``, the call also blocks for a dump.

@@ -22,6 +22,7 @@ from collectorfleet.durable_files import reserve
 from collectorfleet.run.output.entries import counter_problem, name_problem, shape_problem, shown
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
+from collectorfleet_api.counts import counted
 
 # A shard has many small batches, to limit the number of files. A shard is written once it has this size or age.
 SHARD_BYTES: Final = 64 * 2**20
@@ -77,7 +78,8 @@ class RolloutWriter:
     @property
     def summary(self) -> str:
         """The written shards and frames, as a sentence."""
-        return f"{self.frames} frames in {self.shards} shards are in {self._folder.path}"
+        are = "is" if self.frames == 1 else "are"
+        return f"{counted(self.frames, 'frame')} in {counted(self.shards, 'shard')} {are} in {self._folder.path}"
 
     def write(self, batch: TensorDictBase) -> None:
         """Take a batch. Blocks while a full shard is written. Raises CollectorFleetError if the write fails."""

@@ -20,6 +20,7 @@ from collectorfleet.messages import CollectorId, Fault
 from collectorfleet.transport.distributed import host_messages
 from collectorfleet.transport.distributed.link import Address, Link, Listener
 from collectorfleet.transport.processes.launched import Ended
+from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.pods import gpu_units
 from collectorfleet_api.packing.refusal import Refusal
 
@@ -157,8 +158,8 @@ class CollectorHosts:
         if hello.collectors != self.collectors_per_host:
             link.send_message(
                 host_messages.Refused(
-                    f"it holds {hello.collectors} collectors, and this driver's hosts {self.collectors_per_host}; "
-                    f"start it with --collectors {self.collectors_per_host}"
+                    f"it holds {counted(hello.collectors, 'collector')}, and this driver's hosts "
+                    f"{self.collectors_per_host}; start it with --collectors {self.collectors_per_host}"
                 )
             )
             return

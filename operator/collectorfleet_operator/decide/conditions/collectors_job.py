@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from collectorfleet_api.conditions.condition import condition, is_true
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, not_written, problem_finding, waiting
@@ -48,7 +49,9 @@ def _earlier(seen: Situation) -> str:
             return f"{cluster.kind} {cluster.name} of an earlier run is being deleted"
     left = seen.leftovers(seen.cluster_pods, None) if seen.cluster is None else []
     if left:
-        return f"{len(left)} pods of an earlier run are being deleted: {', '.join(pod.name for pod in left[:3])}"
+        are = "is" if len(left) == 1 else "are"
+        names = ", ".join(pod.name for pod in left[:3])
+        return f"{counted(len(left), 'pod')} of an earlier run {are} being deleted: {names}"
     return ""
 
 

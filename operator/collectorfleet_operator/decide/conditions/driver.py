@@ -7,6 +7,7 @@ from typing import Final, assert_never
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Pending, Running, Underway
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, not_written, problem_finding, waiting
@@ -102,9 +103,11 @@ def _what_is_lost(seen: Situation) -> str:
     if counts is None or not counts.available:
         # Before a driver has collectors, its report repeats the losses of the driver before it.
         return f"; this is start {report.driver_incarnation}"
-    lost = f"; this is start {report.driver_incarnation}, and earlier drivers lost {report.progress.frames_lost} frames"
+    frames = counted(report.progress.frames_lost, "frame")
+    lost = f"; this is start {report.driver_incarnation}, and earlier drivers lost {frames}"
     if report.progress.replay_buffer_frames_lost:
-        lost += f", and {report.progress.replay_buffer_frames_lost} frames of a replay buffer that began empty"
+        frames = counted(report.progress.replay_buffer_frames_lost, "frame")
+        lost += f", and {frames} of a replay buffer that began empty"
     starts_over = spec.driver.checkpoint is None and spec.output is None
     return f"{lost}: the driver started over, because spec.driver.checkpoint is not set" if starts_over else lost
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import GroupSize
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
@@ -69,7 +70,9 @@ def _earlier(seen: Situation) -> str | None:
         return f"RayCluster {cluster.name} of an earlier run is being deleted"
     left = seen.leftovers(seen.cluster_pods, cluster)
     if cluster is None and left:
-        return f"{len(left)} pods of an earlier RayCluster are being deleted: {', '.join(pod.name for pod in left[:3])}"
+        are = "is" if len(left) == 1 else "are"
+        names = ", ".join(pod.name for pod in left[:3])
+        return f"{counted(len(left), 'pod')} of an earlier RayCluster {are} being deleted: {names}"
     return None
 
 

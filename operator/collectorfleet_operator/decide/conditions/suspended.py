@@ -10,6 +10,7 @@ from typing import Final
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Suspended
 from collectorfleet_api.conditions.summary import completed, stalled
+from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.decide.conditions.pod_messages import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_suspended
@@ -72,13 +73,12 @@ def _what_resuming_does(seen: Situation) -> str:
         return f"{gone}; it has delivered no batch yet"
     frames = status.progress.frames_delivered
     if spec.driver.checkpoint is not None and status.checkpoint is not None:
-        return (
-            f"{gone}; after a resume it continues from its checkpoint at {status.checkpoint.frames} of {frames} frames"
-        )
+        kept = f"{status.checkpoint.frames} of {counted(frames, 'frame')}"
+        return f"{gone}; after a resume it continues from its checkpoint at {kept}"
     if spec.driver.checkpoint is None and spec.driver.train is None:
-        return f"{gone}; after a resume it continues after the {frames} frames of its output"
+        return f"{gone}; after a resume it continues after the {counted(frames, 'frame')} of its output"
     why = "no checkpoint was written" if spec.driver.checkpoint else "spec.driver.checkpoint is not set"
-    return f"{gone}; after a resume it starts over and {frames} frames are lost, because {why}"
+    return f"{gone}; after a resume it starts over and {counted(frames, 'frame is', 'frames are')} lost, because {why}"
 
 
 def _stalled(seen: Situation, run: Suspended) -> Condition:

@@ -45,7 +45,7 @@ def test_an_environment_that_raises_ends_the_run_with_its_own_error(restarts: in
 def test_an_environment_that_is_known_to_fail_is_a_loss_like_others() -> None:
     flaky = ReplaceWithBackoff(budget=1, on_environment_error=OnEnvironmentError.RESTART)
     assert decide(0, Fault.ENVIRONMENT, flaky) == Replace(timedelta(0), "pod evicted; restart 1 of 1")
-    assert decide(1, Fault.ENVIRONMENT, flaky) == GiveUp("pod evicted; all 1 restarts are used up")
+    assert decide(1, Fault.ENVIRONMENT, flaky) == GiveUp("pod evicted; its only restart is used up")
 
 
 @pytest.mark.parametrize("fault", OTHER_FAULTS)
