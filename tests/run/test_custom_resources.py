@@ -26,6 +26,7 @@ def train(collector, run, **kwargs):
     there, taken, end = ray.cluster_resources()["license"], 0.0, time.monotonic() + 60
     # The head hears of what is taken some time after the node has given it.
     while taken < 4 and time.monotonic() < end:
+        time.sleep(0.1)
         taken = there - ray.available_resources().get("license", 0.0)
     run.report(there=there, taken=taken)
     groups.train(collector, run, **kwargs)
