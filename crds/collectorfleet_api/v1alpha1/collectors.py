@@ -74,8 +74,8 @@ class Collectors(Model):
         description=(
             "Resources of one collector with all of its processes. A worker pod requests the resources of its "
             "collectors. For Ray, the pod also requests 200m CPU, 768Mi of memory, and 256Mi for each collector. "
-            "The memory request is also the memory limit. Torch uses as many threads as the collector has CPUs, rounded "
-            "up."
+            "The memory request is also the memory limit. Torch uses as many threads as the collector has CPUs, "
+            "rounded up."
         ),
     )
     collector_class: CollectorClass = Field(

@@ -161,6 +161,10 @@ class OutputFolder:
         if any(manifest[key] != empty[key] for key in ("run", "format")):
             frames = counted(manifest["frames"], "frame")
             raise self._refusal(f"it holds {frames} of another run of fleet {manifest['fleet']}")
+        problem = counter_problem(manifest, *(key for key, value in empty.items() if type(value) is int))
+        problem = problem or self._problem_in(manifest)
+        if problem is not None:
+            raise self._refusal(f"its {MANIFEST} was not written by a fleet: {problem}")
         return manifest
 
     def _refusal(self, why: str) -> UserCodeError:
