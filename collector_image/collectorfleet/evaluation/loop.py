@@ -154,7 +154,10 @@ class EvaluationLoop:
                 self._shared.gather.end()
 
     def close(self) -> None:
-        """End the evaluators; return at once. It takes no lock, because it may run in the garbage collector."""
+        """End the evaluators, and ignore later results; return at once.
+
+        It takes no lock, because it may run in the garbage collector.
+        """
         self._closed = True
         self._transport.wake()
 
@@ -195,6 +198,8 @@ class EvaluationLoop:
         self._outbox.flush()
         messages = self._transport.wait(_LONGEST_WAIT_SECONDS)
         with self.changed:
+            if self._closed:
+                return  # the last checkpoint may be written, so it would lack a result of these messages
             now = self._awake()
             for message in messages:
                 self._accept(message, now)

@@ -52,6 +52,11 @@ class RunCollector(FleetCollector):
             self.finish_evaluation()
         super().shutdown(*args, **kwargs)
 
+    def stop_evaluating(self) -> None:
+        """End the running evaluation without a result. After this, no result changes the status."""
+        if self._engine.evaluation is not None:
+            self._engine.evaluation.close()
+
     def end(self, timeout: float) -> None:
         """End the collectors, whether or not the last version was evaluated. Blocks for at most ``timeout`` seconds."""
         super().shutdown(timeout=timeout)

@@ -1,9 +1,13 @@
-"""What a later run takes from the evaluation of an earlier one."""
+"""What a run leaves of its evaluation, and what a later run takes from it."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch
 from tests.unit.collectorfleet.evaluation.evaluated import Evaluated, candidate, plan
 
@@ -46,3 +50,39 @@ def test_a_run_that_keeps_no_weights_knows_the_best_result_all_the_same() -> Non
     loop = later(kept(3.0, WEIGHTS), keeps_best=False)
     assert loop.best is None
     assert loop.state.best is not None
+
+
+class Waiting:
+    """A transport without evaluators, which calls a function while the loop waits for messages."""
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        self._meanwhile = meanwhile
+
+    def wait(self, _seconds: float) -> list[Any]:
+        self._meanwhile()
+        return []
+
+    def wake(self) -> None: ...
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_result_after_the_end_of_the_loop_is_not_taken(closed: bool) -> None:
+    """The last checkpoint may be written by then, and the status would name a result that no checkpoint has."""
+    transport: Any = Waiting(lambda: loop.close() if closed else None)
+    shared: Any = SimpleNamespace(
+        changed=threading.Condition(),
+        normalization=SimpleNamespace(reported_by=None),
+        gather=SimpleNamespace(finished=False),
+        note_change=lambda **_: None,
+    )
+    loop = EvaluationLoop(shared, transport, plan(), restarts_environments=False, clock=lambda: 0.0)
+    loop.state = state = Evaluated()
+    state.due(candidate(1))
+    while plays := state.sent():
+        for play in plays:
+            if play.weights is not None:
+                assert state.loads(play.evaluator, play.weights.version)
+            state.answers(play)
+    loop.turn()
+    assert state.finished == (not closed)
+    assert len(loop.results) == (not closed)
