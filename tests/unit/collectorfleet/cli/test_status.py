@@ -117,6 +117,18 @@ def test_wide_has_more_columns_and_the_rows_of_all_collectors(lab: ApiServer, ca
         assert ("and 10 more collectors" in out) == (shown == 20)
 
 
+def test_one_thing_is_in_the_singular(lab: ApiServer, capsys: Said) -> None:
+    status = played_api.FLEET["status"]
+    rows = [{**status["collectors"][0], "name": f"c{index}"} for index in range(21)]
+    odd = {"driver": {**status["driver"], "restarts": 1}, "checkpoint": {"frames": 1, "time": "2026-11-23T00:22:10Z"}}
+    lab.fleet = {**played_api.FLEET, "status": {**status, "collectors": rows, **odd}}
+    assert main(["status", NAME]) == ExitCode.DONE
+    out = capsys.readouterr().out
+    assert "\nand 1 more collector\n" in out
+    assert "started again 1 time\n" in out
+    assert " 1 frame, " in out
+
+
 def watched(lab: ApiServer, *words: str) -> int:
     """Watch until all events have come and the API server goes away."""
 
