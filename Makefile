@@ -135,6 +135,20 @@ build/envpool: requirements/envpool.txt $(READY)
 test-envpool: build/envpool ## Run tests with EnvPool's own environments (740 MB, a minute)
 	PYTHONPATH=build/envpool $(PY) -m pytest tests/envpool $(PYTEST)
 
+# Without the packages of a run, which are 6 GB for each version.
+PYTHONS ?= 3.12 3.13 3.14
+OF_A_RUN := export extras drive collect run
+
+.PHONY: test-pythons
+test-pythons: $(READY) ## Run tests of client and commands with newer versions of Python (PYTHONS=3.13; 7 minutes)
+	for version in $(PYTHONS); do \
+		$(UV) venv --quiet --clear --python $$version build/python-$$version; \
+		$(UV) pip install --quiet --python build/python-$$version --constraint requirements/dev.txt \
+			--editable '.[client,operator,compare]' cryptography hypothesis promql-parser psutil pytest pytest-timeout; \
+		build/python-$$version/bin/python -m pytest $(addprefix tests/unit/collectorfleet/,client cli display) \
+			$(patsubst %,--ignore=tests/unit/collectorfleet/cli/test_%.py,$(OF_A_RUN)) $(PYTEST); \
+	done
+
 build/mutation: requirements/mutation.txt $(READY)
 	rm -rf $@
 	$(UV) pip install --quiet --target $@ --python $(PY) --require-hashes -r $<
