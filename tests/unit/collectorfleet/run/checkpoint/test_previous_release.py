@@ -114,4 +114,4 @@ def test_counters_that_only_a_newer_release_has_are_no_obstacle(written: Path) -
 
 
 def test_the_page_of_versions_has_the_format_that_is_written() -> None:
-    assert f"contains the format number ({FORMAT}; 0.1.0 writes none)" in (ROOT / "docs/versions.md").read_text()
+    assert f"contains the number of its format, now {FORMAT}. " in (ROOT / "docs/versions.md").read_text()
