@@ -195,6 +195,26 @@ def test_other_shards_go_on_where_these_were_with_their_frames_and_steps(
     assert ray.get(policy.__ray_call__.remote(steps_of)) == 2
 
 
+def test_a_policy_that_was_removed_after_the_last_checkpoint_resumes_from_it(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    """The index of the checkpoint names the policy's file until the next checkpoint."""
+    before = make_shards(checkpoint_dir=tmp_path / "before")
+    ray.get(before.add_policy("a").learn.remote(frames(3.0)))
+    before.checkpoint()
+    [file] = (tmp_path / "before").glob("policy-a-*.pt")
+    before.remove_policy("a")
+    before.add_policy("a")
+    before.stop()
+    after = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before")
+    assert ray.get(after.add_policy("a").seen.remote()) == 3.0
+    after.checkpoint()
+    after.remove_policy("a")
+    after.checkpoint()
+    assert file.exists()
+    assert not list((tmp_path / "after").glob("policy-a-*.pt"))
+
+
 @pytest.fixture
 def resumed(make_shards: MakeShards, tmp_path: Path) -> LearnerShards:
     """Shards with the policy ``stays``, which resume frames of it and of ``leaves``."""

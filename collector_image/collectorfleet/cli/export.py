@@ -9,7 +9,7 @@ from typing import Final
 from collectorfleet.cli import cluster
 from collectorfleet.cli.completion import complete_names
 from collectorfleet.cli.extras import CLUSTER, EXPORT, require
-from collectorfleet.cli.printing import print_line, print_problem
+from collectorfleet.cli.printing import print_path, print_problem
 from collectorfleet.errors import FleetNotFound, InvalidOption
 
 SUFFIXES: Final = (".pt", ".safetensors")
@@ -41,7 +41,7 @@ def _export(options: argparse.Namespace) -> int:
         _export_of_folder(options)
     else:
         _export_of_fleet(options)
-    print_line(options.output)
+    print_path(options.output)
     return 0
 
 

@@ -12,6 +12,11 @@ def print_line(line: object, *, flush: bool = False) -> None:
     print(plain(str(line)), flush=flush)
 
 
+def print_path(path: object) -> None:
+    """Print ``path`` on stdout: as it is for a program, and like :func:`print_line` on a terminal."""
+    print(plain(str(path)) if sys.stdout is not None and sys.stdout.isatty() else path)
+
+
 def print_problem(line: object) -> None:
     """Print ``line`` on stderr, with an escape for each character that is not printable."""
     print(plain(str(line)), file=sys.stderr, flush=True)

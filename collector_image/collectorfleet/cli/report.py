@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from collectorfleet.cli import cluster
 from collectorfleet.cli.completion import complete_names
 from collectorfleet.cli.extras import COMPARE, require
-from collectorfleet.cli.printing import print_line
+from collectorfleet.cli.printing import print_path
 from collectorfleet.errors import (
     ClusterError,
     ClusterUnavailable,
@@ -169,7 +169,7 @@ def _write(timeline: Timeline, out: Path, state: str = "", videos: Path | None =
 
     with _named(out):
         write_page(out, state, videos)(timeline)
-    print_line(out)
+    print_path(out)
     return 0
 
 
@@ -181,7 +181,7 @@ def _write_comparison(runs: Sequence[Run], out: Path) -> int:
     document = page(Compared(runs))
     with _named(out):
         write_whole(out, document)
-    print_line(out)
+    print_path(out)
     return 0
 
 

@@ -112,9 +112,9 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
             config.load_incluster_config(client_configuration=configuration)
             found = _NAMESPACE_OF_A_POD.read_text().strip() if _NAMESPACE_OF_A_POD.exists() else _DEFAULT
         return Connection(CheckedClient(configuration), namespace or found)
-    files = _without_empty_files(named or _DEFAULT_FILE)
+    files = named or _DEFAULT_FILE
     with _explained(f"kubeconfig {files}"), _reported_by_plugins():
-        merger = KubeConfigMerger(files)
+        merger = KubeConfigMerger(_without_empty_files(files))
         if merger.config is None:
             raise ConfigException("the file does not exist")
         # The library writes a token that it renewed into the file, as kubectl does.
@@ -122,7 +122,7 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
         loader.load_and_set(configuration)
         chosen = loader.current_context
         of_context = chosen["context"].get("namespace")
-        if of_context:
+        if of_context and not namespace:
             checked_namespace(of_context)
         if "://" not in configuration.host:
             raise ConfigException(f"server: {configuration.host} has no scheme; write https://{configuration.host}")
@@ -131,9 +131,9 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
 
 def contexts(kubeconfig: str | None = None) -> Sequence[str]:
     """Return the names of the contexts. Raises InvalidKubeconfig if there is no such file."""
-    files = _without_empty_files(kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT_FILE)
+    files = kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT_FILE
     with _explained(f"kubeconfig {files}"):
-        found, _ = config.list_kube_config_contexts(files)
+        found, _ = config.list_kube_config_contexts(_without_empty_files(files))
         return [str(one["name"]) for one in found]
 
 
@@ -142,12 +142,12 @@ def _without_empty_files(files: str) -> str:
 
     If all files are empty, return ``files``.
     """
-    with_content = [one for one in files.split(os.pathsep) if one and not _is_empty(Path(one).expanduser())]
+    with_content = [one for one in files.split(os.pathsep) if one and not _is_empty(os.path.expanduser(one))]
     return os.pathsep.join(with_content) or files
 
 
-def _is_empty(file: Path) -> bool:
-    return file.is_file() and file.stat().st_size == 0
+def _is_empty(file: str) -> bool:
+    return os.path.isfile(file) and os.path.getsize(file) == 0
 
 
 @contextmanager

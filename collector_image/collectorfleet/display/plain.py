@@ -8,6 +8,8 @@ from typing import Final
 # An escape sequence that sets color, weight or underline, and the tab.
 _HARMLESS: Final = re.compile(r"(\x1b\[[0-9;]*m|\t)")
 _RESET: Final = "\x1b[0m"
+# Parts of words and of emoji. They move no other text.
+_JOINERS: Final = "\u200c\u200d"
 
 
 def plain(text: str) -> str:
@@ -15,7 +17,7 @@ def plain(text: str) -> str:
 
     An escape sequence could clear the screen or hide a line. Half of a surrogate pair cannot be encoded.
     """
-    return "".join(map(_shown, text))
+    return text if text.isprintable() else "".join(map(_shown, text))
 
 
 def plain_with_colors(line: str) -> str:
@@ -29,6 +31,6 @@ def plain_with_colors(line: str) -> str:
 
 
 def _shown(character: str) -> str:
-    if character.isprintable():
+    if character.isprintable() or character in _JOINERS:
         return character
     return " " if character.isspace() else character.encode("unicode_escape").decode()

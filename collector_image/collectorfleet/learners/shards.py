@@ -68,6 +68,8 @@ class LearnerShards:
         self._fed = Counter[str]()
         # Removed policies, with the shard of frames that may still exist.
         self._undropped: set[tuple[str, int]] = set()
+        # Files of removed policies, which the index on disk may still name.
+        self._unneeded: list[Path] = []
         self._added = 0
         gpu = 0.0 if options.fake_gpus else self.packing.gpu_per_policy
         self._gpu_per_actor = gpu
@@ -136,8 +138,9 @@ class LearnerShards:
     def remove_policy(self, policy_id: str, timeout: timedelta = _MINUTE) -> None:
         """End a policy once it has finished earlier calls of this process, and free its place.
 
-        The frames and the checkpoint of the policy are dropped. If the policy is still busy after ``timeout``, it is
-        killed and a warning is logged. Dropping its frames blocks for at most another ``timeout``.
+        The frames of the policy are dropped now, and its checkpoint is dropped by the next :meth:`checkpoint`. If the
+        policy is still busy after ``timeout``, it is killed and a warning is logged. Dropping its frames blocks for at
+        most another ``timeout``.
 
         Raises:
             InvalidOption: the policy does not exist, or collectors send it frames.
@@ -161,8 +164,7 @@ class LearnerShards:
         self._earlier.forget(policy_id)
         self._roster.remove(policy_id)
         self._undropped.add((policy_id, shard))
-        if file is not None:
-            file.unlink(missing_ok=True)
+        self._unneeded += _present(file)
         self._drop(policy_id, shard, Deadline(timeout))
 
     def get_policy_actor(self, policy_id: str) -> Any:
@@ -250,6 +252,8 @@ class LearnerShards:
         write_record(folder, self.packing.slots, kept)
         self._earlier.drop_left()
         self._undropped -= left
+        while self._unneeded:
+            self._unneeded.pop().unlink(missing_ok=True)
 
     @property
     def resumes(self) -> frozenset[str]:

@@ -94,8 +94,12 @@ class Candidate:
         return _patch(lease, renewTime=_micro_time(now), leaseDurationSeconds=LEASE_SECONDS)
 
     def release_patch(self, lease: Object) -> Object:
-        """Return the merge patch that removes the holder, so that the next driver does not have to wait."""
-        return _patch(lease, holderIdentity=None, renewTime=None)
+        """Return the merge patch that removes the holder, so that the next driver does not have to wait.
+
+        It changes even a Lease without a holder. Otherwise the version would stay, and an earlier patch could follow.
+        """
+        transitions = (lease.get("spec") or {}).get("leaseTransitions") or 0
+        return _patch(lease, holderIdentity=None, renewTime=None, leaseTransitions=transitions + 1)
 
 
 def _patch(lease: Object, **spec: object) -> Object:

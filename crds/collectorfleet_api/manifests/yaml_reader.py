@@ -29,6 +29,7 @@ Path = tuple[str | int, ...]
 _MAX_LEVELS: Final = 2 * MAX_LEVELS
 # The limit for all documents of a file. Reading so many values takes about a second.
 _MAX_VALUES: Final = 50_000
+_BEGINS_WITH_OBJECT: Final = re.compile(r"\s*\{")
 # Ten lines of nested aliases can expand to millions of values.
 _MAX_REPEATED_VALUES: Final = 10_000
 
@@ -129,7 +130,7 @@ class _Loader(yaml.SafeLoader):
 
 def _is_json(text: str, document: Node) -> bool:
     """Return whether kubectl reads the document as JSON: the text begins with an object, and this document is JSON."""
-    if not text.lstrip().startswith("{"):
+    if not _BEGINS_WITH_OBJECT.match(text):
         return False
     try:
         json.loads(text[document.start_mark.index : document.end_mark.index])

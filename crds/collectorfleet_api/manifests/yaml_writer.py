@@ -6,6 +6,7 @@ PyYAML omits quotes if its own reader would read text. kubectl would then read `
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any, Final
 
 import yaml
@@ -13,7 +14,7 @@ import yaml
 from collectorfleet_api.manifests.yaml_reader import plain_value
 
 _WIDTH: Final = 120
-_IN_TEXT: Final = "\n\t"
+_IN_TEXT: Final = "\n\t\u200c\u200d"
 
 
 def to_yaml(*documents: Any) -> str:
@@ -45,7 +46,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 def _style(text: str) -> str | None:
     # PyYAML escapes ASCII's control characters, and writes others as they are. Some of them reverse or hide text on a
     # terminal.
-    if not all(character.isprintable() or character in _IN_TEXT for character in text):
+    if not all(one.isprintable() or one in _IN_TEXT or unicodedata.category(one) == "Zs" for one in text):
         return '"'
     return "|" if "\n" in text else "'" if plain_value(text) != text else None
 

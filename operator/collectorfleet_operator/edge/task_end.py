@@ -24,6 +24,15 @@ async def end_all(tasks: Collection[asyncio.Task[Any]], within_seconds: float = 
 
     Raises TasksHang with the names of tasks that do not end 1 s later. Ignores all other errors of the tasks.
     """
+    ending = asyncio.ensure_future(_end_all(tasks, within_seconds))
+    try:
+        await asyncio.shield(ending)
+    except asyncio.CancelledError:
+        await ending  # the caller must not go on before its tasks
+        raise
+
+
+async def _end_all(tasks: Collection[asyncio.Task[Any]], within_seconds: float) -> None:
     left = await _cancelled(tasks, within_seconds)
     if left:
         log.warning("cancelling again: these tasks did not end within %g s: %s", within_seconds, _names(left))

@@ -99,6 +99,23 @@ def test_a_pod_without_its_account_is_one_sentence(monkeypatch: pytest.MonkeyPat
     assert "the service account of this pod" in one_sentence(said()[1])
 
 
+def test_a_kubeconfig_of_an_unknown_user_is_named(monkeypatch: pytest.MonkeyPatch, said: Said) -> None:
+    monkeypatch.setenv("KUBECONFIG", "~no-such-user/config")
+    assert main(["top", "--once"]) == ExitCode.USER
+    assert "kubeconfig ~no-such-user/config: the file does not exist" in one_sentence(said()[1])
+
+
+def test_an_odd_namespace_of_the_context_does_not_matter_beside_a_named_one(
+    folder: Path, server: ApiServer, said: Said
+) -> None:
+    content = played_api.kubeconfig(server.url)
+    content["contexts"][0]["context"]["namespace"] = ".."
+    file = played_api.written(folder, content)
+    assert main(["top", "--once", "--kubeconfig", file, "-n", "lab"]) == ExitCode.DONE
+    assert main(["top", "--once", "--kubeconfig", file]) == ExitCode.USER
+    assert "namespace" in one_sentence(said()[1])
+
+
 @pytest.mark.parametrize("other", ["missing", "empty"])
 def test_of_several_files_those_without_content_are_left_out(
     other: str, folder: Path, server: ApiServer, monkeypatch: pytest.MonkeyPatch

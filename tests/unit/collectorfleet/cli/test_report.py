@@ -44,6 +44,13 @@ def test_several_folders_make_one_page(
     assert all(folder in page for folder in two)
 
 
+def test_a_program_reads_the_exact_name_of_the_page(two: list[str], tmp_path: Path, capsys: Capsys) -> None:
+    """A terminal would get a plain space for each of these."""
+    page = tmp_path / "\u30ec\u30dd\u30fc\u30c8\u3000at 5\u202fPM.html"
+    assert main(["report", *two, "-o", str(page)]) == 0
+    assert capsys.readouterr().out == f"{page}\n"
+
+
 def test_a_fleet_on_a_cluster_is_compared_with_a_folder(
     two: list[str], lab: ApiServer, tmp_path: Path, capsys: Capsys
 ) -> None:

@@ -67,8 +67,9 @@ class PlayedLeases:
     async def patch_lease(self, patch: Object) -> Any:
         if patch["metadata"]["resourceVersion"] != str(self.version):
             raise ApiException(status=409, reason="Conflict")
-        self.spec = {key: value for key, value in {**self.spec, **patch["spec"]}.items() if value is not None}
-        self.version += 1
+        before = self.spec
+        self.spec = {key: value for key, value in {**before, **patch["spec"]}.items() if value is not None}
+        self.version += self.spec != before  # Kubernetes keeps the version of an object that stays the same
         self.patches += 1
         return await self._answer()
 

@@ -66,7 +66,11 @@ def test_changes_name_the_version_they_were_decided_on_and_times_have_microsecon
         },
     }
     assert candidate.renew_patch(lease("me", version="8"), NOON)["spec"]["renewTime"] == "2026-01-01T12:00:00.250000Z"
-    assert candidate.release_patch(lease("me", version="9"))["spec"] == {"holderIdentity": None, "renewTime": None}
+    assert candidate.release_patch(lease("me", version="9"))["spec"] == {
+        "holderIdentity": None,
+        "renewTime": None,
+        "leaseTransitions": 1,
+    }
 
 
 @pytest.mark.parametrize("drivers", [2, 3])

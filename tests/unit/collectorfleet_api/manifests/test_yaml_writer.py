@@ -43,6 +43,14 @@ def test_no_character_that_is_not_printable_is_written(text: str) -> None:
     assert read.content["a"] == text
 
 
+@pytest.mark.parametrize("text", ["\u65e5\u672c\u3000\u8a9e", "5\u202fPM", "\U0001f469\u200d\U0001f4bb", "a\u00a0b\nc"])
+def test_spaces_and_joiners_of_other_scripts_are_written_as_they_are(text: str) -> None:
+    written = to_yaml({"a": text})
+    assert all(line in written for line in text.splitlines())
+    (read,) = read_documents(written)
+    assert read.content["a"] == text
+
+
 def test_what_stands_twice_is_written_twice() -> None:
     same = {"cpu": "1"}
     assert to_yaml({"a": same, "b": same}) == "a:\n  cpu: '1'\nb:\n  cpu: '1'\n"

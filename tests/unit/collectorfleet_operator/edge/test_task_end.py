@@ -82,6 +82,31 @@ def test_a_session_that_hangs_ends_the_operator_although_it_was_cancelled() -> N
         asyncio.run(_until_first(session(), lease_is_lost()))
 
 
+def test_a_session_that_is_cancelled_while_it_ends_its_tasks_still_waits_for_them() -> None:
+    """Or another session would begin beside the tasks of this one."""
+    ended: list[str] = []
+
+    async def watch() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.05)
+            ended.append("watch")
+
+    async def session() -> None:
+        inner = asyncio.create_task(watch())
+        await asyncio.sleep(0.01)
+        await end_all([inner])
+
+    async def main() -> None:
+        task = asyncio.create_task(session())
+        await asyncio.sleep(0.03)
+        await end_all([task])
+        assert ended == ["watch"]
+
+    asyncio.run(main())
+
+
 PROGRAM = """
 import asyncio
 from collectorfleet_operator import __main__
