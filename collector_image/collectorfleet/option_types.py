@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import reprlib
+import sys
 from collections import abc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -78,12 +79,10 @@ def plain(value: Any, annotation: Any) -> Any:
     If the option takes an int, a whole float becomes an int, because many scripts write a count as ``1e6``.
     """
     alternatives = members(annotation)
-    if getattr(value, "ndim", 0) and hasattr(value, "tolist") and any(map(_has_numbers, alternatives)):
+    if _is_array(value) and not value.ndim:
+        value = value.item()
+    elif _is_array(value) and any(map(_has_numbers, alternatives)):
         value = value.tolist()
-    elif type(value) not in (list, tuple):
-        # A TensorDict has no dimensions either.
-        is_scalar = getattr(value, "ndim", None) == 0 and hasattr(value, "item") and not hasattr(value, "keys")
-        value = value.item() if is_scalar else value
     if type(value) in (list, tuple):
         return type(value)(plain(one, annotation) for one in value)
     is_whole = isinstance(value, float) and value.is_integer()
@@ -95,8 +94,11 @@ def check_fields(options: Any, where: str, names: Sequence[str] | None = None) -
 
     ``where`` stands before the name of the field in the message, such as ``evaluation.``. ``names`` selects fields.
     """
-    hints = get_type_hints(type(options))
-    for name in [field.name for field in fields(options) if names is None or field.name in names]:
+    # A user's subclass may have fields whose annotations cannot be evaluated or checked.
+    ours = (one for one in type(options).__mro__ if one.__module__.partition(".")[0] == __package__)
+    own = next(ours, type(options))
+    hints = get_type_hints(own)
+    for name in [field.name for field in fields(own) if names is None or field.name in names]:
         object.__setattr__(options, name, _checked(name, getattr(options, name), hints, where))
 
 
@@ -158,6 +160,12 @@ def _found(value: Any) -> str:
     if isinstance(value, type):
         return f"{value.__qualname__} is a class"
     return f"{reprlib.repr(value)} is {with_article(type(value).__name__)}"
+
+
+def _is_array(value: Any) -> bool:
+    """Return whether ``value`` is of numpy or torch. No attribute is read: a ParallelEnv would start its processes."""
+    kinds = (("numpy", "generic"), ("numpy", "ndarray"), ("torch", "Tensor"))
+    return any(isinstance(value, getattr(sys.modules[one], name)) for one, name in kinds if one in sys.modules)
 
 
 def _has_numbers(annotation: Any) -> bool:

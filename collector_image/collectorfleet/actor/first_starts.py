@@ -99,7 +99,10 @@ def _digest_of(batch: TensorDictBase, row: int, time: int) -> bytes:
     before, after = set(frame.keys(True, True)), frame.get("next").keys(True, True)
     digest = blake2b(digest_size=8)
     for key in sorted((key for key in after if key in before), key=str):
-        value = frame.get(key)
+        try:
+            value = frame.get(key)
+        except RuntimeError:
+            continue  # the agents of the environment have entries of different shapes
         # Torch reads no bytes of an empty tensor whose strides are 0.
         if isinstance(value, Tensor) and fits_an_array(value) and value.numel():
             plain = value.detach().reshape(-1).cpu().resolve_conj().resolve_neg()

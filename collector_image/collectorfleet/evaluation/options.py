@@ -95,7 +95,7 @@ class Evaluation:
     create_env_fn: Callable[..., Any] | None = None
     create_env_kwargs: Mapping[str, Any] | None = None
     process: SimulatorProcess | None = None
-    exploration_type: ExplorationType = ExplorationType.DETERMINISTIC
+    exploration_type: ExplorationType | None = ExplorationType.DETERMINISTIC
     every_versions: int | None = None
     every_seconds: float | None = None
     every_frames: int | None = None

@@ -22,6 +22,7 @@ from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.fleet.calls import calls_of_each
 from collectorfleet.fleet.evaluation_status import evaluation_status
 from collectorfleet.fleet.inquiry import Inquiry
+from collectorfleet.fleet.iteration import Resumable
 from collectorfleet.fleet.parameter_control import ParameterControl
 from collectorfleet.fleet.report import report, stats
 from collectorfleet.gather import counters
@@ -40,6 +41,7 @@ class FleetControl(ParameterControl):
 
     replay_buffer: Any
     requested_frames_per_batch: int
+    _waiting: dict[str, int]
     _thread: threading.Thread | None = None
 
     @property
@@ -226,7 +228,7 @@ class FleetControl(ParameterControl):
 
     def _run(self) -> None:
         try:
-            for _ in self.iterator():
+            for _ in Resumable(self.iterator, self._waiting):
                 pass
         except CollectorClosed:
             pass

@@ -54,9 +54,12 @@ def _difference(
         value, theirs = view.get(key), other.get(key, None)
         if theirs is None:
             return f"frames of {name} have {path}, but frames of {others} do not"
+        if isinstance(value, LazyStackedTensorDict) or isinstance(theirs, LazyStackedTensorDict):
+            continue  # its entries may have different shapes, and get() would stack them
         if isinstance(value, Tensor) and isinstance(theirs, Tensor):
+            ragged = vary or value.is_nested or theirs.is_nested
             mine, its = (value.dtype, value.shape[dims:]), (theirs.dtype, theirs.shape[dims:])
-            if mine[0] != its[0] or (mine[1] != its[1] and not vary):
+            if mine[0] != its[0] or (mine[1] != its[1] and not ragged):
                 return f"{path} is {_shown(*mine)} in {name}, and {_shown(*its)} in {others}"
         elif isinstance(value, TensorDictBase) and isinstance(theirs, TensorDictBase):
             found = _difference(value, theirs, name, others, vary, f"{path}.", dims)

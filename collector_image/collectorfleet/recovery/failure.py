@@ -78,6 +78,8 @@ class ReplaceWithBackoff:
     on_environment_error: OnEnvironmentError = OnEnvironmentError.FAIL
 
     def __post_init__(self) -> None:
+        if self.on_environment_error in list(OnEnvironmentError):
+            object.__setattr__(self, "on_environment_error", OnEnvironmentError(self.on_environment_error))
         option_types.check_fields(self, "failure_policy.")
 
     def decide(self, loss: Loss) -> Decision:

@@ -31,6 +31,7 @@ class BatchBoundary:
         self._position: Callable[[], Position] | None = None
         self._worked_off = Position()
         self._is_on_main_thread = True
+        self._has_batch = False
         # True while the training function processes a batch, or runs after the last batch: its state may change.
         self._is_worked_on = False
 
@@ -47,7 +48,7 @@ class BatchBoundary:
         """Yield from ``batches`` until they end or a stop is requested. ``position`` returns the progress."""
         if self._position is None:
             self._worked_off = position()  # the position that the run resumes from
-        first, self._position = True, position
+        self._position = position
         self._is_on_main_thread = threading.current_thread() is threading.main_thread()
         while not self._stop.requested():
             for look in self._looks:
@@ -58,15 +59,15 @@ class BatchBoundary:
                 self._checkpoints.remember(position())
             self._worked_off, self._is_worked_on = position(), False
             # The first batch may wait long for pods, and there is nothing to save yet.
-            with self._stop.interruptible() if first and self._is_on_main_thread else nullcontext():
+            with self._stop.interruptible() if not self._has_batch and self._is_on_main_thread else nullcontext():
                 held = list(islice(batches, 1))
             self._is_worked_on = True
             if not held:
                 break
             self._checkpoints.note(position())
-            if first:
+            if not self._has_batch:
                 log_milestone(Milestone.FIRST_BATCH)
-                first = False
+                self._has_batch = True
             # The generator keeps no reference, because a buffer is reused only without any reference to it.
             yield held.pop()
         # Keep this state at any cost, because this happens once. The state after the function's return is written

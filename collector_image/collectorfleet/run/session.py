@@ -168,6 +168,7 @@ class Session:
                 self._collector.settle()
             if self._learners is not None:
                 self._learners.update_status(self._collector, force=True)
+        if self._collector is not None:
             # The status then names no result that the last checkpoint lacks.
             self._collector.stop_evaluating()
         match checkpoint_of(way, returned=error is None):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 from tests import envs
+from torch import nn
+from torchrl.envs import ParallelEnv, SerialEnv
 from torchrl.envs.utils import ExplorationType
 
 from collectorfleet import (
@@ -29,7 +32,7 @@ from collectorfleet import (
 )
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.learners.options import LearnerOptions
-from collectorfleet.recovery.failure import ReplaceWithBackoff
+from collectorfleet.recovery.failure import OnEnvironmentError, ReplaceWithBackoff
 from collectorfleet.scaling import EmptyWholePods
 
 TIME = "a timedelta, such as timedelta(minutes=1)"
@@ -75,8 +78,8 @@ FLEET = {"create_env_fn": [envs.make_counting], "frames_per_batch": 10}
         (Factory, {"path": "a:b"}, {"kwargs": [1]}, "Factory.kwargs: [1] is a list; give a dict"),
         (ReplaceWithBackoff, {}, {"budget": "3"}, "failure_policy.budget: '3' is a str; give an int"),
         (
-            *(ReplaceWithBackoff, {}, {"on_environment_error": "fail"}),
-            "failure_policy.on_environment_error: 'fail' is a str; give an OnEnvironmentError",
+            *(ReplaceWithBackoff, {}, {"on_environment_error": "never"}),
+            "failure_policy.on_environment_error: 'never' is a str; give an OnEnvironmentError",
         ),
         (LearnerOptions, LEARNERS, {"policy_class": "A"}, "policy_class: 'A' is a str; give a class"),
         (LearnerOptions, LEARNERS, {"max_policies": "2"}, "max_policies: '2' is a str; give an int"),
@@ -110,6 +113,53 @@ def test_a_value_of_a_wrong_type_is_refused_with_its_name(
     with pytest.raises(InvalidOption) as refused:
         made(**base | changes)
     assert str(refused.value) == sentence
+
+
+class Attributes(dict[str, Any]):
+    """Keyword arguments whose attributes are their keys."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+class Countable(nn.Module):
+    """A policy with the attributes of a number."""
+
+    ndim = 0
+
+    def item(self) -> int:
+        return 3
+
+
+def test_no_attribute_of_an_environment_or_a_policy_is_read() -> None:
+    """A ParallelEnv would start its processes."""
+    parallel, serial = ParallelEnv(2, envs.make_counting), SerialEnv(2, envs.make_counting)
+    for environment in (parallel, serial):
+        FleetOptions(**FLEET | {"create_env_fn": [environment]}, create_env_kwargs=Attributes())
+    assert parallel.is_closed
+    policy = Countable()
+    assert FleetOptions(policy=policy, **FLEET).policy is policy
+
+
+@dataclass(frozen=True)
+class Mine(ReplaceWithBackoff):
+    """A user's subclass, with fields that have no rule here."""
+
+    mode: Literal["a", "b"] = "a"
+    names: list[str] = ()  # type: ignore[assignment]
+    metrics: "NotImported | None" = None  # type: ignore[name-defined]  # noqa: F821, UP037
+
+
+def test_fields_of_a_users_subclass_are_not_checked() -> None:
+    assert Mine(mode="b").names == ()
+    with pytest.raises(InvalidOption, match=r"^failure_policy\.budget: "):
+        Mine(budget="3")  # type: ignore[arg-type]
+
+
+def test_words_of_a_manifest_are_taken() -> None:
+    given: dict[str, Any] = {"on_environment_error": "fail"}
+    assert ReplaceWithBackoff(**given).on_environment_error is OnEnvironmentError.FAIL
+    assert Evaluation(exploration_type=None).exploration_type is None
 
 
 def test_a_class_is_no_policy_because_its_methods_have_no_object() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tensordict import TensorDict, TensorDictBase
+from tensordict import TensorDict, TensorDictBase, lazy_stack
 
 from collectorfleet.codec import tensors as wire
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY, Part
@@ -55,7 +55,7 @@ def test_nothing_is_handed_out_that_collectors_wrote_into_a_replay_buffer() -> N
     assert Assembler(FleetOptions(len, frames_per_batch=4)).batch([None], [0]) is None
 
 
-def frames(**entries: torch.Tensor) -> Part:
+def frames(**entries: torch.Tensor | TensorDictBase) -> Part:
     """An answer of two frames."""
     return Part(wire.encode(TensorDict(entries, batch_size=[2])), None, 0)
 
@@ -90,6 +90,19 @@ def test_frames_of_groups_that_do_not_fit_together_are_told_by_group_and_entry(
         Assembler(options).batch(parts, [1, 2])
     with pytest.raises(InvalidOption, match=f"^create_env_fn: {sentence.replace('fast', 'c1').replace('big', 'c4')}"):
         Assembler(options).batch(parts, [1, 4])
+
+
+def test_agents_may_have_entries_of_different_shapes() -> None:
+    """TorchRL stacks such agents lazily."""
+
+    def of_agents() -> Part:
+        agents = lazy_stack([TensorDict({"seen": torch.ones(2, size)}, [2]) for size in (3, 4)], 1)
+        return frames(step=torch.zeros(2), agents=agents)
+
+    options = FleetOptions(len, frames_per_batch=4, sync=True, num_collectors=2)
+    batch = Assembler(options).batch([of_agents(), of_agents()], [0, 1])
+    assert batch is not None
+    assert [batch["agents"][..., agent]["seen"].shape for agent in (0, 1)] == [(2, 2, 3), (2, 2, 4)]
 
 
 def test_frames_of_groups_that_are_alike_are_one_batch() -> None:

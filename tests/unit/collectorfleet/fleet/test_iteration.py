@@ -9,6 +9,7 @@ import pytest
 from tensordict import TensorDictBase
 from tests import envs
 from tests.in_process_fleet import fleet
+from tests.wait import eventually
 
 from collectorfleet import CollectorClosed, InvalidOption
 
@@ -57,6 +58,23 @@ def test_a_second_thread_that_asks_for_a_batch_is_refused_and_the_first_gets_eve
         may_go_on.set()
         thread.join(30)
     assert frames == [20] * 4
+
+
+def test_a_thread_beside_a_started_collector_is_refused() -> None:
+    def slow(batch: TensorDictBase) -> TensorDictBase:
+        entered.set()
+        assert may_go_on.wait(30)
+        return batch
+
+    entered, may_go_on = threading.Event(), threading.Event()
+    with fleet(envs.make_counting, envs.make_policy(), postproc=slow, **OPTIONS) as collector:
+        collector.replay_buffer = object()  # start() needs one; only collectors on Ray write to it
+        collector.start()
+        assert entered.wait(30)
+        with pytest.raises(InvalidOption, match=r"^iter\(collector\): another thread waits for the next batch"):
+            next(iter(collector))
+        may_go_on.set()
+        eventually(lambda: collector.counters()["frames"] == 80, within=30, what="all frames, by the started thread")
 
 
 def test_threads_may_take_turns() -> None:

@@ -12,6 +12,7 @@ from tensordict.nn import TensorDictModule, TensorDictSequential
 from tests import envs
 from tests.in_process_fleet import fleet
 from torchrl.data import Composite, Unbounded
+from torchrl.testing.mocking_classes import HeterogeneousCountingEnv
 
 from collectorfleet import InvalidOption
 
@@ -71,6 +72,12 @@ def test_environments_whose_sizes_vary_may_have_other_sizes() -> None:
     with fleet(partial(make, vary=True, of_each=both), envs.make_policy(), **SYNC) as collector:
         for batch in collector:
             assert [part["odd"].shape[-1] for part in batch.unbind(0)] == [2, 3]
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_agents_of_an_environment_may_have_observations_of_different_shapes(copy: bool) -> None:
+    with fleet(HeterogeneousCountingEnv, **SYNC, copy=copy) as collector:
+        assert [batch.numel() for batch in collector] == [8, 8, 8]
 
 
 def test_in_mode_async_environments_may_differ() -> None:

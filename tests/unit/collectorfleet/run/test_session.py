@@ -78,6 +78,22 @@ def test_one_whose_function_did_not_return_leaves_the_last_batch(ending: Ending,
     assert ending.written == ["of the last batch"]
 
 
+@pytest.mark.parametrize("error", [None, StopNow()])
+def test_the_evaluation_ends_before_the_last_checkpoint(ending: Ending, error: BaseException | None) -> None:
+    """A later result would be in the last status and in no checkpoint."""
+    collector: Any = SimpleNamespace(
+        evaluates=False,
+        position=Position,
+        settle=lambda: None,
+        stop_evaluating=lambda: ending.written.append("no evaluation follows"),
+    )
+    ending.session._collector = collector
+    ending.stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
+    with suppress(StopNow):
+        ending.execute(lambda: raises(error) if error else Completed("early"))
+    assert ending.written == ["no evaluation follows", "of the last batch" if error else "of the end"]
+
+
 def test_a_lost_fleet_leaves_what_was_learned(ending: Ending) -> None:
     with pytest.raises(TooFewCollectors):
         ending.execute(lambda: raises(TooFewCollectors("only 1 of 4")))
