@@ -1,8 +1,8 @@
 """An annotation of the RayCluster: the hash of the manifest that this release builds from the spec.
 
 Other releases may build another manifest from the same spec. An upgrade of the operator must not change a running
-RayCluster. So a RayCluster from another release keeps its manifest until the spec changes. In a RayCluster from this
-release, the operator reverts changes by other clients.
+RayCluster. So the operator leaves a RayCluster from another release unchanged until the spec changes. In a RayCluster
+from this release, the operator reverts changes by other clients.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ def built_hash(spec: Object) -> str:
 
 
 def keep_manifest_of_other_release(stored: Object, desired: Object) -> Object:
-    """Return ``stored`` with the desired sizes if another release built it from the same spec; else ``desired``."""
+    """Return ``stored`` with the desired sizes if another release built it from the same spec.
+
+    Otherwise return ``desired``.
+    """
     if annotation(stored, BUILT) == annotation(desired, BUILT) or _is_of_another_spec(stored, desired):
         return desired
     kept = {key: value for key, value in stored["spec"].items() if key != _NEVER_OURS}

@@ -12,7 +12,7 @@ _Result = TypeVar("_Result")
 
 
 def by_identity(compute: Callable[[_Model], _Result]) -> Callable[[_Model], _Result]:
-    """Cache a pure function of an unchanging model by the model's identity, until the model is freed.
+    """Cache the results of a pure function of an immutable model until the model is freed.
 
     The identity is the key, because a comparison of two models takes longer than most of these functions. The result
     must not refer to the model: otherwise Python would free neither of them.

@@ -13,7 +13,7 @@ _VOLUME: Final = "code"
 _ARCHIVE_VOLUME: Final = "code-archive"
 _CREDENTIALS_VOLUME: Final = "code-credentials"
 _AUTHORITY_VOLUME: Final = "code-ca"
-_SIZE: Final = "2Gi"  # of a tree and its archive
+_SIZE: Final = "2Gi"  # room for a tree and its archive
 
 
 def import_code_first(fleet: CollectorFleet) -> str | None:
@@ -26,7 +26,7 @@ def import_code_first(fleet: CollectorFleet) -> str | None:
 
 
 def mount_code(pod: Object, code: Code) -> None:
-    """Mount ``code`` in the first container of ``pod``, a pod spec that is changed in place."""
+    """Mount ``code`` in the first container of the pod spec ``pod``, and change ``pod`` in place."""
     mount = {"name": _VOLUME, "mountPath": names.CODE_MOUNT}
     container = pod["containers"][0]
     if code.tree is None:
@@ -56,8 +56,8 @@ def _sources(code: Code) -> list[tuple[Object, str]]:
 
 
 def _authority(authority: CertificateAuthority) -> Object:
-    # Leave `items` out: with `items`, the kubelet would wait for a missing key. Without them, the container reports an
-    # error.
+    # Leave `items` out: with `items`, the kubelet would wait for a missing key. Without `items`, the container reports
+    # an error.
     if authority.config_map is not None:
         return {"name": _AUTHORITY_VOLUME, "configMap": {"name": authority.config_map}}
     return {"name": _AUTHORITY_VOLUME, "secret": {"secretName": authority.secret}}

@@ -32,9 +32,9 @@ INDEX_LABEL: Final = "batch.kubernetes.io/job-completion-index"
 _ALWAYS: Final = 2**31 - 1
 _TOKEN_VOLUME: Final = "hosts-token"  # noqa: S105  (a volume's name)
 _SHM_VOLUME: Final = "shm"
-# For the host process, and for the process with torch from which it forks collectors.
+# Overhead of the host process, and of the process with torch from which the host forks collectors.
 _HOST_MEMORY_BYTES: Final = 512 * 2**20
-# Short, because these pods have nothing to save.
+# The grace period is short, because these pods have nothing to save.
 _GRACE_SECONDS: Final = 5
 
 
@@ -81,7 +81,8 @@ def _template(fleet: CollectorFleet, packing: Packing) -> Object:
         terminationGracePeriodSeconds=_GRACE_SECONDS,
         volumes=[
             {"name": _TOKEN_VOLUME, "secret": {"secretName": token_name(fleet)}},
-            # Processes of one collector share whole rollouts here. This memory counts as the container's.
+            # In this volume, the processes of one collector share rollouts. Its content counts as the container's
+            # memory.
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(fleet, packing)}},
         ],
         **claims,

@@ -37,7 +37,7 @@ _WORKERS: Final = f"{names.GROUP}/workers-template"
 _GROUPS: Final = f"{names.GROUP}/workers-templates-of-groups"
 _EVALUATORS: Final = f"{names.GROUP}/evaluators-template"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
-# When the first Job of the same run began.
+# The time at which the first Job of the same run began.
 _BEGAN: Final = f"{names.GROUP}/began"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
@@ -51,7 +51,7 @@ _SPEC_ITEM: Final = {
     "path": names.SPEC_FILE,
     "fieldRef": {"fieldPath": f"metadata.annotations['{names.SPEC_ANNOTATION}']"},
 }
-# For a Prometheus that finds its targets by annotations. A PodMonitor refers to the port by name.
+# A Prometheus that finds its targets by annotations reads these. A PodMonitor refers to the port by name.
 _SCRAPED: Final = {
     "prometheus.io/scrape": "true",
     "prometheus.io/port": str(names.METRICS_PORT),
@@ -80,7 +80,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
 
 
 def next_driver_job(fleet: CollectorFleet, generation: str | None, restarts: int, began: str) -> Object:
-    """Return a driver's Job that runs the spec of ``fleet`` again, with this total number of restarts.
+    """Return the driver's next Job, which runs the spec of ``fleet``. ``restarts`` is the total number of restarts.
 
     ``generation`` and ``began`` come from the previous Job: the generation of the running spec, and the time at which
     the run began, in Kubernetes' format.
@@ -118,8 +118,8 @@ def _failure_rules(fleet: CollectorFleet) -> list[Object]:
         {"action": "FailJob", "onExitCodes": {"containerName": container, "operator": "In", "values": codes}}
         for container, codes in ends.items()
     ]
-    # Drained nodes and preemptions do not count against the backoff limit. The orderly end of a driver whose pod a
-    # client deletes does not count either.
+    # Drained nodes and preemptions do not count against the backoff limit. If a client deletes the pod and the driver
+    # ends in order, this end does not count either.
     in_order = {"containerName": CONTAINER, "operator": "In", "values": [names.EXIT_SIGTERM]}
     return [
         *rules,
@@ -238,7 +238,8 @@ def _default_grace_seconds(driver: Driver) -> int:
 def _grace_seconds(driver: Driver) -> Any:
     """Return the grace period of the merged template, in seconds.
 
-    The user's template may set the grace period. If the template has null, the grace period is Kubernetes' default.
+    The user's template may set the grace period. If the template sets the grace period to null, Kubernetes' default
+    applies.
     """
     theirs = driver.template.get("spec") or {}
     if _GRACE_FIELD not in theirs:

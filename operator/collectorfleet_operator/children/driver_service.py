@@ -25,7 +25,7 @@ def driver_service(fleet: CollectorFleet) -> Object:
         spec={
             "clusterIP": "None",
             "selector": {key: value for key, value in labels(fleet, PodRole.DRIVER).items() if key in _SELECTED},
-            # So that hosts also find a driver that is not ready, because it still waits for the hosts.
+            # A driver is not ready before the hosts connect, so the hosts need its address earlier.
             "publishNotReadyAddresses": True,
             "ports": [{"name": "hosts", "port": names.HOSTS_PORT}],
         },

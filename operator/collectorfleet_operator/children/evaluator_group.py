@@ -1,6 +1,7 @@
-"""The worker group of evaluators in the RayCluster. A pod has one evaluator, or all evaluators that share its GPUs.
+"""The worker group of evaluators in the RayCluster.
 
-A custom Ray resource, with one unit per evaluator, keeps evaluators in these pods and collectors out of these pods.
+A pod has one evaluator, or all evaluators that share the pod's GPUs. A custom Ray resource has one unit per evaluator.
+Because of this resource, Ray places evaluators only in these pods, and no collectors.
 """
 
 from __future__ import annotations

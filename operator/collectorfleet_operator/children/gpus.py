@@ -24,7 +24,10 @@ class GpuRequest:
 
 
 def request_gpus(gpu: WorkersGpu, count: int) -> GpuRequest:
-    """Return the request for ``count`` GPUs of one worker pod. With mode None, the user's template requests them."""
+    """Return the request for ``count`` GPUs of one worker pod.
+
+    With mode None, the user's template requests the GPUs.
+    """
     match gpu.mode:
         case _ if not count:
             return GpuRequest()

@@ -15,9 +15,9 @@ from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.worker_group import collectors_per_pod
 from collectorfleet_operator.objects import Object, annotation
 
-# An annotation of the Job, so that users and messages need not parse the Job's command.
+# The Job has this annotation, so that users and messages need not parse the Job's command.
 COLLECTORS_PER_POD: Final = f"{names.GROUP}/collectors-per-pod"
-# Groups without collectors, and what their pods run.
+# The groups without collectors, each with the word for the processes in its pods.
 _OTHERS: Final = {names.LEARNER_GROUP: "learner", names.EVALUATOR_GROUP: "evaluator"}
 
 
@@ -44,7 +44,7 @@ def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
     """Return the RayCluster or Job with these sizes of the named groups."""
     if _is_job(cluster):
         size = sizes.get(names.WORKER_GROUP)
-        # If only one of the two changes, the API server refuses the change, or some indexes have no pod.
+        # If only one of these two fields changes, the API server refuses the change, or some indexes have no pod.
         changed = {} if size is None else {"completions": size.pods, "parallelism": size.pods}
         return {**cluster, "spec": {**cluster["spec"], **changed}}
     groups = [
@@ -66,7 +66,7 @@ def pods_text(cluster: Object) -> str:
 
 
 def cluster_difference(stored: Object, desired: Object) -> str:
-    """Return what applying ``desired`` would change, in words; empty if nothing."""
+    """Return, in words, the changes that applying ``desired`` would make; empty if there are none."""
     before, after = sizes_of(stored), sizes_of(desired)
     if _pods(before) != _pods(after):
         return f"from {sum(_pods(before).values())} to {pods_text(desired)}"
@@ -80,7 +80,7 @@ def cluster_difference(stored: Object, desired: Object) -> str:
 def job_difference(stored: Object, desired: Object) -> str:
     """Return the change of size that applying ``desired`` would make, in words; empty if there is none.
 
-    Nothing else in an existing Job can be changed.
+    All other fields of an existing Job are immutable.
     """
     pods = int(desired["spec"]["completions"])
     if pods == int(stored["spec"]["completions"]) == int(stored["spec"]["parallelism"]):

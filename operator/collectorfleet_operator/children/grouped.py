@@ -1,4 +1,4 @@
-"""The spec of one worker group, from which its pods are made. Pure."""
+"""The spec from which the operator makes the pods of one worker group. Pure."""
 
 from __future__ import annotations
 

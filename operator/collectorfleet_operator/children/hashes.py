@@ -1,7 +1,7 @@
 """Hash annotations of children: a hash of the spec's fields for each part of a fleet (driver, head, each group).
 
-A running driver cannot change its spec, and needs a RayCluster that fits its spec. So its Job has the hashes of all
-parts. The next driver uses the same RayCluster as long as the parts of the RayCluster do not change.
+A running driver cannot change its spec, and needs a RayCluster that fits its spec. So the driver's Job has the hashes
+of all parts. The next driver uses the same RayCluster as long as the parts of the RayCluster do not change.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collectorfleet_operator.objects import Object, annotation, metadata
 
 _PREFIX: Final = f"{names.GROUP}/hash-"
 _DRIVER: Final = f"{_PREFIX}{Part.DRIVER}"
-# The scheme that computed the hashes of a child. Without this annotation, a child has hashes of the first
-# scheme, which this release uses. A release with another scheme writes the annotation, and still supports the first.
+# The scheme that computed the hashes of a child. Without this annotation, a child has hashes of the first scheme, which
+# this release uses. A release with another scheme writes the annotation, and still supports the first scheme.
 _SCHEME: Final = f"{names.GROUP}/scheme-of-hashes"
 _FIRST_SCHEME: Final = "1"
 
@@ -55,13 +55,13 @@ def hashes_of(spec: CollectorFleetSpec) -> Mapping[str, str]:
 
 
 def _of_learner_pods(spec: CollectorFleetSpec, learners: Learners) -> dict[str, Any]:
-    """Return the fields of other parts that learner pods also depend on."""
+    """Return fields that belong to other parts of the fleet and also affect learner pods."""
     kept = spec.driver.checkpoint
     return {"places": learners.places, "checkpoints": kept and [kept.claim_name, kept.sub_path]}
 
 
 def _of_evaluator_pods(fields: Mapping[Part, Mapping[str, Any]], evaluation: Evaluation) -> dict[str, Any]:
-    """Return the fields of other parts that evaluator pods with GPUs also depend on.
+    """Return fields that belong to other parts of the fleet and also affect evaluator pods with GPUs.
 
     The hash of evaluator pods without GPUs does not depend on these fields, as in earlier releases.
     """
@@ -70,7 +70,7 @@ def _of_evaluator_pods(fields: Mapping[Part, Mapping[str, Any]], evaluation: Eva
 
 
 def group_hash(spec: CollectorFleetSpec, name: str) -> str:
-    """Return the hash of the fields that one worker group is made from."""
+    """Return the hash of the fields from which the operator makes one worker group."""
     return hashes_of(spec)[group_part(name)]
 
 
@@ -98,7 +98,7 @@ def cluster_hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
 
 
 def changed_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
-    """Return the parts of ``spec`` whose fields differ from the fields that a child was made from.
+    """Return the parts of the fleet whose hash, computed from ``spec``, differs from the child's stored hash.
 
     The set is empty if a newer release hashed the child by a scheme that this release does not know.
     """
@@ -109,7 +109,7 @@ def changed_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
 
 
 def changed_cluster_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
-    """Return the parts of ``spec``, except the driver, whose fields differ from the stored hashes."""
+    """Return the parts, except the driver, whose hash, computed from ``spec``, differs from the child's stored hash."""
     return changed_parts(stored, spec) - {Part.DRIVER.value}
 
 

@@ -1,6 +1,7 @@
 """The worker group of learners in the RayCluster. All actors of a learner shard run in one pod, without collectors.
 
-A custom Ray resource, with one unit per actor, keeps learners in these pods and collectors out of these pods.
+A custom Ray resource has one unit per actor. Because of this resource, Ray places learners only in these pods, and no
+collectors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The driver's Lease. The operator creates it, and the driver renews it to show that it works."""
+"""The driver's Lease. The operator creates the Lease. The driver renews the Lease while the driver works."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
 
 def lease(fleet: CollectorFleet) -> Object:
-    # Without a spec, because server-side apply would take over the driver's fields, holder and times.
+    # The manifest has no spec: server-side apply would take the ownership of holder and times from the driver.
     return manifest(fleet, LEASE, names.driver_name(fleet.metadata.name))

@@ -37,9 +37,11 @@ def overlaid(first: Any, second: Any) -> Any:
 
 
 def _merge(base: Any, over: Any, field: str, *, nulls_stay: bool) -> Any:
-    """Return ``base`` with ``over`` merged over it. ``field`` is the key of both in their parent object.
+    """Return ``base`` with ``over`` merged over it.
 
-    ``nulls_stay``: keep a null in the result, so that it removes a field in a later merge.
+    ``field`` is the key of ``base`` and of ``over`` in their parent objects.
+
+    ``nulls_stay``: keep a null in the result, so that the null removes a field in a later merge.
     """
     if isinstance(over, Mapping):
         merged = dict(base) if isinstance(base, Mapping) else {}

@@ -36,7 +36,8 @@ def network_policy(fleet: CollectorFleet) -> Object | None:
         dns = {"ports": [_port("UDP", _DNS), _port("TCP", _DNS)]}
         spec |= {"policyTypes": ["Ingress", "Egress"], "egress": [{"to": each_other}, dns, *policy.egress]}
     made = manifest(fleet, NETWORK_POLICY, names.network_policy_name(fleet.metadata.name), spec=spec)
-    # A rule with fewer fields allows more. The comparison of manifests ignores removed fields, so it needs this hash.
+    # A rule with fewer fields allows more. The comparison of manifests ignores removed fields, so only this hash shows
+    # the change.
     made["metadata"]["annotations"] = {_REQUESTED: _hash(spec)}
     return made
 

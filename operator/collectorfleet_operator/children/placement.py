@@ -15,7 +15,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import DRIVER, HEAD, workers_of
 from collectorfleet_operator.objects import Object, annotation, label
 
-# An annotation of the Job with the driver's queue. It stays if the fleet's queue label changes later.
+# This annotation of the driver's Job names the driver's queue. It does not change with the fleet's queue label.
 _QUEUE: Final = f"{names.GROUP}/queue"
 
 

@@ -40,7 +40,7 @@ _POD: Final = {
         "runAsUser": USER_ID,
         "runAsGroup": USER_ID,
         "fsGroup": USER_ID,
-        # Otherwise the kubelet would change every file of a large volume at each start of a pod.
+        # Otherwise the kubelet would change the group of every file of a large volume at each start of a pod.
         "fsGroupChangePolicy": "OnRootMismatch",
         "seccompProfile": {"type": "RuntimeDefault"},
     },

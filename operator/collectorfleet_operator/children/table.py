@@ -47,11 +47,11 @@ class Child:
     ``announced``: the operator writes an Event when it creates or deletes the child.
 
     ``provider`` is the optional add-on that installs the kind, such as KubeRay; empty for Kubernetes' own kinds.
-    ``metadata_alone``: the operator lists only the metadata, because others write the content.
+    ``metadata_alone``: the operator lists only the metadata, because other clients write the content.
     """
 
     kind: Kind
-    name: Callable[[str], str]  # returns the child's name for the fleet's name
+    name: Callable[[str], str]  # returns the child's name from the fleet's name
     build: Callable[[CollectorFleet], Object | None]
     difference: Callable[[Object, Object], str] = difference
     summary: Callable[[Object], str] = lambda _: ""
@@ -121,7 +121,7 @@ CHILDREN: Final = (
     RAYCLUSTER_CHILD,
     Child(SERVICE, names.driver_name, lambda fleet: None if fleet.spec.has_ray else driver_service(fleet)),
     COLLECTORS_CHILD,
-    # Watched, because without its rights a driver cannot report or renew its Lease.
+    # The operator watches Roles and RoleBindings: a driver without its rights cannot report or renew its Lease.
     Child(ROLE, names.driver_name, role, change_source=ChangeSource.WATCHED),
     Child(ROLE_BINDING, names.driver_name, role_binding, change_source=ChangeSource.WATCHED),
     LEASE_CHILD,

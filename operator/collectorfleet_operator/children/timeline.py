@@ -13,5 +13,5 @@ CONFIG_MAP: Final = Kind("v1", "ConfigMap", "configmaps")
 
 
 def timeline(fleet: CollectorFleet) -> Object:
-    # Without data, because the data belongs to the driver and must stay after the driver's end.
+    # The manifest has no data: the data belongs to the driver and must stay after the driver's end.
     return manifest(fleet, CONFIG_MAP, names.timeline_name(fleet.metadata.name))

@@ -57,8 +57,8 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
 def _ray_resources(fleet: CollectorFleet, name: str, packing: Packing) -> dict[str, int]:
     """Return the custom Ray resources of each pod.
 
-    One resource has a unit per collector. If the fleet has groups, the group's own resource has as many units. The
-    user's custom resources are added.
+    One resource has a unit per collector. If the fleet has groups, the group's own resource also has one unit per
+    collector. The user's custom resources are added.
     """
     of_group = {names.group_resource(name): packing.per_pod} if fleet.spec.collectors.groups else {}
     custom = fleet.spec.of_group(name).workers.custom_per_pod or {}
@@ -66,7 +66,7 @@ def _ray_resources(fleet: CollectorFleet, name: str, packing: Packing) -> dict[s
 
 
 def template_label_of(pod: Object) -> str | None:
-    """Return the template label of a pod or pod template: a hash of the spec's fields that it was made from."""
+    """Return the template label of a pod or pod template: a hash of the spec's fields from which the pod is made."""
     return label(pod, TEMPLATE_LABEL)
 
 

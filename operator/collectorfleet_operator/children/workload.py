@@ -94,7 +94,10 @@ def counts_of(made: Object) -> dict[str, int]:
 
 
 def pods_hash_of(made: Object) -> str | None:
-    """Return the hash of the pod templates for which a Workload requests quota; it does not depend on pod counts."""
+    """Return the hash of the pod templates for which a Workload requests quota.
+
+    The hash does not depend on pod counts.
+    """
     return annotation(made, _PODS_HASH)
 
 

@@ -56,7 +56,10 @@ class Delete:
 
 @dataclass(frozen=True)
 class SetStatus:
-    """Set status fields of an object that another controller reconciles, if it has not changed since ``stored``."""
+    """Set status fields of an object that another controller reconciles.
+
+    The write fails if ``stored`` is no longer the newest version of the object.
+    """
 
     kind: Kind
     stored: Object

@@ -1,4 +1,4 @@
-"""The status fields that the operator first writes and then acts on in its next plan. Pure.
+"""The status fields that the operator writes in one plan and reads in its next plan. Pure.
 
 The operator's own writes trigger no reconcile. So the operator plans again after a change of one of these fields.
 """

@@ -70,9 +70,11 @@ def _still(left: timedelta | None) -> timedelta | None:
 
 
 def _driver_lost_after(seen: Situation) -> timedelta | None:
-    """Return the time until a driver without its Lease counts as lost; None if it has its Lease or is lost already.
+    """Return the time until a driver without its Lease counts as lost.
 
-    A driver that stops renewing its Lease needs no deadline, because the lists of Leases find it.
+    None: the driver has its Lease, or is already lost.
+
+    A driver that stops renewing its Lease needs no deadline, because the periodic lists of Leases show that it is lost.
     """
     waited = seen.driver_without_lease_for
     return None if waited is None or seen.driver_is_lost else TAKES_LEASE_WITHIN - waited

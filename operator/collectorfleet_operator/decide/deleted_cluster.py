@@ -1,7 +1,7 @@
-"""The end of a deleted RayCluster's pods, without their full grace period. Pure.
+"""Deletion of a deleted RayCluster's pods with a shorter grace period. Pure.
 
-KubeRay finds pods by name. So the operator creates the next RayCluster after the pods of the deleted one are gone.
-Worker pods have a long grace period, in which collectors end their rollouts. After the end of the driver, these
+KubeRay finds pods by name. So the operator creates the next RayCluster only after the deleted RayCluster's pods are
+gone. Worker pods have a long grace period, in which collectors end their rollouts. After the end of the driver, these
 rollouts have no use.
 """
 
@@ -23,10 +23,10 @@ _PODS_AT_A_TIME: Final = 100
 
 @cached_per_situation
 def driver_lost_its_raycluster(seen: Situation) -> bool:
-    """Return whether the present driver used a RayCluster that is deleted or terminating, and so fails in a moment.
+    """Return whether the present driver used a RayCluster that is deleted or terminating, and so will soon fail.
 
-    A driver that waits for the next RayCluster has no collectors. It may repeat its predecessor's report, so its
-    report counts only while it holds the Lease.
+    A driver that waits for the next RayCluster has no collectors. Such a driver may repeat the previous driver's
+    report, so a report counts only while its driver holds the Lease.
     """
     is_gone = seen.present.spec.has_ray and not seen.is_usable(seen.cluster)
     has_lease = seen.lease_unchanged_for is not None
@@ -43,6 +43,6 @@ def unused_pods(seen: Situation) -> list[Pod]:
 
 
 def _a_driver_ends(seen: Situation) -> bool:
-    """Return whether an earlier driver still ends its batch and writes its checkpoint, and so needs its collectors."""
+    """Return whether an earlier driver still finishes its batch or writes its checkpoint, and so needs its collectors."""
     left = [pod for pod in seen.leftovers(seen.driver_pods, seen.job) if not pod.is_lost_with_node]
     return resumes(seen.present.spec) and any(pod.phase_by(CONTAINER) == "Running" for pod in left)

@@ -25,8 +25,8 @@ def is_uncounted(pod: Pod) -> bool:
 def deleted_driver(seen: Situation, job: Job) -> Pod | None:
     """Return the deleted pod of a driver that has ended, if the Job would delay the driver's next pod; else None.
 
-    The driver of a pod on a lost node has not ended. A Job that has counted failures stays, because a new Job would
-    begin to count at 0.
+    The driver of a pod on a lost node has not ended. The operator does not replace a Job that has counted failures,
+    because a new Job would begin to count at 0.
     """
     pod = seen.driver_pod
     if pod is None or seen.driver_phase != "Failed" or pod.is_lost_with_node or job.failed_pods:

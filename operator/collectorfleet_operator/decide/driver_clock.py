@@ -8,7 +8,9 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 
 def by_server_clock(report: DriverReport, ahead: timedelta) -> DriverReport:
-    """Return the report with times of the API server's clock; the driver's clock is ``ahead`` of that clock.
+    """Return the report with times of the API server's clock.
+
+    ``ahead``: how far the driver's clock is ahead of the API server's clock.
 
     Only times that decisions depend on are converted.
     """

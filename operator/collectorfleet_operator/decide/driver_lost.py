@@ -14,5 +14,8 @@ TAKES_LEASE_WITHIN: Final = timedelta(seconds=120)
 
 
 def is_driver_lost(unchanged_for: timedelta | None) -> bool:
-    """Return whether a driver counts as lost if its Lease is unchanged for this time; None: it never held the Lease."""
+    """Return whether a driver counts as lost if its Lease is unchanged for this time.
+
+    None: the driver never held the Lease.
+    """
     return unchanged_for is not None and unchanged_for >= LOST_AFTER

@@ -28,7 +28,10 @@ class Election:
         self._seen: tuple[str, float] | None = None  # resource version, and when it was first seen
 
     def free_after(self, lease: Object | None, now: float) -> float:
-        """Return the seconds until the Lease expires; 0 if this operator may take it: it is expired, free or ours."""
+        """Return the seconds until the Lease expires.
+
+        Return 0 if this operator may take the Lease, because the Lease is expired, free or already its own.
+        """
         holder = holder_of(lease)
         if lease is None or not holder or holder == self.identity:
             return 0.0
@@ -39,7 +42,10 @@ class Election:
         return max(0.0, self._seen[1] + lasts - now)
 
     def held(self, lease: Object | None, at: datetime) -> Object:
-        """Return the Lease with this operator as its holder. Its write succeeds only if ``lease`` is still current."""
+        """Return the Lease with this operator as its holder.
+
+        The API server accepts the result only if ``lease`` is still the newest version.
+        """
         before = {} if lease is None else lease.get("spec") or {}
         ours = holder_of(lease) == self.identity
         time = at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

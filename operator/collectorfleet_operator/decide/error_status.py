@@ -1,4 +1,4 @@
-"""The status of a fleet that the operator cannot reconcile, because it cannot parse the fleet or fails itself. Pure."""
+"""The status of a fleet that the operator cannot parse, or cannot reconcile because of its own error. Pure."""
 
 from __future__ import annotations
 

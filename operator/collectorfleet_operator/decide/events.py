@@ -1,6 +1,6 @@
 """Selection of the status changes that become Kubernetes Events. Each change becomes one Event. Pure.
 
-An Event's name follows from the change itself. If an operator is killed before it writes the status, the next operator
+An Event's name is computed from the change. If an operator is killed before it writes the status, the next operator
 makes the same Event again, and the API server keeps one.
 """
 

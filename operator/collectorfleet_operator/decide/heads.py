@@ -9,7 +9,9 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def has_collectors(seen: Situation) -> bool:
-    """Return whether the present driver has available collectors. They answer for a while even without their head.
+    """Return whether the present driver has available collectors.
+
+    Collectors answer for a while even without their head.
 
     The last report of an earlier driver lists no available collectors.
     """
@@ -40,7 +42,7 @@ def pods_of_lost_head(seen: Situation) -> list[Pod]:
     return [
         pod
         for pod in (*seen.workers, *seen.evaluators)
-        # Both creation times are by the API server's clock, so they compare exactly. The kubelet's time shows only
+        # Both creation times are by the API server's clock, so their comparison is exact. The kubelet's time shows only
         # whether Ray has restarted since.
         if not pod.is_terminating
         and pod.created < made

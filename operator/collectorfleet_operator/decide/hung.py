@@ -1,6 +1,6 @@
 """Replacement of a hung driver after ``spec.driver.livenessDeadlineSeconds``. Pure.
 
-The next driver may start at once. If the hung driver wakes up, it finds that another driver owns the Lease and the
+The next driver may start at once. If the hung driver continues later, another driver already owns the Lease and the
 folders. A driver on a silent node is not replaced here: Kubernetes decides when the node is lost.
 """
 
@@ -13,7 +13,7 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def until_replaced(seen: Situation) -> timedelta | None:
-    """Return the time until the lost driver is replaced; None if no driver is lost or the fleet keeps lost drivers."""
+    """Return the time until the lost driver is replaced; None if no driver is lost, or the spec sets no limit."""
     pod, deadline = seen.driver_pod, seen.fleet.spec.driver.liveness_deadline_seconds
     if pod is None or deadline is None or pod.is_terminating or pod.is_node_silent:
         return None

@@ -10,7 +10,7 @@ from collectorfleet_api.v1alpha1 import ConditionType
 from collectorfleet_operator.decide.pods import not_terminating
 from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
-# KubeRay normally takes a second or two.
+# KubeRay normally creates pods within one or two seconds.
 MAKES_PODS_WITHIN: Final = timedelta(seconds=15)
 
 

@@ -19,7 +19,7 @@ ENDS_WITHIN: Final = timedelta(seconds=60)
 
 
 def describe_leftovers(pod: Pod) -> str:
-    """Return ``container proxy keeps its pod (...)``; empty if the driver runs or no other container does."""
+    """Return ``container proxy keeps its pod (...)``; empty if the driver runs or no other container runs."""
     names = pod.running_containers
     if CONTAINER not in pod.exits or not names:
         return ""

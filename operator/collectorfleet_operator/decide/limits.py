@@ -17,8 +17,9 @@ from collectorfleet_operator.decide.situation import Situation, cached_per_situa
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of the run. ``at`` is the time from which the limit is exceeded, and ``text`` is a clause about the
-    limit.
+    """A limit of the run.
+
+    ``at`` is the time from which the limit is exceeded, and ``text`` is a clause about the limit.
     """
 
     at: datetime
@@ -86,7 +87,7 @@ def expires(seen: Situation) -> datetime | None:
 
 
 def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -> datetime | None:
-    """Return the expiry from the status. A Job that was deleted before its end leaves no end time."""
+    """Return the expiry from the status. If a Job was deleted before its end, the status has no end time."""
     recorded_expiry = status.driver.expires if status is not None and status.driver is not None else None
     if recorded_expiry is not None or status is None:
         return recorded_expiry
@@ -96,10 +97,10 @@ def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -
 
 
 def code_is_newer(seen: Situation) -> bool:
-    """Return whether the code of a failed run has changed since the run began. Corrected code gets another try.
+    """Return whether the code of a failed run has changed since the run began. The operator tries corrected code again.
 
-    Kubernetes stores both times in whole seconds. If they are equal, code and fleet were applied together, and the
-    code counts as unchanged: no driver starts and fails within a second.
+    Kubernetes stores both times in whole seconds. If they are equal, code and fleet were applied together, and the code
+    counts as unchanged, because no driver can start and fail within one second.
     """
     if seen.is_usable(seen.job):
         began: datetime | None = seen.job.created
@@ -116,7 +117,7 @@ def has_delivered(seen: Situation, job: Job) -> bool:
 
 
 def _has_delivered_itself(seen: Situation, job: Job) -> bool:
-    """Return whether the present driver, or the last driver if the present one has no pod yet, delivered a batch."""
+    """Return whether the present driver has delivered a batch. Until it has a pod, the last driver counts."""
     pod = seen.driver_pod
     return _delivered_since(seen.report, job.created if pod is None else pod.created)
 
@@ -124,8 +125,8 @@ def _has_delivered_itself(seen: Situation, job: Job) -> bool:
 def _delivered_since(report: DriverReport | None, began: datetime) -> bool:
     """Return whether the report has a batch since ``began``.
 
-    All drivers report in the same status fields. A new driver keeps its predecessor's time of the last batch until it
-    delivers a batch.
+    All drivers report in the same status fields. Until a new driver delivers a batch, these fields have the time of the
+    previous driver's last batch.
     """
     progress = report.progress if report else None
     last = progress.last_batch_time if progress else None
@@ -139,7 +140,8 @@ def _deadlines(seen: Situation, job: Job) -> list[Limit]:
             f"the run did not finish within {spec.active_deadline_seconds} s (spec.activeDeadlineSeconds) of the "
             "driver's start"
         )
-        # After the loss of a RayCluster or a node, the same run has another Job. The deadline counts from the first.
+        # After the loss of a RayCluster or a node, the same run has another Job. The deadline counts from the first
+        # Job.
         found.append(Limit(job.run_began + timedelta(seconds=spec.active_deadline_seconds), text))
     if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):
         text = (

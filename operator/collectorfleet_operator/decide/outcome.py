@@ -181,7 +181,10 @@ def _aborted(code: int) -> str:
 
 
 def _is_message(text: str, lines: list[str]) -> bool:
-    """Return whether the text is a driver's message, and not the end of its log, which may begin within a line."""
+    """Return whether the text is a driver's message.
+
+    Any other text is the end of a log, which may begin within a line.
+    """
     if len(lines) == 1:
         # A log ends with a line break, a message does not. A driver that cannot start prints an error to its log.
         return not text.endswith("\n") or lines[0].startswith("error: ")

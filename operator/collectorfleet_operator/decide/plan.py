@@ -61,7 +61,10 @@ from collectorfleet_operator.objects import Object, metadata, name_of
 
 @dataclass(frozen=True)
 class Plan:
-    """The next actions. After ``again_after`` the plan may differ without an event; None if time changes nothing."""
+    """The next actions.
+
+    ``again_after``: the time after which the plan may differ even without an event; None if time changes nothing.
+    """
 
     actions: tuple[Action, ...] = ()
     again_after: timedelta | None = None
@@ -88,8 +91,8 @@ def _actions(seen: Situation) -> Iterable[Action]:
     found = outcome(seen)
     lost = tuple(_force_delete_lost_pods(seen))
     if lost:
-        # Both belong to one plan: once another head exists, the operator cannot tell that the driver ended for a lost
-        # head.
+        # One plan deletes the lost pods and replaces the driver: once another head exists, the operator cannot tell
+        # that the driver ended because of a lost head.
         return (*lost, *_replace_driver_of_lost_head(seen)) if isinstance(found, Running) else lost
     match found:
         case Completed() | Failed():
@@ -120,7 +123,7 @@ def _force_delete_lost_pods(seen: Situation) -> Iterator[Action]:
 
 
 def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
-    """Delete the cluster of an ended run if the spec requests it, and all its objects after the time to live.
+    """Delete the cluster of an ended run if the spec requests this, and all objects of the run after the time to live.
 
     A Job that must be deleted earlier is deleted once the status has recorded the result of the run.
     """
@@ -147,7 +150,7 @@ def _end_what_outlives_the_run(seen: Situation, end: Over, job: Job) -> Iterator
         return
     why = f"{describe_leftovers(pod)} {ENDS_WITHIN.seconds} s after the driver's end"
     if isinstance(end, Failed):
-        # The Job then fails, too, and keeps the reason.
+        # After the pod's deletion, the Job fails, too, and its status has the reason.
         yield delete_pod(pod, why)
     elif is_recorded(seen):
         # If only the pod were deleted, the Job would start another driver.
@@ -196,7 +199,7 @@ def _advance_run(seen: Situation) -> Iterator[Action]:
         why = describe(JOB, job.name, f"{changed_pods(seen)} are of generation {generation} from now on")
         changed = with_workers_of(seen.children[DRIVER_CHILD], seen.fleet)
         yield Update(JOB, changed, job.uid, why)
-        # This belongs to the same plan, because the operator's own write triggers no reconcile.
+        # The same plan maintains the run, because the operator's own write triggers no reconcile.
         yield from _maintain_run(_with_driver(seen, changed))
     else:
         yield from _maintain_run(seen)
@@ -211,8 +214,9 @@ def _replace_driver_of_lost_head(seen: Situation) -> Iterator[Action]:
 
 
 def _driver_again(seen: Situation, job: Job, count: int, why: str) -> Create:
-    """Return the creation of the driver's next Job, with the spec of the present Job. The operator still holds a spec
-    change back.
+    """Return the action that creates the driver's next Job, with the spec of the present Job.
+
+    This Job does not apply a spec change that the operator holds back.
     """
     made = next_driver_job(seen.present, job.generation, count, job.run_began_text)
     return Create(JOB, with_propagated(seen, as_admitted(seen, DRIVER_CHILD, made)), describe(JOB, name_of(made), why))
@@ -257,7 +261,7 @@ def _end_unused_pods(seen: Situation) -> Iterator[Action]:
 
 
 def _with_driver(seen: Situation, changed: Object) -> Situation:
-    """Return the situation in which the driver's Job is changed and runs the stored spec."""
+    """Return the situation after the driver's Job has the metadata of ``changed`` and runs the stored spec."""
     job = seen.children[DRIVER_CHILD]
     after = {**job, "metadata": {**metadata(job), **metadata(changed)}}
     return replace(seen, running=seen.fleet, job=read_job(after), children={**seen.children, DRIVER_CHILD: after})
@@ -282,7 +286,7 @@ def _start(seen: Situation) -> Iterator[Action]:
 
 
 def _why_stop(seen: Situation) -> str:
-    """Return why the Job of a driver that must end, or ended on request, is deleted now; empty if it is kept."""
+    """Return why the Job of a driver that must end, or ended on request, is deleted now; empty if the Job is kept."""
     stop = stop_wanted(seen)
     if stop is not None:
         why = why_end(seen, stop)

@@ -46,9 +46,9 @@ class Exit:
 class Pod:
     """The facts of a pod. Times of containers are by the kubelet's clock, all others by the API server's.
 
-    ``deleted`` is the end of the grace period of the pod's deletion. ``has_no_grace``: the pod was deleted with a grace
-    period of 0. ``controller`` is the uid of the RayCluster or Job that made the pod. ``created_text`` is the creation
-    time in Kubernetes' format. ``is_lost_with_node``: Kubernetes deletes the pod because its node is lost.
+    ``deleted`` is the time at which the grace period of a deletion ends. ``has_no_grace``: the pod was deleted with a
+    grace period of 0. ``controller`` is the uid of the RayCluster or Job that made the pod. ``created_text`` is the
+    creation time in Kubernetes' format. ``is_lost_with_node``: Kubernetes deletes the pod because its node is lost.
     ``is_node_silent``: Kubernetes marked the pod unready although its kubelet last reported it ready.
 
     ``was_never_ready``: the pod is not ready, and either a container does not run, or the pod has not been ready since
@@ -156,7 +156,7 @@ def _has_not_been_ready(status: Object) -> bool:
     turned = next(
         (one.get("lastTransitionTime") for one in status.get("conditions") or [] if one["type"] == "Ready"), ""
     )
-    # Both times are the kubelet's, to the second and in one format, so the texts compare.
+    # Both times are the kubelet's, to the second and in one format, so the code compares the texts.
     return not began or not all(began) or not turned or str(turned) <= max(began)
 
 

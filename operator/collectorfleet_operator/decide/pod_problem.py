@@ -1,4 +1,4 @@
-"""The problem that keeps a pod from becoming ready, if the pod needs more than time. Pure."""
+"""The problem that keeps a pod from becoming ready, unless the pod only needs more time. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ CRASH_LOOP: Final = "CrashLoopBackOff"
 
 # With these reasons a container is starting. Every other reason to wait is a problem.
 _ON_ITS_WAY: Final = ("ContainerCreating", "PodInitializing")
-# The kubelet alternates between these two reasons while it retries. One name keeps the conditions unchanged.
+# The kubelet alternates between these two reasons while it retries. With one name for both reasons, the conditions do
+# not change.
 _SAME: Final = {"ErrImagePull": "ImagePullBackOff"}
 
 

@@ -21,7 +21,7 @@ from collectorfleet_operator.decide.upkeep import describe
 
 
 def report_pods_ready(seen: Situation) -> Iterator[Action]:
-    """Set ``PodsReady`` once. It stays true until the operator gives the quota back."""
+    """Set ``PodsReady`` once. The condition stays true until the operator gives the quota back."""
     found = seen.usable_workload
     if found is None or found.says_pods_ready or not found.is_admitted:
         return

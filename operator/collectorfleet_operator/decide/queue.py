@@ -1,8 +1,8 @@
 """The state of a fleet in a queue of Kueue, and the contents of its Workload. Pure.
 
-The operator has the role of Kueue's own integrations. Its Workload requests quota, and Kueue admits the Workload or
-takes the quota back. The operator then reports when no pod uses the quota any more. Until then Kueue gives the quota to
-no other Workload, so a driver has time to finish its batch.
+The operator does for fleets what Kueue's own integrations do for other kinds. Its Workload requests quota, and Kueue
+admits the Workload or takes the quota back. The operator then reports when no pod uses the quota any more. Until then
+Kueue gives the quota to no other Workload, so a driver has time to finish its batch.
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ State = Unqueued | Waiting | Admitted | Withdrawn
 
 @cached_per_situation
 def state(seen: Situation) -> State:
-    """Return the queue state of the fleet. While a run has a driver, the run keeps its first queue, or has no queue."""
+    """Return the queue state of the fleet.
+
+    While a run has a driver, its queue does not change. A run that began without a queue stays without a queue.
+    """
     queue = queue_of_run(seen)
     if not queue:
         return Unqueued(queue_of(seen.fleet))
@@ -105,7 +108,7 @@ def queue_of_run(seen: Situation) -> str:
 
 
 def why_withdrawn(seen: Situation) -> str:
-    """Return a clause on why the fleet has lost its quota; empty while it has the quota or waits."""
+    """Return a clause on why the fleet has lost its quota; empty while it has its quota or waits for quota."""
     found = state(seen)
     return found.why if isinstance(found, Withdrawn) else ""
 

@@ -39,7 +39,10 @@ def request_quota(seen: Situation) -> Iterator[Action]:
 
 
 def give_quota_back(seen: Situation, why: str) -> Iterator[Action]:
-    """Give back quota that no pod uses any more. An evicted Workload is queued again; any other is replaced."""
+    """Give back quota that no pod uses any more.
+
+    An evicted Workload is queued again; any other Workload is replaced.
+    """
     found = seen.usable_workload
     if found is None:
         return

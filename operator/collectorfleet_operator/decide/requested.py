@@ -1,4 +1,4 @@
-"""The requests of an unschedulable pod for the resources that the nodes have too little of. Pure.
+"""The requests of an unschedulable pod, for each resource that the scheduler reports as insufficient. Pure.
 
 The scheduler reports how many nodes have too little of a resource, but not how much the pod requests. An example is
 ``0/3 nodes are available: 3 Insufficient nvidia.com/gpu.`` A user can change the request, so the message names it.

@@ -71,7 +71,7 @@ def pods_to_drain(seen: Situation) -> list[str]:
     old = [pod for pod in outdated_pods(seen) if pod.group != EVALUATOR_GROUP]
     sizes = seen.cluster.sizes
     going = {name for size in sizes.values() for name in size.to_delete}
-    # If the user reverts the change, pods that are not being deleted yet leave the list.
+    # If the user reverts the change, pods that are not being deleted yet are removed from the list.
     going |= {pod.name for pod in old}
     leaving = {pod.name for pod in seen.workers if pod.is_terminating or pod.name in going}
     draining = [name for name in _requested_drains(seen) if name in leaving]

@@ -1,9 +1,9 @@
 """The numbers in a healthy driver's report that trigger no reconcile, such as frame counts. Pure.
 
 A thousand drivers together write a hundred reports a second, and a reconcile takes milliseconds. So the operator
-compares two versions of a healthy fleet without these numbers. A decision that depends on such a number, such as the
-age of the last batch, has a deadline that triggers a reconcile. Only messages about unhealthy fleets contain such
-numbers.
+compares two versions of a healthy fleet without these numbers. Some decisions depend on one of these numbers, for
+example on the age of the last batch. They have a deadline that triggers a reconcile. Only messages about unhealthy
+fleets contain such numbers.
 
 This module lists the fields to leave out. A field that this release does not know triggers a reconcile.
 """

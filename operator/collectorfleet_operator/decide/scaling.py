@@ -1,7 +1,7 @@
 """The number of pods of each worker group, and the choice of pods to delete when a fleet scales down. Pure.
 
-The driver retires collectors when it sees fewer replicas. The operator deletes pods after that, and begins with the
-pods that have the fewest collectors. It names the pods, because KubeRay would choose arbitrary pods.
+The driver retires collectors when it sees fewer replicas. After that, the operator deletes pods, and begins with the
+pods that have the fewest collectors. The operator names the pods, because KubeRay would choose arbitrary pods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
 
 
 def sized(seen: Situation, stored: PodOwner | None, desired: Object) -> Object:
-    """Return ``desired`` with the number of worker pods that ``stored`` can change to now.
+    """Return ``desired`` with the numbers of worker pods to which ``stored`` can be scaled now.
 
     The result also names the pods to delete. A Job deletes the pods with the highest indexes, which the driver has
     drained.

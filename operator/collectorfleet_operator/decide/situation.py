@@ -68,8 +68,8 @@ class Warned:
     object_uid: str
     reason: str
     message: str
-    # The time of the last Event. Comparisons ignore it: a repeated Event triggers a reconcile only if no condition
-    # could show the warning before.
+    # The time of the last Event. Comparisons ignore this time: a repeated Event triggers a reconcile only if no
+    # condition could show the warning before.
     at: datetime = field(compare=False)
 
 
@@ -228,7 +228,7 @@ class Situation:
         Return None if the present driver has not reported yet.
         """
         pod = self.driver_pod
-        # Both texts are times of the API server's clock in one format, so they compare.
+        # Both texts are times of the API server's clock in one format, so the code compares the texts.
         if pod is not None and self.reported_at is not None and self.reported_at < pod.created_text:
             return None
         return self.last_report

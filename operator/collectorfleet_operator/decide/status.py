@@ -40,7 +40,7 @@ from collectorfleet_operator.decide.silent_nodes import report_without_silent_no
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, restarts
 
-# A valid value of the role label that no pod has.
+# This value of the role label is valid, but no pod has it.
 _NO_ROLE: Final = "collector"
 
 
@@ -183,9 +183,10 @@ def _only(values: set[float]) -> float | None:
 
 
 def _code(seen: Situation, found: Outcome, before: CollectorFleetStatus | None) -> CodeStatus | None:
-    """Return the digest of the code from a pod that unpacked the tree. The status keeps it after the pods are gone.
+    """Return the digest of the code from a pod that unpacked the tree.
 
-    A run that is under way keeps no digest of another tree, such as the tree before an edit of the spec.
+    The digest stays in the status after the pods are gone. During a run, the status has no digest of another tree, such
+    as the tree before an edit of the spec.
     """
     code = seen.fleet.spec.code
     if code is None or code.tree is None:

@@ -79,8 +79,9 @@ def _outlives_its_head(seen: Situation) -> bool:
 
 
 def ends_for_lost_head(seen: Situation) -> bool:
-    """Return whether the driver ends on request only because of its lost head. The operator then still holds a spec
-    change back.
+    """Return whether the driver ends on request only because of its lost head.
+
+    The operator then still holds a spec change back.
     """
     stop = stop_wanted(seen)
     if stop is not None:
@@ -101,7 +102,7 @@ def _head_went(seen: Situation) -> bool:
 
 
 def why_suspended_idle(seen: Situation) -> str:
-    """Return why the status records the fleet as suspended for its idle timeout; empty if it does not."""
+    """Return why the status records the fleet as suspended for its idle timeout; empty without such a record."""
     found = recorded_condition(seen, ConditionType.SUSPENDED, Reason.IDLE_TIMEOUT)
     return found.message.partition(":")[0] if found is not None else ""
 
@@ -119,7 +120,7 @@ def only_workers_changed(seen: Situation) -> bool:
 
 
 def changed_pods(seen: Situation) -> str:
-    """Return in words which pods a change of worker groups affects."""
+    """Return, in words, the pods that are affected if worker groups change."""
     changed = changed_parts(seen.job.hashes, seen.fleet.spec) if seen.is_usable(seen.job) else set()
     return "evaluator pods" if changed == {group_part(names.EVALUATOR_GROUP)} else "worker pods"
 

@@ -1,4 +1,4 @@
-"""Release of the resources of a fleet whose spec cannot be parsed and that has no running driver. Pure."""
+"""Deletion of the objects of a fleet that has no running driver, if the fleet's spec cannot be parsed. Pure."""
 
 from __future__ import annotations
 

@@ -110,7 +110,8 @@ def _keep(seen: Situation, child: Child) -> Iterator[Action]:
             yield delete(child.kind, name_of(own), uid_of(own), "the fleet asks for none")
         return
     desired = as_admitted(seen, child, built)
-    # The cache may still have a child of a deleted fleet. If another object has the name, the API server refuses.
+    # The cache may still have a child of a deleted fleet. If another object now has this name, the API server refuses
+    # the write.
     if own is None:
         why = describe(child.kind, name_of(desired), child.summary(desired))
         yield Create(child.kind, with_propagated(seen, desired), why)

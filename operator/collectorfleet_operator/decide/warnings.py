@@ -62,7 +62,7 @@ def uid_of_subject(event: Object) -> str:
 
 
 def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
-    """Return the warnings that still hold, the newest first."""
+    """Return the warnings that still count, the newest first."""
     found = [(last, event) for event in events if (last := _last(event)) is not None and _holds(event, last, now)]
     found.sort(key=lambda one: one[0], reverse=True)
     return [
@@ -85,7 +85,7 @@ def newest_about(seen: Situation, uids: Collection[str], type_: ConditionType) -
 def newest_about_pods_of(
     seen: Situation, child: PodOwner, pods: Collection[Pod], type_: ConditionType
 ) -> Warned | None:
-    """Return the newest warning about one of these pods if it is unready, or about the child that makes them, or None.
+    """Return the newest warning about an unready pod of ``pods``, or about the child that makes these pods; else None.
 
     A warning about the child counts only until the child makes another pod.
     """
@@ -127,7 +127,7 @@ def _holds(event: Object, last: datetime, now: datetime) -> bool:
 
 
 def _true_for(kind: str | None, lasted: timedelta) -> timedelta:
-    """Return how long a warning holds after its last repetition."""
+    """Return how long a warning counts after its last repetition."""
     if kind == "Pod":
         return STILL_TRUE_FOR
     # The pauses double, so the next try is about as far ahead as the first try is in the past.

@@ -79,7 +79,7 @@ class Workload:
         return {**self.requested, **{one.pod_set: one.count for one in self.assignments if one.count is not None}}
 
     def is_quota_for(self, wanted: Object) -> bool:
-        """Return whether the quota covers the Workload ``wanted``: the same pods, and at most the requested number."""
+        """Return whether the quota covers ``wanted``: a Workload with the same pod templates and no more pods."""
         want = counts_of(wanted)
         is_enough = self.requested.keys() == want.keys() and all(want[name] <= self.requested[name] for name in want)
         return is_enough and self.pods_hash == pods_hash_of(wanted)

@@ -60,10 +60,11 @@ class _Stored:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """A removed object, with the version of its removal. A list that began before may still contain the object.
+    """A removed object, with the version of its removal.
 
-    A newer version shows that the object still exists: it had only lost its label for a while. ``by_us``: this process
-    deleted the object, so the version of its end is unknown. The cache then ignores all versions of the object.
+    A list that began before the removal may still contain the object. A newer version shows that the object still
+    exists, and had only lost its label for a while. ``by_us``: this process deleted the object, so the version of its
+    end is unknown. The cache then ignores all versions of the object.
     """
 
     namespace: str
@@ -84,7 +85,7 @@ class Cache:
         self._summaries: dict[Key, Summary] = {}
         self._fleet_of: dict[tuple[Kind, Key], Key] = {}
         self._of_fleet: dict[tuple[Kind, Key], set[Key]] = {}
-        self._pods: dict[Key, Sequence[Pod]] = {}  # by fleet, until one of them changes
+        self._pods: dict[Key, Sequence[Pod]] = {}  # by fleet, cached until one of the fleet's pods changes
         self._renewals = Renewals(clock)
         self._gone: dict[Kind, dict[str, _Gone]] = {}  # by uid
 
@@ -134,12 +135,15 @@ class Cache:
         return self._renewals.unheld_since(lease)
 
     def leases_unchanged(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
-        """Return fleet and Lease of each Lease that had a holder, if ``longer_than`` is true for its unchanged time."""
+        """Return the Leases for whose unchanged time ``longer_than`` is true, with their fleets.
+
+        Leases that never had a holder are left out.
+        """
         found = self._renewals.unchanged(longer_than)
         return [(fleet, lease) for lease in found if (fleet := self._fleet_of.get((LEASE, lease)))]
 
     def put(self, kind: Kind, obj: Object) -> set[Key]:
-        """Take an update of an object. If it cannot be read, store a stand-in with the reason."""
+        """Record an update of an object. If the object cannot be read, store a stand-in with the reason."""
         try:
             return self._put(kind, obj)
         except Exception as error:  # noqa: BLE001  (one tenant's malformed object must not affect other tenants)
@@ -172,7 +176,10 @@ class Cache:
         return self._index(kind, key, fleet)
 
     def remove(self, kind: Kind, obj: Object, *, by_us: bool = False) -> set[Key]:
-        """Take the removal of an object. ``by_us``: this process deleted it, and ``obj`` is its last known version."""
+        """Record the removal of an object.
+
+        ``by_us``: this process deleted the object, and ``obj`` is its last known version.
+        """
         key = Key(namespace_of(obj), name_of(obj))
         stored = self._stored(kind, key)
         if stored is not None and stored.uid == uid_of(obj) and stored.version > _version(obj):
@@ -183,13 +190,13 @@ class Cache:
         return self._drop(kind, key)
 
     def relist(self, kind: Kind, namespace: str | None) -> Relist:
-        """Begin to take a complete list of one namespace, or of all namespaces. Call this before the request."""
+        """Begin to record a complete list of one namespace, or of all namespaces. Call this before the request."""
         if kind == LEASE:
             self._renewals.listing()
         return Relist(self, kind, namespace)
 
     def replace(self, kind: Kind, namespace: str | None, objects: Iterable[Object], resource_version: str) -> set[Key]:
-        """Take a complete list of one namespace, or of all namespaces, and return the fleets to reconcile."""
+        """Record a complete list of one namespace, or of all namespaces, and return the fleets to reconcile."""
         taken = self.relist(kind, namespace)
         concerned = {key for obj in objects for key in taken.put(obj)}
         return concerned | taken.complete(resource_version)
@@ -248,7 +255,7 @@ class Cache:
 
 
 class Relist:
-    """A complete list that the cache takes object by object, while other updates arrive."""
+    """A complete list that the cache records object by object, while other updates arrive."""
 
     def __init__(self, cache: Cache, kind: Kind, namespace: str | None) -> None:
         self._cache = cache

@@ -54,7 +54,10 @@ def in_cluster() -> bool:
 
 
 class _PlainJson(client.ApiClient):
-    """An API client that sends bodies unchanged. They are plain JSON, and the base class would copy them to check."""
+    """An API client that sends bodies unchanged.
+
+    The bodies are plain JSON, and the base class would copy each body to check it.
+    """
 
     def sanitize_for_serialization(self, obj: Any) -> Any:
         return obj
@@ -135,9 +138,9 @@ class Kube:
     ) -> AsyncIterator[Object | Unchanged]:
         """Yield objects, or their metadata, of one namespace or of all namespaces, from the API server's cache.
 
-        Yield Unchanged for an object that has not changed since the previous list ``into`` the same listing.
+        Yield Unchanged for an object that has not changed since the previous list with the same ``into``.
         """
-        # Compressing ten megabytes takes both sides longer than sending them within a cluster.
+        # Within a cluster, compressing ten megabytes takes longer than sending them.
         headers = {"Accept-Encoding": "identity"}
         if metadata_alone:
             headers["Accept"] = _METADATA_ALONE

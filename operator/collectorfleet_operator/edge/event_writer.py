@@ -118,10 +118,11 @@ class EventWriter:
         after = self._next_try.get(namespace)
         if after is None:
             return True
-        # One reconcile at a time tries. Otherwise all reconciles would wait for an API server that does not answer.
+        # Only one reconcile at a time sends Events. Otherwise all reconciles would wait for an API server that does not
+        # answer.
         if self._finds_out or self._clock() < after:
             return False
-        # So that other reconciles of this namespace do not try meanwhile.
+        # Other reconciles of this namespace then send no Events meanwhile.
         self._next_try[namespace] = self._clock() + PAUSE_SECONDS
         return True
 

@@ -34,7 +34,7 @@ class Freshness:
         self._last_event_at[kind] = self._clock()
 
     def forget(self, kind: Kind) -> None:
-        """Remove the times of a kind that the API server does not serve."""
+        """Remove the times of a kind that the API server no longer serves."""
         self._listed_at.pop(kind, None)
         self._last_event_at.pop(kind, None)
 

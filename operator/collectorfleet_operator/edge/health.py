@@ -55,7 +55,7 @@ class Health:
         self._serves, self._leader = False, leader
 
     def begin_work(self, longest_work_seconds: Callable[[], float]) -> None:
-        """Use this function, which returns the age of the longest reconcile in seconds, until :meth:`end_work`."""
+        """Ask ``longest_work_seconds`` for the age of the longest reconcile, in seconds, until :meth:`end_work`."""
         self._longest_work_seconds = longest_work_seconds
 
     def end_work(self) -> None:

@@ -1,6 +1,6 @@
 """kopf's storages, replaced by empty ones, because no handler of this operator needs the previous state of an object.
 
-To find changes, kopf would copy each object several times. This costs more than the rest of its work with an event.
+To find changes, kopf would copy each object several times. This costs more than the rest of kopf's work for an event.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A reader for the API server's lists that decodes one item at a time.
 
 Each step is short, and no whole list is in memory. Thousands of objects are megabytes of text. Most items have the same
-text as in the previous list, and are not decoded. Items come in the order of their names, so the text that should come
-next is known beforehand.
+text as in the previous list, and are not decoded. Items come in the order of their names, so the reader knows in
+advance which text should come next.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class Incomplete(ValueError):
 
 @dataclass
 class Listing:
-    """Successive lists of one kind in one or all namespaces. ``resource_version`` is that of the last complete list."""
+    """Successive lists of one kind in one or all namespaces.
+
+    ``resource_version`` is the version of the last complete list.
+    """
 
     resource_version: str = ""
     _before: Sequence[_Text] = ()

@@ -1,4 +1,4 @@
-"""The lines of a watch without values that are nested too deeply for kopf's decoder."""
+"""Removes values that are nested too deeply for kopf's decoder from the lines of a watch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from collectorfleet_operator.edge.readable import event_of
 
 
 class ReadableLines:
-    """A wrapper of an answer's content. :meth:`iter_chunked` yields whole lines. The rest is delegated."""
+    """A wrapper of an answer's content. :meth:`iter_chunked` yields whole lines.
+
+    All other attributes are those of the wrapped content.
+    """
 
     def __init__(self, content: aiohttp.StreamReader) -> None:
         self._content = content

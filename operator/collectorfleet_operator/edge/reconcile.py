@@ -68,8 +68,8 @@ class Reconciler:
     ) -> None:
         """Create a reconciler. ``why_no_queues``: why no fleet can use a queue; empty if fleets can.
 
-        ``warnings`` has warnings about the children of unready fleets. ``code_changes`` has the times of the last
-        change of the code of failed fleets. The resync updates both.
+        ``warnings`` has warnings about the children of unready fleets. ``code_changes`` has, for each failed fleet, the
+        time at which its code last changed. The resync updates ``warnings`` and ``code_changes``.
         """
         self._cache = cache
         self._now = now
@@ -83,7 +83,7 @@ class Reconciler:
         self._logged_refusals: dict[Key, Sequence[Refused]] = {}
         # Uids of the ignored pods for which an Event was written.
         self._ignored: dict[Key, set[str]] = {}
-        # The number of successive errors, without errors of the API server.
+        # The number of successive errors. Errors of the API server do not count.
         self._failures: dict[Key, int] = {}
         # Whether KubeRay is installed, from the session's lists. Before that, a fleet with Ray gets no children.
         self._kuberay_installed = kuberay_installed

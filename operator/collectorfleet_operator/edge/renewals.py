@@ -1,4 +1,4 @@
-"""How long each Lease has been unchanged, by this process's clock, because the clocks of machines differ."""
+"""Measures how long each Lease has been unchanged, by this process's clock, because the clocks of machines differ."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Renewals:
             self._under_way = None
 
     def note(self, key: Key, lease: Object) -> None:
-        """Take an update of a Lease. Only changes of holder and renewal time count, and only after a first holder."""
+        """Record an update of a Lease. Only changes of holder and renewal time count, and only after a first holder."""
         spec = lease.get("spec") or {}
         holder_and_renewal = (spec.get("holderIdentity"), spec.get("renewTime"))
         before = self._seen.get(key)
@@ -69,17 +69,20 @@ class Renewals:
         return self._unheld_since.get(key)
 
     def unchanged_for(self, key: Key) -> timedelta | None:
-        """Return how long the lists have shown the Lease without a change; None if it never had a holder."""
+        """Return how long the lists have shown the Lease without a change; None if the Lease never had a holder."""
         seen = self._seen.get(key)
         return timedelta(seconds=max(0.0, self._watched_seconds - seen[1])) if seen else None
 
     def unchanged(self, longer_than: Callable[[timedelta], bool]) -> set[Key]:
-        """Return the Leases that had a holder, if ``longer_than`` is true for their unchanged time."""
+        """Return the Leases for whose unchanged time ``longer_than`` is true.
+
+        Leases that never had a holder are left out.
+        """
         return {key for key in self._seen if longer_than(self.unchanged_for(key) or timedelta(0))}
 
 
 def _ahead(lease: Object) -> timedelta:
-    # The holder may write any text. A time that cannot be parsed shows nothing about its clock.
+    # The holder may write any text. A time that cannot be parsed shows nothing about the holder's clock.
     renewed, written = parse_time((lease.get("spec") or {}).get("renewTime")), changed_at(lease)
     if renewed is None or written is None:
         return timedelta(0)

@@ -45,7 +45,7 @@ from collectorfleet_operator.objects import Key, Kind, Object, changed_at
 
 # The work for this number of fleets takes less than two milliseconds.
 _FLEETS_AT_A_TIME: Final = 50
-# The children whose warnings conditions show, in addition to the warnings of pods.
+# Conditions show the warnings about these children, in addition to the warnings about pods.
 _WARNED_ABOUT: Final = (DRIVER_CHILD, RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 Concerns = Callable[[Iterable[Key]], None]
@@ -113,8 +113,7 @@ class Resync:
     async def list_all(self) -> None:
         """List fleets and Kubernetes' own kinds, without the kinds of :meth:`list_often`.
 
-        Reports the fleets with a changed object. Raises NotServedError if the API server does not serve
-        CollectorFleets.
+        Report the fleets with a changed object. Raises NotServedError if the API server does not serve CollectorFleets.
         """
         await self._list_each(kind for kind in LISTED if kind not in (*PROVIDERS, *LISTED_OFTEN))
 
@@ -126,7 +125,7 @@ class Resync:
         return {kind for kind in self._provided if not await self._is_served(kind)}
 
     async def list_often(self) -> None:
-        """List Leases. Report fleets whose driver now counts as lost or no longer does: no event shows this."""
+        """List Leases. Report fleets whose driver is newly lost, or is no longer lost: no event shows this."""
         try:
             await self._list_each(LISTED_OFTEN)
         finally:
@@ -161,7 +160,7 @@ class Resync:
             raise refused
 
     async def read_code_changes(self) -> None:
-        """Read when the code's ConfigMaps of failed fleets last changed. Report fleets with changed code.
+        """Read when the ConfigMaps with the code of failed fleets last changed. Report fleets with changed code.
 
         Each ConfigMap is read once, by name. ConfigMaps of other fleets are not read. Raises the first error only after
         all ConfigMaps are read. A fleet whose ConfigMap cannot be read keeps its earlier time.

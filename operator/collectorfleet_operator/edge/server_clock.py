@@ -30,7 +30,7 @@ class ServerClock:
         return self._here() + self._ahead
 
     def observe(self, date: str | None) -> None:
-        """Take the ``Date`` header of an answer that arrives now. Ignore None and a malformed date."""
+        """Correct the clock by the ``Date`` header of an answer that arrives now. Ignore None and a malformed date."""
         try:
             answered = parsedate_to_datetime(date or "")
         except ValueError:

@@ -156,11 +156,17 @@ class Session:
         return Ticks(steps, self._health.record_answer, self._watch_began)
 
     def _warnings(self) -> Ticks:
-        """Return the periodic list of warnings. It is separate: no other list and no health check waits for it."""
+        """Return the periodic list of warnings.
+
+        This list is separate, so that no other list and no health check waits for it.
+        """
         return Ticks([Step(self._resync.list_warnings, 2)], lambda: None, asyncio.Event())
 
     async def _look_at_code(self) -> None:
-        """Read the code's ConfigMaps as often as the complete lists. It is separate: each ConfigMap takes a request."""
+        """Read the code's ConfigMaps as often as the complete lists.
+
+        This step is separate, because each ConfigMap needs a request of its own.
+        """
         logged = ""
         while True:
             try:

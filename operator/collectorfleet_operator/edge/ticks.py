@@ -57,7 +57,7 @@ class Ticks:
         self._record_answer = record_answer
         self._watch_began = watch_began
         self._ticks = 0
-        self._unanswered = 0  # ticks in a row
+        self._unanswered = 0  # successive ticks with a request that had no answer
         self._refused: set[Step] = set()
 
     @property

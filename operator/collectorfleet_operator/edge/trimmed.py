@@ -1,5 +1,6 @@
-"""The parts of objects that the operator reads. The cache keeps only these, because a thousand fleets have ten thousand
-objects.
+"""The parts of objects that the operator reads.
+
+The cache keeps only these, because a thousand fleets have ten thousand objects.
 
 Most objects are pods. The operator reads only a pod's owner, state and requests. Objects of other kinds are compared
 with their manifests, so only their managed fields are removed. An update that changes no kept part is ignored.
@@ -28,7 +29,7 @@ def trimmed(kind: Kind, obj: Object) -> Object:
     """Return the object with its kind, but without its version and without the parts that the operator never reads."""
     kept = {key: value for key, value in metadata(obj).items() if key not in ("managedFields", "resourceVersion")}
     if kind == FLEET:
-        # The operator reads from the managed fields when the driver last reported.
+        # The managed fields show when the driver last reported.
         writers = metadata(obj).get("managedFields") or []
         kept["managedFields"] = [{k: v for k, v in writer.items() if k != "fieldsV1"} for writer in writers]
     whole = {"apiVersion": kind.api_version, "kind": kind.kind, **obj, "metadata": kept}

@@ -1,8 +1,8 @@
 """Watches by kopf. kopf only delivers events: the operator's handlers change no object, so kopf writes nothing.
 
 At the start of a watch, kopf lists all objects, keeps all of them in memory, and starts a task for each. The operator's
-own lists replace these lists. So kopf's lists return only the version to watch from, and no objects. After a watch
-began, the caller lists the objects itself.
+own lists replace these lists. So kopf's lists return no objects, only the version at which the watch begins. After a
+watch began, the caller lists the objects itself.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from collectorfleet_operator.edge.schedule import Schedule
 
 K = TypeVar("K", bound=Hashable)
 
-# The largest share of the workers for one tenant: first if no other tenant has keys, then if one has.
+# The largest shares of the workers for one tenant: without other tenants, and while another tenant has keys.
 _MOST_ALONE: Final = 0.8
 _MOST_BESIDE_OTHERS: Final = 0.1
 
@@ -110,7 +110,8 @@ class WorkQueue(Generic[K]):
             del self._working[key]
             self._ready.done(key)
             self._news.set()
-            # Most work after a restart never waits. Without this pause, watches and lists would wait for all of it.
+            # Most work after a restart never blocks. Without this pause, watches and lists would wait until all of this
+            # work is done.
             await asyncio.sleep(0)
 
 

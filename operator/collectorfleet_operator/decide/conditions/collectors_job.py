@@ -24,7 +24,7 @@ _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
 
 def collectors_job_ready(seen: Situation) -> Finding:
     found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
-    # A refused write does not stop pods that are ready. The condition Stalled reports it.
+    # A refused write does not stop pods that are ready. The condition Stalled reports the refusal.
     if refused is not None and not is_true(found.condition):
         return not_written(_TYPE, refused)
     return found
@@ -75,7 +75,7 @@ def _pods(seen: Situation, job: PodOwner) -> Finding:
 
 
 def _newest_of_each(workers: Iterable[Pod], wanted: int) -> list[Pod]:
-    """Return the newest pod of each index below ``wanted``. A Job also keeps the failed earlier pods of an index."""
+    """Return the newest pod of each index below ``wanted``. A Job also has the earlier, failed pods of an index."""
     by_index: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in workers:
         by_index[pod.index].append(pod)

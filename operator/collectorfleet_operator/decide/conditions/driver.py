@@ -1,4 +1,4 @@
-"""The condition ``DriverRunning``, from the driver's pod and from the time since its Lease last changed. Pure."""
+"""The condition ``DriverRunning``, from the driver's pod and the time since the driver's Lease changed. Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def driver_running(seen: Situation, run: Underway) -> Finding:
 
 
 def _pod_runs(seen: Situation) -> bool:
-    """Return whether a driver pod runs. Writes that were refused after its start do not stop the pod."""
+    """Return whether a driver pod runs. Writes that were refused after the pod's start do not stop the pod."""
     return seen.driver_pod is not None and seen.driver_pod.phase == "Running"
 
 
@@ -101,7 +101,7 @@ def _what_is_lost(seen: Situation) -> str:
         return ""
     counts = report.progress.collectors
     if counts is None or not counts.available:
-        # Before a driver has collectors, its report repeats the losses of the driver before it.
+        # Before a driver has collectors, its report repeats the losses that the previous driver reported.
         return f"; this is start {report.driver_incarnation}"
     frames = counted(report.progress.frames_lost, "frame")
     lost = f"; this is start {report.driver_incarnation}, and earlier drivers lost {frames}"

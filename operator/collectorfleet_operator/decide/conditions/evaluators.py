@@ -26,7 +26,8 @@ _TYPE: Final = ConditionType.RAY_CLUSTER_READY
 def with_evaluators(seen: Situation, cluster: PodOwner, workers: str, late: str) -> Finding:
     """Return the condition of a RayCluster whose head and worker pods are ready.
 
-    ``workers`` describes the worker pods in words. ``late`` is appended if KubeRay has not made all evaluator pods.
+    ``workers`` describes the worker pods in words. ``late`` is appended to the message if KubeRay has not made all
+    evaluator pods.
     """
     size = cluster.sizes.get(names.EVALUATOR_GROUP)
     if size is None:

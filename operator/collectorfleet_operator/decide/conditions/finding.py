@@ -11,7 +11,7 @@ from collectorfleet_operator.decide.situation import Refused
 
 @dataclass(frozen=True)
 class Finding:
-    """A condition with flags. ``problem``: the object needs more than time to become ready.
+    """A condition with flags. ``problem``: the object does not become ready until the problem is solved.
 
     ``needs_the_user``: only the user can solve the problem. ``is_needed``: False if the fleet can collect without the
     missing object.
@@ -36,6 +36,6 @@ def user_problem_finding(type_: ConditionType, reason: str, message: str) -> Fin
 
 
 def not_written(type_: ConditionType, refused: Refused) -> Finding:
-    """Return the false condition that a refused or failed write leads to."""
+    """Return the condition, with status False, of an object whose write was refused or failed."""
     found = problem_finding if refused.is_retried else user_problem_finding
     return found(type_, refused.reason, refused.message)

@@ -43,7 +43,7 @@ def raycluster_ready(seen: Situation) -> Finding:
     if not seen.kuberay_installed:
         return user_problem_finding(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
     found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
-    # A refused write does not stop pods that are ready. The condition Stalled reports it.
+    # A refused write does not stop pods that are ready. The condition Stalled reports the refusal.
     if refused is not None and found.is_needed and not is_true(found.condition):
         return not_written(_TYPE, refused)
     return found

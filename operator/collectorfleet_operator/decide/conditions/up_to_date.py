@@ -80,7 +80,7 @@ def _changed(seen: Situation, job: Job) -> Condition:
     generation, delete = seen.fleet.metadata.generation, f"delete Job {job.name} to start over with it"
     replaced = why_replaced(seen, job)
     if replaced:
-        # The Job's deletion becomes visible only after this status.
+        # The Job's deletion becomes visible only after this status is written.
         return condition(_TYPE, False, Reason.UPDATING, f"Job {job.name} is replaced: {replaced}")
     runs = f"the driver runs {_generation(job)}"
     if not has_spec_to_roll_out(seen):

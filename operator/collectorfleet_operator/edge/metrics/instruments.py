@@ -102,7 +102,7 @@ class Instruments(Collector):
             self._reconciles.labels(outcome.value)
 
     def describe(self) -> list[Metric]:
-        return []  # so that the registration does not collect
+        return []  # if this list is empty, the registration does not call collect()
 
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(

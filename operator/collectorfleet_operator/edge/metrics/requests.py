@@ -13,7 +13,7 @@ import aiohttp
 from yarl import URL
 
 NO_ANSWER: Final = "NoAnswer"
-# Requests for the served API groups and versions, which concern no kind of object.
+# Requests for the served API groups and versions. These requests are about no kind of object.
 DISCOVERY: Final = "discovery"
 
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -31,7 +31,7 @@ OnRequest = Callable[[Request, str, float], None]
 
 
 def request_of(method: str, url: URL) -> Request:
-    """Return verb and resource of a request, without names of objects and namespaces: there are too many of them."""
+    """Return verb and resource of a request. The names of objects and namespaces would be too many label values."""
     group, rest = _group_and_rest(url.path.strip("/").split("/"))
     if rest[:1] == ["namespaces"] and len(rest) > 2:
         rest = rest[2:]
