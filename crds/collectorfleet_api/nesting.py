@@ -18,7 +18,7 @@ from typing import Any, Final
 MAX_LEVELS: Final = 64
 TOO_DEEP: Final = f"nested more than {MAX_LEVELS} levels deep; flatten it, or pass it as JSON text"
 
-# The number of keys that a message shows of a path. All 64 keys would fill a screen.
+# The number of keys of a path that a message shows. All 64 keys would fill a screen.
 _SHOWN_KEYS: Final = 5
 # Replaces a removed value until its path is found. No manifest has a NUL.
 _CUT: Final = "\0nested too deeply"

@@ -45,7 +45,7 @@ def name_ranges(names: Iterable[str]) -> str:
 
 
 def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Return the first and last number of each run without a gap."""
-    # The difference between a number and its index is constant within a run, and grows with each gap.
+    """Return the first and the last number of each range of successive numbers."""
+    # The difference between a number and its index is constant within a range, and grows with each gap.
     runs = (list(run) for _, run in groupby(enumerate(numbers), key=lambda placed: placed[1] - placed[0]))
     return [(run[0][1], run[-1][1]) for run in runs]

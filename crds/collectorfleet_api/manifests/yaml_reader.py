@@ -3,7 +3,7 @@
 PyYAML and kubectl, like other YAML readers, give unquoted words different meanings. ``lr: 3e-4`` is text to Python and
 a number to kubectl, and ``start: 1:30`` is a number to Python and text to kubectl. A fleet has to mean the same in a
 local run and on a cluster. So this module resolves words by kubectl's rules (measured with v1.34). It reports repeated
-keys, because kubectl silently takes the last of them.
+keys, because kubectl silently uses the last value of a repeated key.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _is_json(text: str, document: Node) -> bool:
 
 
 def _joined(text: str) -> str | None:
-    """Return text with a character for each two halves of one; None if a half has no other."""
+    """Return ``text`` with one character for each pair of surrogates; None if a surrogate has no partner."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:
@@ -238,7 +238,7 @@ class _Reading:
         return plain_value(node.value)
 
     def _with_halves(self, text: str, path: Path) -> str | None:
-        """Return text in which a character has two escapes, as in JSON: ``"\\ud83d\\ude00"``. YAML has one escape."""
+        """Read a character that has two escapes, as in JSON: ``"\\ud83d\\ude00"``. In YAML, it has one escape."""
         whole = _joined(text)
         if whole is None:
             self._problem(path, "half of a character (a surrogate) is not text; write the whole character")

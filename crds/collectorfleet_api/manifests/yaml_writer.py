@@ -1,7 +1,7 @@
 """Writes YAML that kubectl reads with the same types.
 
-PyYAML omits quotes if its own reader would read text. kubectl would then read ``args: ["3e-4"]`` as a number (see
-:mod:`collectorfleet_api.manifests.yaml_reader`).
+PyYAML omits the quotes of a word that its own reader would read as text. kubectl would then read ``args: ["3e-4"]`` as
+a number (see :mod:`collectorfleet_api.manifests.yaml_reader`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def write_double_quoted(self, text: str, split: bool = True) -> None:
-        """Write text between double quotes, with escapes for all characters but those of ASCII."""
+        """Write text between double quotes, with escapes for all characters outside of ASCII."""
         before, self.allow_unicode = self.allow_unicode, False
         try:
             super().write_double_quoted(text, split)
@@ -44,7 +44,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 def _style(text: str) -> str | None:
-    # PyYAML escapes ASCII's control characters, and writes others as they are. Some of them reverse or hide text on a
+    # PyYAML escapes only the control characters of ASCII. Some other control characters reverse or hide text on a
     # terminal.
     if not all(one.isprintable() or one in _IN_TEXT or unicodedata.category(one) == "Zs" for one in text):
         return '"'

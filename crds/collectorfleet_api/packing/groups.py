@@ -18,8 +18,8 @@ def turns(parts: Mapping[str, int]) -> tuple[str, ...]:
     """Return the sequence of groups for successive collectors; empty without groups.
 
     More collectors repeat the sequence. Each group appears in proportion to its part, in lowest terms. First, each
-    group appears once, the largest first. After that, the next group is the one furthest below its part (the divisor
-    method of Sainte-Laguë).
+    group appears once, the largest first. After that, the next group is always the group that is furthest below its
+    part (the divisor method of Sainte-Laguë).
     """
     return _turns(tuple(parts.items()))
 

@@ -56,12 +56,12 @@ class Packing:
 
     @property
     def unused_gpu_per_pod(self) -> float:
-        """Return how many GPUs of a full pod no collector uses, with fractions."""
+        """Return the GPUs of a full pod that no collector uses, with fractions."""
         return (self.gpus_per_pod * UNITS_PER_GPU - self.per_pod * self.gpu_units) / UNITS_PER_GPU
 
     @property
     def surplus_gpu(self) -> float:
-        """Return how many GPUs of all worker pods no collector uses, with fractions."""
+        """Return the GPUs of all worker pods that no collector uses, with fractions."""
         return self.surplus_units / UNITS_PER_GPU
 
 
@@ -135,7 +135,7 @@ def gpu_units(gpu: float, field: str = "spec.collectors.resources.gpu") -> int |
             f"{gpu!r} is more than one GPU and not whole; use {below}, {below + 1}, or a share below 1 such as 0.5",
         )
     if abs(scaled - units) > _TOLERANCE_UNITS:
-        # Round down, because only two collectors of 0.3334 fit on a GPU where the user expects three.
+        # Round down: with shares of 0.3334, only two collectors would fit on a GPU, although the user expects three.
         near = f"{max(int(scaled), 1) / UNITS_PER_GPU:.4f}"
         return Refusal(field, f"{gpu!r} is finer than 0.0001 of a GPU, the smallest step that Ray counts; use {near}")
     return units

@@ -45,7 +45,10 @@ class PodSize:
 
 @dataclass(frozen=True)
 class ShardPacking:
-    """A packing with one shard for each entry of ``slots``. An entry is the number of policies that fit into it."""
+    """A packing with one shard for each entry of ``slots``.
+
+    An entry is the number of policies that fit into the shard.
+    """
 
     slots: tuple[int, ...]
     gpu_units: int  # the share of one policy, in ten-thousandths of a GPU
@@ -58,7 +61,7 @@ class ShardPacking:
 
     @property
     def surplus_gpu(self) -> float:
-        """Return how many requested GPUs no policy uses, with fractions."""
+        """Return the requested GPUs that no policy uses, with fractions."""
         return self.surplus_units / UNITS_PER_GPU
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 def shares(frames_per_batch: int, replicas: int, per_collector: int = 1) -> int:
     """Return the number of shares of one Sync batch: ``replicas``, or the next larger number that divides the batch.
 
-    ``per_collector`` environments step together, so the frames of a share are a multiple of this number. If there are
-    more replicas than possible shares, return the largest possible number; the other collectors are idle. Raises
+    ``per_collector`` environments step together, so the frames of a share are a multiple of this number. If
+    ``replicas`` exceeds the number of possible shares, return that number. The remaining collectors are idle. Raises
     ValueError if ``frames_per_batch`` is not a multiple of ``per_collector``.
     """
     steps, rest = divmod(frames_per_batch, per_collector)

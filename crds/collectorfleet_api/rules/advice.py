@@ -24,7 +24,7 @@ from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 # Warn if collectors leave more than this fraction of a pod's GPUs unused, although no further collector fits.
 _NOTABLE_REST: Final = 0.2
-# Modes in which a pod with several parts of a GPU gets no more of the GPU, with the reason.
+# In these modes, a pod with several parts of a GPU gets no larger share of the GPU. The values are the reasons.
 _PARTS: Final = {
     GpuMode.MIG: "CUDA shows a process one slice only",
     GpuMode.TIME_SLICING: "replicas of one GPU are no more of it than one",

@@ -67,8 +67,8 @@ _NAME = [
     ),
 ]
 
-# Frames of one step of a collector. A share has to be a multiple of this number. The schema refuses 0 for its factors.
-# Rules also check for 0, because a division error would hide the schema's message.
+# Frames of one step of a collector. A share has to be a multiple of this number. The schema refuses 0 for the factors
+# of this number. Rules also check for 0, because a division error would hide the schema's message.
 _STEP = (
     "((has(self.environment) ? self.environment.perCollector : 1)"
     " * (self.collectors.class == 'Sync' ? self.collectors.numWorkersPerCollector : 1))"

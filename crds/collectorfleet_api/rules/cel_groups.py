@@ -37,7 +37,7 @@ _PLACES: Final = (
 
 
 def of_each_group(rule: str) -> str:
-    """Return the CEL that applies ``rule``, about the fleet's packing or devices, to every group."""
+    """Return CEL that applies ``rule`` to every group. ``rule`` is about the fleet's packing or devices."""
     for fleets, groups in (
         *_PLACES,
         (f"!has({_COLLECTORS_PER_POD})", f"!(has(g.workers.collectorsPerPod) || has({_COLLECTORS_PER_POD}))"),
@@ -49,7 +49,10 @@ def of_each_group(rule: str) -> str:
 
 
 def _of_own_gpu(rule: str) -> str:
-    """Return the CEL that applies ``rule``, about ``workers.gpu``, to every group with its own ``workers.gpu``."""
+    """Return CEL that applies ``rule`` to every group with its own ``workers.gpu``.
+
+    ``rule`` is about ``workers.gpu``.
+    """
     return f"!has({_GROUPS}) || {_GROUPS}.all(g, !has(g.workers.gpu) || ({rule.replace(_GPU, 'g.workers.gpu')}))"
 
 

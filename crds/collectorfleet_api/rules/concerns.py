@@ -113,8 +113,8 @@ AFFECTED_PARTS: Final[Mapping[str, frozenset[Part]]] = {
 def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
     """Return the fields that affect each part: values by path.
 
-    Fields with the default of their first release are left out. A release with more fields or other defaults therefore
-    sees no changed spec.
+    Fields with the default of their first release are left out. So an upgrade of the operator that adds fields or
+    changes defaults does not count as a change of the spec.
     """
     said = without_defaults(spec.model_dump(mode="json", by_alias=True))
     found = {path: _own(said, path) for path in AFFECTED_PARTS}

@@ -1,7 +1,7 @@
 """The default of each field in the release that introduced it. Hashes of the spec omit fields with these values.
 
-The API server stores this default with the fleet. A release with another default must not see a changed spec, so this
-table does not follow the models. Add a line for each new field, and never change a line.
+The API server stores this default with the fleet. A release with another default must compute the same hash, so this
+table does not use the defaults of the models. Add a line for each new field, and never change a line.
 """
 
 from __future__ import annotations

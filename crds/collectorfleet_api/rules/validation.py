@@ -1,6 +1,6 @@
 """Finds all problems of a fleet, as sentences that say what to change.
 
-``collectorfleet validate`` reports the problems. If a fleet passes the CRD's rules, the operator reports its problems
+``collectorfleet validate`` reports the problems. The operator reports the problems that the CRD's rules do not find,
 with ``reason=InvalidSpec``. If a manifest has unknown fields or wrong types, the other rules are not checked.
 """
 

@@ -25,7 +25,7 @@ _OWN_TYPES: Final = {
 
 
 def pod_types(schemas: Path) -> dict[str, Any]:
-    """Return the types that a PodSpec is made of, from the newest version in a folder of schemas."""
+    """Return the types of all fields of a PodSpec, from the newest version in a folder of schemas."""
     version, folder = max(
         (tuple(map(int, found.groups())), folder)
         for folder in schemas.iterdir()

@@ -53,7 +53,7 @@ class Git(Model):
         default=None,
         description=(
             "Secret with `username` and `password`, as in type `kubernetes.io/basic-auth`. Only the container that "
-            "fetches the tree gets it."
+            "fetches the tree gets the Secret."
         ),
     )
 
@@ -76,7 +76,7 @@ class Artifact(Model):
     credentials_secret: LocalObjectReference | None = Field(
         default=None,
         description=(
-            "Secret of type `kubernetes.io/dockerconfigjson`. Only the container that fetches the tree gets it."
+            "Secret of type `kubernetes.io/dockerconfigjson`. Only the container that fetches the tree gets the Secret."
         ),
     )
 
@@ -95,7 +95,9 @@ class CertificateAuthority(Model):
     )
     secret: ObjectName | None = Field(
         default=None,
-        description="Secret in the fleet's namespace that has the certificates below `key`. In place of `configMap`.",
+        description=(
+            "Secret in the fleet's namespace that has the certificates below `key`. An alternative to `configMap`."
+        ),
     )
     key: str = Field(
         default="ca.crt",
@@ -115,29 +117,29 @@ class Code(Model):
     config_map: ObjectName | None = Field(
         default=None,
         description=(
-            "ConfigMap in the fleet's namespace whose keys are Python files. Head, workers and driver mount it and "
-            "put it first on the import path."
+            "ConfigMap in the fleet's namespace whose keys are Python files. Head, workers and driver mount the "
+            "ConfigMap and put its files first on the import path."
         ),
     )
     archive: Archive | None = Field(
         default=None,
         description=(
-            "Package tree in an archive. Head, workers and driver unpack it before they start and put it first on the "
-            "import path. In place of `configMap`."
+            "Package tree in an archive. Head, workers and driver unpack the tree before they start, and put the tree "
+            "first on the import path. An alternative to `configMap`."
         ),
     )
     git: Git | None = Field(
         default=None,
         description=(
-            "Package tree in a git repository. The pods unpack and import it in the same way as an `archive`. "
-            "In place of `archive`."
+            "Package tree in a git repository. The pods unpack and import it in the same way as an `archive`. An "
+            "alternative to `archive`."
         ),
     )
     artifact: Artifact | None = Field(
         default=None,
         description=(
-            "Package tree in an OCI registry. The pods unpack and import it in the same way as an `archive`. In "
-            "place of `archive`."
+            "Package tree in an OCI registry. The pods unpack and import it in the same way as an `archive`. An "
+            "alternative to `archive`."
         ),
     )
     path: SubPath | None = Field(

@@ -40,7 +40,7 @@ class Stragglers(Model):
     first_shares: Positive | None = Field(
         default=None,
         description=(
-            "Hand out a batch after this many shares. Late shares join the next batch. Less than "
+            "Hand out a batch after this many shares. Late shares join the next batch. The number must be less than "
             "`collectors.replicas`. Needs `maxStaleness` of 1 or more."
         ),
     )
@@ -66,8 +66,8 @@ class Collection(Model):
     frames_per_batch: Positive | None = Field(
         default=None,
         description=(
-            "Frames in one batch. Sync: split into equal `shares`. Async: all from one collector. Required without "
-            "`driver.script`."
+            "Frames in one batch. Sync: collectors make these frames in equal `shares`. Async: one collector makes all "
+            "frames. Required without `driver.script`."
         ),
     )
     total_frames: Positive | None = Field(
@@ -87,8 +87,8 @@ class Collection(Model):
     exact_staleness: bool = Field(
         default=False,
         description=(
-            "Sync: collectors make each batch with exactly the newest version at the time of its request. "
-            "`maxStaleness: 1` is then a lag of exactly one step."
+            "Sync: collectors make each batch with exactly the newest version at the time of its request. With "
+            "`maxStaleness: 1`, batches then lag by exactly one step."
         ),
     )
     shares: Positive | None = Field(
@@ -168,7 +168,7 @@ class Collection(Model):
     transport: Transport = Field(
         default=Transport.OBJECT_STORE,
         description=(
-            "How frames and weights travel. ObjectStore: Ray's object store, with one copy of a version on a node. "
+            "How pods send frames and weights. ObjectStore: Ray's object store, with one copy of a version on a node. "
             "TorchDistributed: a torch.distributed process group (gloo), without Ray. Needs `launcher: Job`."
         ),
     )

@@ -94,7 +94,7 @@ class Collectors(Model):
     devices: Devices = Field(
         default_factory=Devices,
         description=(
-            "Devices of a collector's tensors. Absent: the devices that the factories use, which need not be a GPU."
+            "Devices of a collector's tensors. Absent: the factories choose the devices, which may be the CPU."
         ),
     )
     no_cuda_sync: bool | None = Field(
@@ -125,13 +125,13 @@ class Collectors(Model):
     first_request_timeout_seconds: Seconds = Field(
         default=300,
         description=(
-            "Seconds for the first request of a collector. They cover building environment and policy, loading the "
-            "first weights, and compiling."
+            "Seconds for the first request of a collector. This time includes building environment and policy, loading "
+            "the first weights, and compiling."
         ),
     )
     available_timeout_seconds: Seconds = Field(
         default=600,
-        description="Seconds with fewer than `minAvailable` collectors before the driver gives up.",
+        description="Seconds with fewer than `minAvailable` collectors after which the driver ends with an error.",
     )
     on_environment_error: OnEnvironmentError = Field(
         default=OnEnvironmentError.FAIL,
@@ -162,7 +162,7 @@ class Collectors(Model):
         max_length=MOST_GROUPS,
         description=(
             "Named groups of collectors with their own environment, resources, devices or pods. `replicas` is the "
-            "total. Absent: all are alike."
+            "total. Absent: all collectors are alike."
         ),
         json_schema_extra=BY_NAME,
     )

@@ -57,8 +57,8 @@ class Driver(Model):
     curriculum: Curriculum | None = Field(
         default=None,
         description=(
-            "Function that sets parameters of the collectors' environments while the fleet trains. Needs "
-            "`evaluation`. Absent: only the training function sets them."
+            "Function that sets parameters of the collectors' environments while the fleet trains. Needs `evaluation`. "
+            "Absent: only the training function sets parameters."
         ),
     )
     resources: DriverResources = Field(

@@ -28,8 +28,9 @@ class EnvironmentParameters(Model):
     apply: ParametersApply = Field(
         default=ParametersApply.NEXT_RESET,
         description=(
-            "NextReset: an environment takes new parameters at its next reset, so that an episode has one version of "
-            "the parameters. NextStep: it takes them before the next rollout's first step, in the middle of episodes."
+            "NextReset: an environment uses new parameters from its next reset on, so that an episode has one version "
+            "of the parameters. NextStep: an environment uses new parameters from the first step of the next rollout "
+            "on, even within an episode."
         ),
     )
     through: ParametersThrough = Field(
@@ -45,22 +46,23 @@ class EnvironmentParameters(Model):
 class Environment(Factory):
     factory: ImportPath = Field(
         description=(
-            "Import path `package.module:function` of the callable that builds the environment. If the callable has"
-            " a parameter `collector_index`, it gets the collector's index: 3 for `c3`."
+            "Import path `package.module:function` of the callable that builds the environment. If the callable has a "
+            "parameter `collector_index`, the parameter gets the collector's index: 3 for `c3`."
         )
     )
     per_collector: Positive = Field(
         default=1,
         description=(
-            "Environments that one collector steps together in its process. The factory builds each environment, and "
-            "all of them form one batch."
+            "Environments that one collector steps together in its process. The factory builds each environment. "
+            "Together they form one batched environment."
         ),
     )
     process: Process | None = Field(
         default=None,
         description=(
             "A simulator that each collector starts in its own container before it builds the environment. The "
-            "simulator ends with the collector. It uses the resources of the collector. Absent: none."
+            "simulator ends with the collector. The simulator uses the resources of the collector. Absent: no "
+            "simulator."
         ),
     )
     parameters: EnvironmentParameters | None = Field(

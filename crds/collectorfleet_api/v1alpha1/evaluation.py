@@ -60,8 +60,8 @@ class EvaluationVideo(Model):
     every_evaluations: Positive = Field(
         default=5,
         description=(
-            "Record the first evaluation, and then one in this many. The count includes failed evaluations, and "
-            "continues after a resume. An evaluation that begins after the end of the run is recorded, too."
+            "Record the first evaluation, and then one evaluation in this many. The count includes failed evaluations, "
+            "and continues after a resume. An evaluation that begins after the end of the run is recorded, too."
         ),
     )
     pixel_key: str | None = Field(
@@ -105,7 +105,8 @@ class Evaluation(Model):
         default=None,
         description=(
             f"An evaluation is due with every version of the weights that is a multiple of this number. "
-            f"{DEFAULT_EVERY_VERSIONS} if none of the three intervals is set. The last version is evaluated as well."
+            f"Default: {DEFAULT_EVERY_VERSIONS}, if none of the three intervals is set. The last version is evaluated "
+            f"as well."
         ),
     )
     every_seconds: Seconds | None = Field(
@@ -115,7 +116,8 @@ class Evaluation(Model):
         default=None, description="An evaluation is due each time this many more frames were handed out."
     )
     episodes: Annotated[int, Field(ge=1, le=MOST_EPISODES)] = Field(
-        default=10, description="Episodes of one evaluation. Each is played to its end and counted."
+        default=10,
+        description="Episodes of one evaluation. Evaluators play each episode to its end, and every episode counts.",
     )
     seeds: Annotated[list[Annotated[int, Field(ge=0, le=LARGEST_SEED)]], AfterValidator(_each_once)] = Field(
         default_factory=lambda: [0],
@@ -124,15 +126,16 @@ class Evaluation(Model):
         json_schema_extra={"x-kubernetes-list-type": "set"},
         description=(
             "Seeds of the episodes, in turn. The first episode of a seed uses the seed itself. Later episodes use "
-            "numbers derived from it."
+            "numbers derived from the seed."
         ),
     )
     timeout_seconds: Seconds = Field(
         default=600,
-        description="An evaluation that takes longer fails. The status says so, and training continues.",
+        description="An evaluation that takes longer fails. The status counts the failure, and training continues.",
     )
     stop_when: StopWhen | None = Field(
-        default=None, description="When the fleet completes early. Absent: only `totalFrames` ends the run."
+        default=None,
+        description="Condition under which the fleet completes early. Absent: only `totalFrames` ends the run.",
     )
     keep_best: bool = Field(
         default=False,
@@ -141,7 +144,9 @@ class Evaluation(Model):
             "Needs `driver.checkpoint`."
         ),
     )
-    video: EvaluationVideo | None = Field(default=None, description="Videos of some episodes. Absent: there are none.")
+    video: EvaluationVideo | None = Field(
+        default=None, description="Videos of some episodes. Absent: there are no videos."
+    )
     template: PodTemplate = Field(
         default_factory=dict,
         description=(

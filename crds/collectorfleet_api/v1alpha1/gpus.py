@@ -25,9 +25,10 @@ class WorkersGpu(Model):
     mode: GpuMode = Field(
         default=GpuMode.LOGICAL,
         description=(
-            "Kind of GPU in worker pods. Logical: a whole GPU. MIG: a slice, by `resource`. TimeSlicing, MPS: a "
-            "replica that the device plugin offers. DRA: a device of `claimTemplate`. None: GPUs that `template` "
-            "gives the pod. In each mode collectors share the GPUs of their pod by `collectors.resources.gpu`."
+            "Kind of GPU in worker pods. Logical: a whole GPU. MIG: a MIG slice, named by `resource`. TimeSlicing, "
+            "MPS: a replica that the device plugin offers. DRA: a device of `claimTemplate`. None: GPUs that "
+            "`template` gives the pod. In each mode collectors share the GPUs of their pod by "
+            "`collectors.resources.gpu`."
         ),
     )
     per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod whose collectors request GPUs.")

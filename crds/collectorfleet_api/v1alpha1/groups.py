@@ -24,7 +24,7 @@ from collectorfleet_api.v1alpha1.types import (
     Preserved,
 )
 
-# No known fleet needs more. Each group costs objects, watches and rows of the status. Kueue allows fewer groups
+# No known fleet needs more groups. Each group costs objects, watches and rows of the status. Kueue allows fewer groups
 # (docs/queues.md).
 MOST_GROUPS: Final = 17
 

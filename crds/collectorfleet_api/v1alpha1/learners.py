@@ -94,8 +94,8 @@ class Learners(Factory):
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of every learner.")
     split: ImportPath = Field(
         description=(
-            "Import path of a function that collectors call with a rollout's frames, `[frames]`. It returns the "
-            "frames of each policy, by id. Other frames are dropped."
+            "Import path of a function that collectors call with a rollout's frames, `[frames]`. The function returns "
+            "the frames of each policy, by id. Other frames are dropped."
         )
     )
     policies: list[LearnerPolicy] = Field(
@@ -107,8 +107,8 @@ class Learners(Factory):
     max_policies: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
         default=None,
         description=(
-            "Number of places, each for one policy. If there are more places than policies, a policy can be added "
-            "without a change of the shards. Absent: as many places as policies."
+            "Number of places. Each place has room for one policy. If there are more places than policies, a policy "
+            "can be added without a change of the shards. Absent: as many places as policies."
         ),
     )
     gpus: float = Field(

@@ -14,8 +14,8 @@ class Log(Model):
         min_length=1,
         max_length=4096,
         description=(
-            "Folder in the driver pod for TensorBoard. The fleet writes into the subfolder with its name. Mount a "
-            "volume there through `driver.template`."
+            "Folder in the driver pod for TensorBoard. The driver writes into the subfolder with the fleet's name. "
+            "Mount a volume there through `driver.template`."
         ),
     )
     logger: Factory | None = Field(

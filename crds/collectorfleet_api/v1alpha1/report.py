@@ -44,7 +44,7 @@ class Staleness(Model):
 
 class WeightsFailure(Model):
     collector: str = Field(description="Which collector failed to apply weights.")
-    version: int = Field(description="Which version.")
+    version: int = Field(description="The version that could not be applied.")
     time: Time = Field(description="When.")
     reason: str = Field(description="One PascalCase word.")
     message: str = Field(description="The original error text.")
@@ -65,7 +65,7 @@ class WeightsStatus(Model):
     last_publish_seconds: Measured | None = Field(
         default=None, description=("Seconds that it took to compute the digest and to store the version.")
     )
-    transport: str | None = Field(default=None, description="How weights travel.")
+    transport: str | None = Field(default=None, description="How the driver sends weights.")
     publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
     publish_lag: PublishLag | None = Field(default=None, description="How far collectors are behind.")
     staleness: Staleness = Field(default_factory=Staleness, description="Staleness of batches.")
@@ -220,7 +220,7 @@ class LearnerPolicyStatus(Model):
 
 class LearnersStatus(Model):
     shards: Count = Field(description="Number of shards. Each shard is in one pod.")
-    places: Count = Field(description="Number of places in all shards, each for one policy.")
+    places: Count = Field(description="Number of places in all shards. Each place has room for one policy.")
     used: Count = Field(description="Number of places that policies use.")
     gpu_per_policy: float | None = Field(
         default=None, description="Share of a GPU that each policy gets. Absent: policies have no GPU."
@@ -302,7 +302,9 @@ class EvaluationStatus(Model):
 
 class ParametersOf(Model):
     name: str = Field(description="Name of the group, or of the collector.")
-    values: Preserved = Field(default_factory=dict, description="Its own parameters.")
+    values: Preserved = Field(
+        default_factory=dict, description="Parameters that were set only for this group or collector."
+    )
 
 
 class EnvironmentParametersStatus(Model):
@@ -391,7 +393,7 @@ class DriverReport(Model):
         default=None, description="The results of `spec.evaluation`. Absent: the spec has no evaluation."
     )
     environment_parameters: EnvironmentParametersStatus | None = Field(
-        default=None, description="Parameters of the environments. Absent: the environments take none."
+        default=None, description="Parameters of the environments. Absent: the environments take no parameters."
     )
     collectors: list[CollectorStatus] = Field(
         default_factory=list,

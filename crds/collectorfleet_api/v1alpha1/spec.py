@@ -94,7 +94,7 @@ class CollectorFleetSpec(Model):
     priority_class_name: ObjectName | None = Field(
         default=None,
         description=(
-            "PriorityClass of all pods. A value in a template replaces this one. Absent: the cluster's default."
+            "PriorityClass of all pods. A value in a template replaces this value. Absent: the cluster's default."
         ),
     )
     tolerations: list[Toleration] = Field(
@@ -113,19 +113,19 @@ class CollectorFleetSpec(Model):
             "Absent: actions are random, or `driver.script` has a policy."
         ),
     )
-    driver: Driver = Field(default_factory=Driver, description="The pod that gathers and trains.")
+    driver: Driver = Field(default_factory=Driver, description="The pod that gathers batches and trains.")
     launcher: Launcher = Field(
         default=Launcher.RAY_CLUSTER,
         description=(
-            "The kind of pods that run the collectors. RayCluster: the worker pods of a Ray cluster. Job: the "
-            "worker pods of an Indexed Job, without Ray. They form a process group with the driver. Job needs "
+            "The kind of pods that run the collectors. RayCluster: the worker pods of a Ray cluster. Job: the worker "
+            "pods of an Indexed Job, without Ray. The collectors form a process group with the driver. Job needs "
             "`collection.transport: TorchDistributed`."
         ),
     )
-    collection: Collection = Field(default_factory=Collection, description="How batches are gathered.")
+    collection: Collection = Field(default_factory=Collection, description="How the driver gathers batches.")
     collectors: Collectors = Field(default_factory=Collectors, description="The remote collectors.")
     workers: Workers = Field(default_factory=Workers, description="The pods that run collectors.")
-    weights: Weights = Field(default_factory=Weights, description="How weights travel to the collectors.")
+    weights: Weights = Field(default_factory=Weights, description="How the driver sends weights to the collectors.")
     replay_buffer: ReplayBuffer | None = Field(
         default=None,
         description=(
@@ -146,8 +146,8 @@ class CollectorFleetSpec(Model):
     evaluation: Evaluation | None = Field(
         default=None,
         description=(
-            "Evaluators: actors in pods of their own that play whole episodes with published versions while the fleet "
-            "trains. `status.evaluation` has the results. Absent: nothing is evaluated."
+            "Evaluators: actors that play whole episodes with published versions while the fleet trains. Evaluators "
+            "have pods of their own. `status.evaluation` has the results. Absent: nothing is evaluated."
         ),
     )
     output: Output | None = Field(
@@ -162,13 +162,14 @@ class CollectorFleetSpec(Model):
         ),
     )
     update_strategy: UpdateStrategy = Field(
-        default_factory=UpdateStrategy, description="How a spec change applies once the fleet has delivered a batch."
+        default_factory=UpdateStrategy,
+        description="How the operator applies a spec change after the fleet has delivered a batch.",
     )
     progress_deadline_seconds: Positive = Field(
         default=600,
         description=(
             "Seconds for the first batch. After this time the fleet is Stalled, and the operator keeps trying. A "
-            "driver that is ordered to end also has this time."
+            "driver that the operator orders to end has the same time."
         ),
     )
     suspend: bool = Field(
@@ -207,8 +208,8 @@ class CollectorFleetSpec(Model):
     idle_timeout_seconds: Positive | None = Field(
         default=None,
         description=(
-            "If the driver takes no batch for this many seconds, the operator suspends the fleet, as with `suspend`. "
-            "Any spec change resumes the fleet."
+            "If the driver hands out no batch for this many seconds, the operator suspends the fleet, as with "
+            "`suspend`. Any spec change resumes the fleet."
         ),
     )
     backoff_limit: Annotated[int, Field(ge=0, le=1000)] = Field(
@@ -240,7 +241,7 @@ class CollectorFleetSpec(Model):
 
     @property
     def fixed_shares(self) -> int | None:
-        """Return the number of shares of a Sync batch if the spec sets it; None means one for each collector."""
+        """Return the number of shares of a Sync batch if the spec sets it; None means one share for each collector."""
         stragglers = self.collection.stragglers
         return (stragglers.first_shares if stragglers else None) or self.collection.shares
 

@@ -27,7 +27,7 @@ class WorkerGroupStatus(Model):
         default=None, description="Share of a GPU that each collector of the group gets."
     )
     surplus_gpu: float | None = Field(
-        default=None, description="GPUs of the group's worker pods that no collector uses."
+        default=None, description="GPUs that no collector uses, in the group's worker pods."
     )
 
 
@@ -38,7 +38,7 @@ class RayClusterStatus(Model):
         default=None, description="Worker pods, desired and ready. Evaluator pods are counted in `groups` only."
     )
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
-    surplus_gpu: float | None = Field(default=None, description="GPUs of the worker pods that no collector uses.")
+    surplus_gpu: float | None = Field(default=None, description="Worker pods' GPUs that no collector uses.")
     groups: list[WorkerGroupStatus] = Field(
         default_factory=list,
         description=(
@@ -53,7 +53,7 @@ class CollectorsJobStatus(Model):
     name: str = Field(description="Name of the Job.")
     worker_pods: WorkerPods | None = Field(default=None, description="Pods of the Job, desired and ready.")
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
-    surplus_gpu: float | None = Field(default=None, description="GPUs of the Job's pods that no collector uses.")
+    surplus_gpu: float | None = Field(default=None, description="GPUs that no collector uses, in the Job's pods.")
 
 
 class DriverPodStatus(Model):

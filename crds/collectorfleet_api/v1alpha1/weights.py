@@ -1,4 +1,4 @@
-"""``spec.weights``: how weights travel to the collectors."""
+"""``spec.weights``: how the driver sends weights to the collectors."""
 
 from __future__ import annotations
 

@@ -43,6 +43,6 @@ def unused_pods(seen: Situation) -> list[Pod]:
 
 
 def _a_driver_ends(seen: Situation) -> bool:
-    """Return whether an earlier driver still finishes its batch or writes its checkpoint, and so needs its collectors."""
+    """Return whether an earlier driver still finishes its batch and checkpoint, and so needs its collectors."""
     left = [pod for pod in seen.leftovers(seen.driver_pods, seen.job) if not pod.is_lost_with_node]
     return resumes(seen.present.spec) and any(pod.phase_by(CONTAINER) == "Running" for pod in left)

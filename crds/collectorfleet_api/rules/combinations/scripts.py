@@ -28,7 +28,7 @@ OF_THE_SCRIPT: Final = (
     "collectors.preCollectHook",
     "collectors.postCollectHook",
 )
-# Fields within these parts that the manifest sets with a script, too: the launcher determines the transport.
+# Exceptions: even with a script, the manifest sets these inner fields, because the launcher determines the transport.
 _OF_THE_FLEET: Final = {"collection": frozenset({"transport"})}
 _REQUIRED: Final = {
     "environment": ("has(self.environment)", "the environment that the collectors step"),

@@ -1,6 +1,6 @@
 """Finds problems of a partial pod template: fields, types, values, and repeated names in a list.
 
-A missing field may be in the pod that the template is merged into. Therefore
+A missing field may be in the pod into which the operator merges the template. Therefore
 :mod:`collectorfleet_api.rules.pods.built` checks for missing fields.
 """
 
@@ -30,8 +30,7 @@ _DEFAULTS: Final = {"protocol": "TCP"}
 
 
 def written_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
-    """Yield the problems of a template that has none by
-    :func:`~collectorfleet_api.rules.templates.template_problems`."""
+    """Yield problems of a template that passes :func:`~collectorfleet_api.rules.templates.template_problems`."""
     for field in ("labels", "annotations"):
         for name, value in (template.get("metadata", {}).get(field) or {}).items():
             wrong = LABEL_NAME(name) or (LABEL_VALUE(value) if field == "labels" and value is not None else None)
