@@ -76,7 +76,7 @@ def main() -> None:
             f"batches of {FRAMES} frames. Collectors, driver and evaluator\n"
             "share the cores of one machine; the evaluator has the lowest priority. The evaluator plays "
             f"{EPISODES} episodes with every {EVERY_VERSIONS}th\n"
-            f"version. The environment that sleeps waits 4 ms in each step.\n\n{command}"
+            f"version. In the environment that sleeps, each step takes 4 ms.\n\n{command}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")
 

@@ -34,19 +34,20 @@ from collectorfleet_operator.objects import has_condition
 INTRODUCTION = """# Fleets: how many one operator serves
 
 This page shows how the costs of one operator grow with the number of fleets. API server and etcd are real, and run on
-the same cores. The benchmark plays Kubernetes and the drivers: each fleet has four pods.
+the same cores. The benchmark simulates KubeRay, the Job controller, the kubelets and the drivers. Each fleet has four
+pods.
 
     python -m benchmarks.fleets --write docs/fleets.md
 
 * *Converge* lasts from a ready operator until the last fleet has a status. *Bare calls* send the same objects without
   an operator, for 16 fleets at a time.
-* *A change* adds one collector to a fleet, every 0.2 s. The time counts until a watch shows the worker in the
+* *A change* adds one collector to a fleet, every 0.2 s. The time ends when a watch shows the worker in the
   RayCluster. *The answer alone* ends when the API server has answered the sender.
-* *All report*: every fleet reports once in 10 s, or less often to stay below half of the rate that the API
-  server takes.
+* *All report*: every fleet reports once in 10 s, or less often to stay below half of the API server's
+  maximum rate.
 * *Quiet* is the time until the process no longer uses more than 0.15 of a core in any second.
-* *A step* is one callback of the event loop, with garbage collection.
-* Each driver renews its Lease every 20 s. A real driver does so every 5 s.
+* *A step* is one callback of the event loop, including garbage collection.
+* Each driver renews its Lease every 20 s. A real driver renews its Lease every 5 s.
 """
 
 Step = Callable[[Fleets], Awaitable[Found]]

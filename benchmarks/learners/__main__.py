@@ -22,7 +22,7 @@ UNITS = {"frames/s": "frames/s", "driver us": "CPU of the driver per frame (µs)
 Found = dict[str, float] | Failed
 INTRODUCTION = """# Learner shards beside the driver
 
-Two collectors of 8 environments, which cost next to nothing, collect asynchronously. For each batch, the learner
+Two collectors of 8 environments collect asynchronously. The steps cost almost no CPU. For each batch, the learner
 samples 256 frames, learns from them and publishes the result.
 
 * *In the driver*: one policy learns from a buffer in the driver's memory.

@@ -32,8 +32,8 @@ WHAT = {
 Found = dict[str, float] | Failed
 INTRODUCTION = """# FleetCollector beside RayCollector
 
-Throughput and CPU of both collectors with the same environments, policies and arguments. The environments cost next to
-nothing, or sleep.
+Throughput and CPU of both collectors with the same environments, policies and arguments. The steps of the
+environments cost almost no CPU, or sleep.
 
 Cells are median (min-max) over the rounds. A ratio is FleetCollector / RayCollector of the same round. CPU per frame
 includes driver, workers and Ray. Ratios of CPU-bound rows within 20 % of 1 are noise.
@@ -41,7 +41,8 @@ includes driver, workers and Ray. Ratios of CPU-bound rows within 20 % of 1 are 
 * *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. Its batches are read-only,
   as are those of FleetCollector with `copy=False`.
 * *our Ray settings* is RayCollector on a Ray with FleetCollector's settings (`collectorfleet_api.ray_settings`).
-* *collectors alone* replaces RayCollector by the same number of TorchRL's collectors, whose frames are not used.
+* *collectors alone* runs as many TorchRL collectors as RayCollector has, without RayCollector. Nothing uses their
+  frames.
 
     python -m benchmarks.raycollector --write docs/benchmarks.md
 """
