@@ -55,8 +55,8 @@ CODE_AUTHORITY_MOUNT: Final = "/var/run/secrets/collectorfleet/code-ca"
 # Mount of `driver.checkpoint` in the driver pod. Each fleet has a folder with its name.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 
-# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. The Job keeps the annotation, so
-# that a restarted driver runs the spec for which the image and the pods were chosen.
+# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. The annotation of a Job does not
+# change, so a restarted driver runs the spec for which image and pods were chosen.
 SPEC_ANNOTATION: Final = f"{GROUP}/spec"
 SPEC_MOUNT: Final = "/etc/collectorfleet"
 SPEC_FILE: Final = "spec.json"

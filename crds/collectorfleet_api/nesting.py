@@ -45,7 +45,10 @@ def check_depth(value: Any) -> None:
 
 
 def exceeds_depth(text: bytes, levels: int = MAX_LEVELS) -> bool:
-    """Return whether a complete JSON text is nested deeper than ``levels``. This takes half as long as decoding."""
+    """Return whether a complete JSON text is nested deeper than ``levels``.
+
+    This check needs half the time of decoding.
+    """
     if text.count(b"{") + text.count(b"[") <= levels:
         return False
     if b"\\" in text:

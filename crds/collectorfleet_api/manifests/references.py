@@ -29,7 +29,7 @@ class _Reference(NamedTuple):
 def missing_keys(fleet: CollectorFleet, objects: Sequence[Mapping[str, Any]]) -> list[MissingKey]:
     """Return the keys that ``fleet`` reads and that ConfigMaps among ``objects`` lack.
 
-    A ConfigMap that is not among ``objects`` may be in the cluster, so this function says nothing about its keys.
+    A ConfigMap that is not among ``objects`` may be in the cluster, so this function ignores its keys.
     """
     found = []
     for reference in _references(fleet):

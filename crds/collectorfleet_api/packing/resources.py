@@ -15,8 +15,8 @@ from collectorfleet_api.packing.quantity import parse_quantity
 # The overhead of the raylet and its agents, which are idle most of the time.
 RAY_CPUS: Final = Fraction(1, 5)
 RAY_MEMORY_BYTES: Final = 512 * 2**20
-# Ray's object store holds outgoing batches and incoming weights. It has the first amount once for the pod, and the
-# second amount for each collector.
+# Ray's object store contains outgoing batches and incoming weights. Its size is the first amount, plus the second
+# amount for each collector.
 OBJECT_STORE_BYTES: Final = 256 * 2**20
 OBJECT_STORE_BYTES_PER_COLLECTOR: Final = 256 * 2**20
 

@@ -37,7 +37,7 @@ class LearnerGroup:
 
 @dataclass(frozen=True)
 class PodSize:
-    """CPUs and whole GPUs of a pod that may hold shards."""
+    """CPUs and whole GPUs of a pod that has room for shards."""
 
     cpus: Fraction
     gpus: int = 0

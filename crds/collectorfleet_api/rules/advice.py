@@ -68,7 +68,7 @@ def busy_collectors(fleet: CollectorFleet) -> int:
 
 def _shares_of(spec: CollectorFleetSpec) -> int:
     frames = spec.collection.frames_per_batch
-    if frames is None:  # the script sets it
+    if frames is None:  # the script sets this field
         return spec.collectors.replicas
     return spec.fixed_shares or shares(frames, spec.collectors.replicas, spec.frames_per_step)
 
@@ -119,7 +119,7 @@ def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _bound(asked: WorkerGroup, packing: Packing) -> str:
-    """Return text that says why no further collector fits into a pod."""
+    """Return text about why no further collector fits into a pod."""
     fitting = collectors_that_fit(packing.gpu_units, packing.gpus_per_pod)
     fit = f"{fitting} of {packing.gpu_per_collector:g} GPU fit"
     if packing.per_pod == fitting:

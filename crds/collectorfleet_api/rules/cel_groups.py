@@ -63,8 +63,8 @@ GROUP_COMBINATIONS: Final = {
 
 # Below, `self` is `spec.collectors`.
 _OLD: Final = "oldSelf.value().groups"
-# The sum has one term for each group, because the API server sees no bound for the cost of `map(...).sum()`
-# or of an old list.
+# The sum has one term for each group, because the API server cannot bound the cost of `map(...).sum()` or of an old
+# list.
 _TOTAL: Final = f"({'+'.join(f'(self.groups.size()>{n}?self.groups[{n}].replicas:0)' for n in range(MOST_GROUPS))})"
 # The total has to be right when the fleet is created or its groups change. Later, anyone may scale the fleet.
 TOTAL: Final = (

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model, inner_model
 
-MOST_PROBLEMS: Final = 100  # of one fleet that are reported; each takes about a millisecond
+MOST_PROBLEMS: Final = 100  # the reported problems of one fleet; each costs about a millisecond
 _EXPECTED: Final = {
     "int_type": "a whole number",
     "float_type": "a number",

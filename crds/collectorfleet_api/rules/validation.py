@@ -43,7 +43,7 @@ _OLDEST_RAY: Final = (2, 52, 0)
 
 def read(manifest: dict[str, Any]) -> CollectorFleet | list[Problem]:
     """Return the fleet in a manifest, or all of its problems."""
-    # The API server ignores a status that comes with a manifest, such as one saved by `kubectl get -o yaml`.
+    # The API server ignores the status in a manifest, for example in the output of `kubectl get -o yaml`.
     written = {key: value for key, value in manifest.items() if key != "status"}
     unknown = list(_metadata_problems(written.get("metadata")))
     try:

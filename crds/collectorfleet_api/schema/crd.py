@@ -91,7 +91,8 @@ def schema() -> Schema:
     spec = structural(CollectorFleetSpec, "The fleet that you want.", defaults=True)
     # No defaults below status, because the API server would write numbers that nothing has measured.
     status = structural(CollectorFleetStatus, "The observed state of the fleet.", defaults=False)
-    # Tools that compare this with the generation see an unfinished fleet until the operator writes the status.
+    # Tools compare this number with the generation. They treat the fleet as unfinished until the operator writes the
+    # status.
     status["default"] = {"observedGeneration": -1}
     root: Schema = {
         "type": "object",

@@ -224,7 +224,7 @@ class CollectorFleetSpec(Model):
 
     @property
     def takes_environment_parameters(self) -> bool:
-        """Return whether environments take parameters while the fleet runs."""
+        """Return whether environments accept new parameters while the fleet runs."""
         return self.driver.curriculum is not None or (
             self.environment is not None and self.environment.parameters is not None
         )

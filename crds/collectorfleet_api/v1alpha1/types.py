@@ -32,7 +32,7 @@ def _matching(pattern: str, max_length: int, otherwise: str) -> tuple[AfterValid
     return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": pattern, "maxLength": max_length})
 
 
-# "my_envs.cheetah:make_env": where Python finds the user's function.
+# "my_envs.cheetah:make_env": the module and the name of the user's function.
 ImportPath = Annotated[
     str,
     *_matching(

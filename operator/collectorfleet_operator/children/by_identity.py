@@ -15,7 +15,7 @@ def by_identity(compute: Callable[[_Model], _Result]) -> Callable[[_Model], _Res
     """Cache the results of a pure function of an immutable model until the model is freed.
 
     The identity is the key, because a comparison of two models takes longer than most of these functions. The result
-    must not refer to the model: otherwise Python would free neither of them.
+    must not refer to the model: otherwise Python would free neither the model nor the result.
     """
     kept: dict[int, tuple[weakref.ref[_Model], _Result]] = {}
 

@@ -17,8 +17,9 @@ def difference(stored: Object, desired: Object) -> str:
 def covers(stored: Any, desired: Any) -> bool:
     """Return whether applying ``desired`` would change nothing in ``stored``, which may have more fields.
 
-    Other fields are, for example, defaults and the status. Lists are compared item by item: the API server keeps our
-    order even if it merges a list, such as owner references. An empty object, list or null matches everything.
+    Other fields are, for example, defaults and the status. Lists are compared item by item: the API server does not
+    change the operator's order, even in lists that it merges, such as owner references. An empty object, list or null
+    matches everything.
     """
     if desired is None or desired in ({}, []) or stored == desired:
         return True

@@ -51,7 +51,7 @@ _SPEC_ITEM: Final = {
     "path": names.SPEC_FILE,
     "fieldRef": {"fieldPath": f"metadata.annotations['{names.SPEC_ANNOTATION}']"},
 }
-# A Prometheus that finds its targets by annotations reads these. A PodMonitor refers to the port by name.
+# A Prometheus that finds its targets by annotations reads these annotations. A PodMonitor refers to the port by name.
 _SCRAPED: Final = {
     "prometheus.io/scrape": "true",
     "prometheus.io/port": str(names.METRICS_PORT),

@@ -1,4 +1,4 @@
-"""The Service through which the hosts of collectors find the current driver pod."""
+"""The Service whose DNS name gives the hosts of collectors the address of the current driver pod."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _HEAD_GRACE_SECONDS: Final = 5
 # this time.
 _WORKER_GRACE_SECONDS: Final = 30
 # At SIGTERM, `ray start` asks the head to drain the node, and waits up to 30 s for Ray Serve to leave the node. Fleets
-# have no Ray Serve, collectors end before the signal, and a head that is gone does not answer.
+# have no Ray Serve, collectors end before the signal, and a deleted head does not answer.
 _NO_DRAINING: Final = {"name": "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S", "value": "0"}
 _ROLES_WITH_POD_NAME: Final = (PodRole.WORKER, PodRole.EVALUATOR)
 # Ends Ray once no actor in the pod has a connection to another host. A driver removes its collectors from the pod. An

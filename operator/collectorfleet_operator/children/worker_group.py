@@ -71,7 +71,7 @@ def template_label_of(pod: Object) -> str | None:
 
 
 def collectors_per_pod(group: Object) -> int:
-    """Return the number of collectors in each pod of a stored group, which may come from an older spec."""
+    """Return the number of collectors in each pod of a stored group. An older spec may have set this number."""
     return int(group["rayStartParams"]["num-cpus"])
 
 

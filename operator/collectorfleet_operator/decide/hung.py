@@ -17,8 +17,8 @@ def until_replaced(seen: Situation) -> timedelta | None:
     pod, deadline = seen.driver_pod, seen.fleet.spec.driver.liveness_deadline_seconds
     if pod is None or deadline is None or pod.is_terminating or pod.is_node_silent:
         return None
-    # A driver that never took the Lease waits for another driver, or cannot reach the API server. The next driver
-    # could not take the Lease either.
+    # A driver that never acquired the Lease waits for another driver, or cannot reach the API server. The next driver
+    # could not acquire the Lease either.
     if (
         seen.driver_phase != "Running"
         or seen.lease_unchanged_for is None
@@ -29,7 +29,7 @@ def until_replaced(seen: Situation) -> timedelta | None:
 
 
 def how_it_is_replaced(seen: Situation) -> str:
-    """Return a clause that tells the user how a lost driver is replaced."""
+    """Return a clause for the user about how a lost driver is replaced."""
     deadline = seen.fleet.spec.driver.liveness_deadline_seconds
     if deadline is None or not is_driver_lost(seen.lease_unchanged_for):
         return "delete the pod to have it replaced"

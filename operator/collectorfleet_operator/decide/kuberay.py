@@ -1,4 +1,4 @@
-"""The time that KubeRay has to create pods before the status asks the user to check KubeRay's operator. Pure."""
+"""The time within which KubeRay must create pods. After this time, a condition asks the user to check KubeRay. Pure."""
 
 from __future__ import annotations
 

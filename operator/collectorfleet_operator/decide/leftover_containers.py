@@ -13,8 +13,8 @@ from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 
-# In this time, some of these containers notice the driver's end, send their remaining data and end. Their pod and its
-# log are then kept.
+# In this time, some of these containers notice the driver's end, send their remaining data and end. The operator then
+# does not delete the pod and its log.
 ENDS_WITHIN: Final = timedelta(seconds=60)
 
 

@@ -57,8 +57,8 @@ def recorded_condition(seen: Situation, type_: ConditionType, reason: Reason) ->
 def until_stalled(seen: Situation) -> timedelta | None:
     """Return the time that ``spec.progressDeadlineSeconds`` leaves for the driver's first batch.
 
-    Return None if the driver has delivered a batch. As with a Deployment, the operator reports a late fleet as stalled
-    and still keeps it running. Until the first batch of a run, all drivers of the Job share one deadline.
+    Return None if the driver has delivered a batch. As with a Deployment, the operator reports a late fleet as stalled,
+    but does not end it. Until the first batch of a run, all drivers of the Job share one deadline.
     """
     job, pod = seen.job, seen.driver_pod
     if not seen.is_usable(job) or _has_delivered_itself(seen, job):

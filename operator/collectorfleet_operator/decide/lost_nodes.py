@@ -1,8 +1,8 @@
 """Pods on lost nodes. They stay terminating, because no kubelet reports their end. Pure.
 
 Kubernetes marks these pods for deletion when their toleration of the loss ends, and then waits for the kubelet. KubeRay
-and the Job controller wait, too. After the grace period the operator deletes these pods by force. If the node returns,
-another driver has the Lease, and the Ray cluster has continued without the node.
+and the Job controller wait, too. After the grace period the operator deletes these pods by force. If the node returns
+later, another driver already has the Lease, and the Ray cluster has continued without the node.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|F
 # Ray's C++ code prints such a line before it ends the process with exit code 1, as Python does, or by a signal.
 _NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
 _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECASE)
-# A driver that ends with one of these exit codes leaves a message. Other exit codes come from the user's code or from
+# A driver that ends with one of these exit codes writes a message. Other exit codes come from the user's code or from
 # Ray.
 _OF_DRIVERS: Final = (names.EXIT_INFRASTRUCTURE, names.EXIT_USER_ERROR, names.EXIT_STOPPED)
 _TRACEBACK: Final = "Traceback (most recent call last)"
@@ -43,7 +43,7 @@ def outcome(seen: Situation) -> Outcome:
     """Return the state of the run from the driver's pod and its Job, or from the status if both are gone.
 
     The status counts too, so that the deletion of the Job does not start another run. The pod takes precedence over the
-    Job: the Job ends a second after the pod, and a completed fleet would look broken in between.
+    Job: the Job ends a second after the pod, and between these two times a completed fleet would look broken.
 
     The module ``retry`` decides whether a failed run is tried again. A suspended and resumed fleet is also tried again.
     """
@@ -78,7 +78,7 @@ def _outcome_of(seen: Situation, job: Job) -> Outcome:
 
 
 def is_recorded(seen: Situation) -> bool:
-    """Return whether the stored status says that the run completed, so that the Job may be deleted."""
+    """Return whether the stored status records that the run completed, so that the Job may be deleted."""
     before = _previous(seen)
     return before is not None and is_true(before)
 

@@ -1,7 +1,7 @@
 """The number of pods of each worker group, and the choice of pods to delete when a fleet scales down. Pure.
 
-The driver retires collectors when it sees fewer replicas. After that, the operator deletes pods, and begins with the
-pods that have the fewest collectors. The operator names the pods, because KubeRay would choose arbitrary pods.
+The driver retires collectors after ``replicas`` has decreased. After that, the operator deletes pods, and begins with
+the pods that have the fewest collectors. The operator names the pods, because KubeRay would choose arbitrary pods.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def _phase_underway(seen: Situation, conditions: Mapping[str, Condition]) -> Pha
     if is_true(conditions[ConditionType.READY]):
         return Phase.COLLECTING
     stalled = conditions[ConditionType.STALLED]
-    # A fleet that is only late is not Failed, because the operator still keeps it running.
+    # A fleet that is only late is not Failed, because the operator does not end it.
     if is_true(stalled) and stalled.reason != Reason.PROGRESS_DEADLINE_EXCEEDED and not seen.pods:
         return Phase.FAILED
     progress = seen.report.progress if seen.report else None

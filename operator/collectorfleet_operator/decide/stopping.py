@@ -81,7 +81,7 @@ def _outlives_its_head(seen: Situation) -> bool:
 def ends_for_lost_head(seen: Situation) -> bool:
     """Return whether the driver ends on request only because of its lost head.
 
-    The operator then still holds a spec change back.
+    In this case, the next driver does not apply a spec change that the operator holds back.
     """
     stop = stop_wanted(seen)
     if stop is not None:

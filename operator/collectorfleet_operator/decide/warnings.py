@@ -26,7 +26,7 @@ STILL_TRUE_FOR: Final = timedelta(minutes=3)
 _LONGEST_PAUSE: Final = timedelta(minutes=20)
 # With this message the API server refuses a pod.
 _NO_PRIORITY_CLASS: Final = "no PriorityClass with name"
-# A warning may come before the change of the condition that it explains, by at most this time.
+# A warning may be written before the condition that it explains changes, by at most this time.
 _BEFOREHAND: Final = timedelta(seconds=10)
 # KubeRay writes this message if its cache does not yet have an object that it has just created.
 _MADE_ALREADY: Final = "already exists"
@@ -57,7 +57,7 @@ def fields_of_event(event: Object) -> Object:
 
 
 def uid_of_subject(event: Object) -> str:
-    """Return the uid of the object that an event is about; empty if the event does not say."""
+    """Return the uid of the object that an event is about; empty if the event has no such uid."""
     return _text(_mapping(event.get("involvedObject")).get("uid"))
 
 

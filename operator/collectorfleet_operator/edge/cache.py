@@ -44,11 +44,13 @@ _F = TypeVar("_F", Workload, Lease, Job, RayCluster)
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """An object as text. The text takes a fraction of the memory, and the garbage collector does not traverse it.
+    """An object as text.
 
-    ``relevant_hash`` covers the parts of a fleet that decisions depend on. ``facts`` are parsed once from each version.
-    For a pod only its facts are kept, and ``text`` is a digest that distinguishes its versions. A fleet may have 10,000
-    pods, and decoding all of them takes 250 ms.
+    The text needs a fraction of a decoded object's memory, and the garbage collector does not traverse the text.
+
+    ``relevant_hash`` covers the parts of a fleet on which decisions depend. ``facts`` are parsed once from each
+    version. For a pod only its facts are kept, and ``text`` is a digest that distinguishes its versions. A fleet may
+    have 10,000 pods, and decoding all of them takes 250 ms.
     """
 
     uid: str
@@ -75,7 +77,7 @@ class _Gone:
 class Cache:
     """Objects by kind and fleet. An older version never replaces a newer version.
 
-    Updates from several sources may arrive out of order. Every method that takes an update returns the fleets to
+    Updates from several sources may arrive out of order. Every method that records an update returns the fleets to
     reconcile. :func:`trimmed` keeps the parts of an object that the operator reads. An update of other parts, or a
     routine report of a healthy driver, concerns no fleet.
     """

@@ -148,7 +148,7 @@ class Kube:
             namespace=namespace,
             label_selector=label,
             field_selector=field,
-            # From the watch cache, so that a resync puts no load on etcd.
+            # The API server answers from its watch cache, so that a resync causes no load on etcd.
             resource_version="0",
             header_params=headers,
             **_LIST,
@@ -311,7 +311,7 @@ def _proxy(host: str) -> str | None:
 
 _OPTIONS: Final[Mapping[str, Any]] = {"serialize": False, "_request_timeout": TIMEOUT_SECONDS}
 _APPLY: Final[Mapping[str, Any]] = {**_OPTIONS, "field_manager": names.OPERATOR_MANAGER}
-# A list may take longer in total, as long as data arrives.
+# A list may need more time in total, as long as data arrives.
 _LIST: Final[Mapping[str, Any]] = {
     **_OPTIONS,
     "_request_timeout": aiohttp.ClientTimeout(

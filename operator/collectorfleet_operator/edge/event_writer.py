@@ -36,9 +36,9 @@ MAX_UNWRITTEN_EVENTS: Final = 50
 
 
 class EventWriter:
-    """The unwritten Events of all fleets, kept for the life of the process.
+    """The unwritten Events of all fleets.
 
-    A change that the stored status already contains would otherwise never get its Event.
+    They survive a session: otherwise a change that the stored status already contains would never get its Event.
     """
 
     def __init__(self, kube: Kube, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic) -> None:

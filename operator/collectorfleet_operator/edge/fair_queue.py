@@ -48,7 +48,7 @@ class FairQueue(Generic[K]):
     def _hand_out(self) -> None:
         while self._idle and (tenant := self._next_tenant()) is not None:
             waiting = self._idle.popleft()
-            # A cancelled get() takes no key.
+            # A cancelled get() removes no key.
             if not waiting.done():
                 waiting.set_result(self._next_of(tenant))
 

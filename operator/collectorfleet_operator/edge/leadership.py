@@ -20,7 +20,8 @@ from collectorfleet_operator.objects import Key, Object
 
 log = logging.getLogger(__name__)
 
-# A standby counts from the time when it saw the renewal. So a takeover takes longer by up to this interval.
+# A standby operator counts from the time at which it saw the renewal. So a takeover takes longer by up to this
+# interval.
 LOOK_SECONDS: Final = 1.0
 RENEW_SECONDS: Final = 4.0
 

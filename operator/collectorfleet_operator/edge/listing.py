@@ -61,7 +61,7 @@ class Listing:
 
 @dataclass
 class _Items:
-    """A parser that takes a list's text in pieces and yields the complete items."""
+    """A parser that reads a list's text in pieces and yields the complete items."""
 
     before: Sequence[_Text]
     seen: list[_Text] = field(default_factory=list)

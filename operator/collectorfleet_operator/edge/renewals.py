@@ -11,7 +11,7 @@ from collectorfleet_operator.objects import Key, Object, changed_at
 
 # The longest time that counts between two lists. While the API server does not answer, drivers cannot renew either.
 LONGEST_STEP_SECONDS: Final = 10.0
-# Smaller differences do not show that a clock is wrong: a renewal takes time, and the API server records whole seconds.
+# Smaller differences do not show that a clock is wrong: a renewal needs time, and the API server records whole seconds.
 _IN_STEP: Final = timedelta(seconds=10)
 
 

@@ -1,6 +1,6 @@
 """The periodic lists beside the watches.
 
-They find missed changes and changes of unwatched kinds, and show whether the API server answers.
+They detect missed changes and changes of unwatched kinds, and show whether the API server answers.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Resync:
         """Read when the ConfigMaps with the code of failed fleets last changed. Report fleets with changed code.
 
         Each ConfigMap is read once, by name. ConfigMaps of other fleets are not read. Raises the first error only after
-        all ConfigMaps are read. A fleet whose ConfigMap cannot be read keeps its earlier time.
+        all ConfigMaps are read. If a ConfigMap cannot be read, its fleet's earlier time stays unchanged.
         """
         code = {
             key: Key(key.namespace, fleet.code_of_failed)

@@ -73,7 +73,7 @@ class Schedule(Generic[K]):
             self._set_due(key, entry, due)
 
     def take(self, now: float) -> list[K]:
-        """Return the keys to work on now. Each key counts as running until :meth:`done`."""
+        """Return the keys whose work is due now. Each key counts as running until :meth:`done`."""
         self._forget(now)
         taken = []
         while (due := self.next_due()) is not None and due <= now:
@@ -115,7 +115,7 @@ class Schedule(Generic[K]):
 
     def _set_due(self, key: K, entry: _Entry, due: float) -> None:
         entry.due = due
-        # A key in work is put into the heap after its work.
+        # A key in work is added to the heap after its work.
         if not entry.running:
             heapq.heappush(self._heap, (due, next(self._numbers), key))
             if len(self._heap) > max(_SMALL, 2 * len(self._entries)):

@@ -1,7 +1,7 @@
 """The version of Kueue's API that a session uses, and a check whether the API server serves a newer version.
 
-A session keeps its version, so that it lists, watches and writes objects of one version. After an upgrade of Kueue the
-session ends, and the next session begins with the new version.
+A session never changes its version, so that it lists, watches and writes objects of one version. After an upgrade of
+Kueue the session ends, and the next session begins with the new version.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A summary of each fleet for questions about all fleets, because decoding a thousand stored fleets takes long."""
+"""A summary of each fleet. Code that needs all fleets reads summaries, because decoding a thousand fleets is slow."""
 
 from __future__ import annotations
 

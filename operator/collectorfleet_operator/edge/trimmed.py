@@ -1,9 +1,9 @@
 """The parts of objects that the operator reads.
 
-The cache keeps only these, because a thousand fleets have ten thousand objects.
+The cache has only these parts, because a thousand fleets have ten thousand objects.
 
 Most objects are pods. The operator reads only a pod's owner, state and requests. Objects of other kinds are compared
-with their manifests, so only their managed fields are removed. An update that changes no kept part is ignored.
+with their manifests, so only their managed fields are removed. An update that changes none of these parts is ignored.
 """
 
 from __future__ import annotations

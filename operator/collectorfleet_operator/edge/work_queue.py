@@ -118,7 +118,7 @@ class WorkQueue(Generic[K]):
 async def _result_of(work: Awaitable[timedelta | None]) -> timedelta | None:
     """Return the result of ``work``. Raises RuntimeError if the work was cancelled but the worker was not.
 
-    Otherwise the TaskGroup would take the CancelledError for the end of the worker, and would report nothing.
+    Otherwise the TaskGroup would treat the CancelledError as the end of the worker, and would report nothing.
     """
     try:
         return await work
