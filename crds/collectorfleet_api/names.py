@@ -26,7 +26,8 @@ MAX_NAME_LENGTH: Final = 50
 # The host name of an Indexed Job's pod is NAME-collectors-INDEX. DNS allows 63 characters.
 MAX_NAME_LENGTH_OF_A_JOB: Final = 46
 
-# The Ray resource of worker pods, one unit for each collector slot. Actors that request it run only in these pods.
+# The Ray resource of worker pods, one unit for each collector slot. Actors that request this resource run only in these
+# pods.
 COLLECTOR_RESOURCE: Final = "collector"
 WORKER_GROUP: Final = "collectors"
 # Ray resource and worker group of learner pods, one unit for each actor of a shard.
@@ -122,7 +123,7 @@ def collectors_name(fleet: str) -> str:
 def driver_address(fleet: str, namespace: str) -> str:
     """Return the address of the driver for hosts of collectors: its headless Service.
 
-    It does not depend on the cluster's domain.
+    The address does not depend on the cluster's domain.
     """
     return f"{driver_name(fleet)}.{namespace}.svc:{HOSTS_PORT}"
 

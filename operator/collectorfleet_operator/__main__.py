@@ -35,7 +35,7 @@ def main() -> int:
         try:
             runner.run(run(settings))
         except TasksHang as error:
-            # The end of the runner would wait for these tasks forever.
+            # When the runner closes, it would wait for these tasks forever.
             log.critical("the process exits: %s", error)
             logging.shutdown()
             os._exit(_HANGS)

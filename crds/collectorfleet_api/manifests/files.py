@@ -61,7 +61,7 @@ class Manifests:
         return [found for found in self.findings if found.severity is Severity.ERROR]
 
     def config_map(self, name: str) -> dict[str, str] | None:
-        """Return the texts of the ConfigMap ``name`` by key; None if the file does not have it."""
+        """Return the texts of the ConfigMap ``name`` by key; None if the file does not have this ConfigMap."""
         for obj in find_config_maps(self.objects, name):
             data = obj.get("data")
             return {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}

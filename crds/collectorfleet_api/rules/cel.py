@@ -73,7 +73,7 @@ _STEP = (
     "((has(self.environment) ? self.environment.perCollector : 1)"
     " * (self.collectors.class == 'Sync' ? self.collectors.numWorkersPerCollector : 1))"
 )
-_UNKNOWN_BATCH = "!has(self.collection.framesPerBatch)"  # a script sets it
+_UNKNOWN_BATCH = "!has(self.collection.framesPerBatch)"  # a script sets this field
 _FRAMES = "self.collection.framesPerBatch"
 _WHOLE_STEPS = Rule(
     f"{_UNKNOWN_BATCH} || {_STEP} < 1 || {_FRAMES} % {_STEP} == 0",

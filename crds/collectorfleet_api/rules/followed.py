@@ -17,8 +17,8 @@ def as_run(stored: dict[str, Any], started: dict[str, Any]) -> CollectorFleet | 
     """Return the fleet ``stored`` with the spec ``started``.
 
     Fields that apply to a running fleet have their stored values. ``stored`` is an object of the API server, and its
-    spec may be invalid. If the combined spec is invalid, for example because it has no collectors, return the fleet
-    with exactly the spec ``started``.
+    spec may be invalid. If the combined spec is invalid, for example because this spec has no collectors, return the
+    fleet with exactly the spec ``started``.
     """
     found = read_stored({**stored, "spec": with_live_fields(started, stored.get("spec"))})
     return read_stored({**stored, "spec": started}) if isinstance(found, list) else found

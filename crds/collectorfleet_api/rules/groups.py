@@ -1,7 +1,7 @@
 """Rules for each group, and for all groups together. ``cel_groups`` has the same rules in CEL.
 
-A group is checked as a fleet in which the group's fields replace the fleet's fields, so one rule is enough for both.
-The path of a problem names the field of the group.
+A group is checked as a fleet in which the group's fields replace the fleet's fields, so one rule is enough for fleet
+and group. The path of a problem names the field of the group.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Reason(StrEnum):
     COLLECTING = "Collecting"
     PROGRESSING = "Progressing"
     FIRST_BATCH_PENDING = "FirstBatchPending"
-    INVALID_SPEC = "InvalidSpec"  # UpToDate uses it too
+    INVALID_SPEC = "InvalidSpec"  # UpToDate also uses this reason
     PROGRESS_DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
     INTERNAL_ERROR = "InternalError"
 
@@ -44,7 +44,9 @@ class Reason(StrEnum):
     WAITING_FOR_DELETION = "WaitingForDeletion"
     NAME_TAKEN = "NameTaken"
     REFUSED = "Refused"
-    WRITE_FAILED = "WriteFailed"  # Reconciling uses it too; Admitted uses it, NameTaken and Refused
+    WRITE_FAILED = (
+        "WriteFailed"  # Reconciling and Admitted also use this reason; Admitted also uses NameTaken and Refused
+    )
     CONTAINER_FAILED = "ContainerFailed"
     NODE_LOST = "NodeLost"
     CHILD_SUSPENDED = "ChildSuspended"
@@ -63,7 +65,7 @@ class Reason(StrEnum):
 
     # DriverRunning
     STARTING = "Starting"
-    RUNNING = "Running"  # Completed uses it too
+    RUNNING = "Running"  # Completed also uses this reason
     RESTARTING = "Restarting"
     DRIVER_LOST = "DriverLost"
     DRIVER_UNSCHEDULABLE = "DriverUnschedulable"
@@ -102,7 +104,7 @@ class Reason(StrEnum):
     ADMITTED = "Admitted"
     ADMITTED_FOR_FEWER = "AdmittedForFewer"
     WAITING_FOR_QUOTA = "WaitingForQuota"
-    QUOTA_TAKEN_BACK = "QuotaTakenBack"  # Suspended uses it too, while the driver ends
+    QUOTA_TAKEN_BACK = "QuotaTakenBack"  # Suspended also uses this reason, while the driver ends
     WORKLOAD_DEACTIVATED = "WorkloadDeactivated"
     PRIORITY_CLASS_MISSING = "PriorityClassMissing"
     KUEUE_MISSING = "KueueMissing"

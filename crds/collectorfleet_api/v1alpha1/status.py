@@ -86,7 +86,7 @@ class CodeStatus(Model):
 
 
 class Orders(Model):
-    """Orders of the operator to a driver. The driver reads them in the answers to its own status writes."""
+    """Orders of the operator to a driver. The driver reads these orders in the answers to its own status writes."""
 
     driver: str = Field(description="The driver pod that these orders are for. Other driver pods ignore them.")
     stop_at_batch: bool = Field(

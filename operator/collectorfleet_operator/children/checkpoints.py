@@ -1,4 +1,4 @@
-"""The volume of ``driver.checkpoint``. The driver pod and the learner pods mount it at the same path."""
+"""The volume of ``driver.checkpoint``. The driver pod and the learner pods mount this volume at the same path."""
 
 from __future__ import annotations
 

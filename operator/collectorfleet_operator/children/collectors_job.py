@@ -116,7 +116,7 @@ def _memory(fleet: CollectorFleet, packing: Packing) -> str:
 
 
 def _command(fleet: CollectorFleet, collectors: int) -> list[str]:
-    # The host reads its rank, the pod's index, from $JOB_COMPLETION_INDEX.
+    # The host reads its rank from $JOB_COMPLETION_INDEX. The rank is the pod's index.
     collect = [
         *("python", "-m", "collectorfleet.cli", "collect"),
         *("--driver", names.driver_address(fleet.metadata.name, fleet.metadata.namespace)),

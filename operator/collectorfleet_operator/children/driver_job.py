@@ -209,7 +209,8 @@ def _container(fleet: CollectorFleet) -> Object:
             {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
             *checkpoint_mounts(fleet.spec.driver.checkpoint),
         ],
-        # The driver writes its final message. A killed driver leaves the end of its log instead.
+        # The driver writes its final message. If the driver is killed, Kubernetes uses the end of the driver's log
+        # instead.
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
 

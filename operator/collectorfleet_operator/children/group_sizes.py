@@ -1,6 +1,7 @@
 """The sizes of worker groups and the pods to delete, in a RayCluster or in the collectors' Job.
 
-The Job of a fleet without Ray has one group. Kubernetes deletes the pods with its highest indexes first.
+The Job of a fleet without Ray has one group. Kubernetes first deletes the pods of this group that have the highest
+indexes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The driver's rights: read its own fleet, and write the fleet's status, its Lease and its timeline."""
+"""The driver's rights: read its own fleet, and write the fleet's status, the driver's Lease and the timeline."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ class ChangeSource(Enum):
 class Child:
     """A row of the table. Rows are compared by identity: a fleet may have two children of one kind.
 
-    ``build`` returns the manifest, or None if the fleet has no such child. ``difference`` returns why the manifest must
-    be applied over the stored object; empty if they match. ``summary`` describes a created child in logs and Events.
-    ``announced``: the operator writes an Event when it creates or deletes the child.
+    ``build`` returns the manifest, or None if the fleet needs no such child. ``difference`` returns why the manifest
+    must be applied over the stored object; empty if they match. ``summary`` describes a created child in logs and
+    Events. ``announced``: the operator writes an Event when it creates or deletes the child.
 
     ``provider`` is the optional add-on that installs the kind, such as KubeRay; empty for Kubernetes' own kinds.
     ``metadata_alone``: the operator lists only the metadata, because other clients write the content.
@@ -71,7 +71,7 @@ def _immutable(_stored: Object, _asked: Object) -> str:
     return ""
 
 
-# Only a fleet with a queue has a Workload. It is created before the other children.
+# Only a fleet with a queue has a Workload. The Workload is created before the other children.
 WORKLOAD_CHILD: Final = Child(
     WORKLOAD,
     names.workload_name,

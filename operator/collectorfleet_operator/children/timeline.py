@@ -1,4 +1,4 @@
-"""The ConfigMap with the timeline of the run. The operator creates it, and the driver fills it."""
+"""The ConfigMap with the timeline of the run. The operator creates the ConfigMap, and the driver writes its data."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The Workload that requests quota from Kueue for the driver, the head if there is one, and all worker pods.
 
-Kueue admits a Workload completely or rejects it. A RayCluster and a Job with Kueue's queue label would be two
-Workloads. Then two fleets could each have quota for one of their Workloads and wait forever for quota for the other
-Workload.
+Kueue admits either a whole Workload or nothing of it. If a RayCluster and a Job had Kueue's queue label, Kueue would
+create two Workloads. Each of two fleets could then get quota for its first Workload and wait forever for quota for its
+second Workload.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from collectorfleet_operator.decide.stopping import orders, until_overdue
 
 # After this time, the cause of a refusal may be gone: a quota, a webhook, or a foreign object of the same name.
 RETRY_REFUSED_AFTER: Final = timedelta(seconds=10)
-# The operator has no watch and no list of Kueue's cluster-scoped objects, so it reads missing objects again after this
-# time.
+# The operator has no watch and no list of Kueue's cluster-scoped objects, so the operator reads missing objects again
+# after this time.
 LOOK_FOR_MISSING_AFTER: Final = timedelta(seconds=30)
 
 

@@ -32,7 +32,7 @@ WARNING: Final = "Warning"
 # The API server refuses longer messages.
 _LONGEST_MESSAGE: Final = 1024
 
-# When one of these conditions becomes true, its type is the reason of the Event.
+# If one of these conditions becomes true, the reason of the Event is the condition's type.
 _GOOD: Final = (
     ConditionType.RAY_CLUSTER_READY,
     ConditionType.COLLECTORS_JOB_READY,

@@ -1,4 +1,4 @@
-"""The deadlines of the spec, which end a run, and the idle timeout, which suspends it. Pure.
+"""The deadlines of the spec, which end a run, and the idle timeout, which suspends a fleet. Pure.
 
 The operator records an exceeded limit in the status before it deletes the Job. Without the Job, only the status has the
 reason why the fleet does not run.
@@ -99,8 +99,8 @@ def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -
 def code_is_newer(seen: Situation) -> bool:
     """Return whether the code of a failed run has changed since the run began. The operator tries corrected code again.
 
-    Kubernetes stores both times in whole seconds. If they are equal, code and fleet were applied together, and the code
-    counts as unchanged, because no driver can start and fail within one second.
+    Kubernetes stores the change and the start of the run in whole seconds. If these times are equal, code and fleet
+    were applied together, and the code counts as unchanged, because no driver can start and fail within one second.
     """
     if seen.is_usable(seen.job):
         began: datetime | None = seen.job.created
@@ -111,13 +111,16 @@ def code_is_newer(seen: Situation) -> bool:
 
 
 def has_delivered(seen: Situation, job: Job) -> bool:
-    """Return whether a driver of this run has delivered a batch, even if its pod or its Job is gone."""
+    """Return whether a driver of this run has delivered a batch, even if the driver's pod or Job is gone."""
     # A Job that a user suspends and resumes gets a new start time. Earlier batches still count.
     return _delivered_since(seen.last_report, min(job.run_began, job.created))
 
 
 def _has_delivered_itself(seen: Situation, job: Job) -> bool:
-    """Return whether the present driver has delivered a batch. Until it has a pod, the last driver counts."""
+    """Return whether the present driver has delivered a batch.
+
+    Until the present driver has a pod, the last driver counts.
+    """
     pod = seen.driver_pod
     return _delivered_since(seen.report, job.created if pod is None else pod.created)
 

@@ -24,7 +24,8 @@ from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_i
 
 # The exit code of a process that a signal ended is 128 plus the number of the signal.
 _KILLED: Final = 128
-# A process that these signals end cannot write a reason: its last output describes its work, not its end.
+# A process that these signals end cannot write a reason: the process's last output is about its work, not about its
+# end.
 _KILL_SIGNALS: Final = {_KILLED + one: one.name for one in (signal.SIGKILL, signal.SIGTERM)}
 _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|File \")")
 # Ray's C++ code prints such a line before it ends the process with exit code 1, as Python does, or by a signal.
@@ -147,7 +148,7 @@ def _try_again(seen: Situation, other: str) -> str:
 
 
 def first_line(pod: Pod) -> str | None:
-    """Return why a driver pod ended: the first line of its message, or the reason from Kubernetes; else None."""
+    """Return why a driver pod ended: the first line of its message, or else the reason from Kubernetes, or None."""
     ended = _ended(pod)
     if ended is not None and ended.message.strip() and ended.reason != OOM_KILLED:
         # A kubelet that ends a pod writes the reason into the pod's status, for example a node without free memory.

@@ -44,12 +44,15 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """The facts of a pod. Times of containers are by the kubelet's clock, all others by the API server's.
+    """The facts of a pod.
+
+    Times of containers are by the kubelet's clock. All other times are by the API server's clock.
 
     ``deleted`` is the time at which the grace period of a deletion ends. ``has_no_grace``: the pod was deleted with a
     grace period of 0. ``controller`` is the uid of the RayCluster or Job that made the pod. ``created_text`` is the
     creation time in Kubernetes' format. ``is_lost_with_node``: Kubernetes deletes the pod because its node is lost.
-    ``is_node_silent``: Kubernetes marked the pod unready although its kubelet last reported it ready.
+    ``is_node_silent``: Kubernetes marked the pod unready, although the kubelet's last report says that the pod is
+    ready.
 
     ``was_never_ready``: the pod is not ready, and either a container does not run, or the pod has not been ready since
     its containers began. ``running_containers``: the containers that keep the pod running. Init containers and their

@@ -26,9 +26,9 @@ from collectorfleet_operator.objects import (
 class PodOwner:
     """The facts of an object that makes pods.
 
-    ``controller`` is the uid of the fleet that the object belongs to, from its owner reference. ``queue_label`` is the
-    LocalQueue that Kueue or a user wrote into its labels. ``sizes`` has the size of each worker group. A driver's Job
-    has one group with one pod.
+    ``controller`` is the uid of the object's fleet, from the object's owner reference. ``queue_label`` is the
+    LocalQueue that Kueue or a user wrote into the object's labels. ``sizes`` has the size of each worker group. A
+    driver's Job has one group with one pod.
     """
 
     kind: Kind

@@ -114,7 +114,10 @@ def why_withdrawn(seen: Situation) -> str:
 
 
 def is_placed(seen: Situation) -> bool:
-    """Return whether the placement of the run's pods is known. If it is unknown, the operator changes no child."""
+    """Return whether the placement of the run's pods is known.
+
+    While the placement is unknown, the operator changes no child.
+    """
     match state(seen):
         case Unqueued():
             return True
@@ -167,7 +170,8 @@ def evaluator_pods(counts: Mapping[str, int]) -> int:
 def is_everything_ready(seen: Situation) -> bool:
     """Return whether the driver runs and its head and all worker pods are ready.
 
-    Evaluator pods do not count: Kueue must not evict a fleet for late evaluators, because it collects without them.
+    Evaluator pods do not count: Kueue must not evict a fleet for late evaluators, because the fleet collects without
+    evaluators.
     """
     if seen.driver_phase != "Running" or not seen.is_usable(seen.cluster):
         return False
@@ -181,7 +185,7 @@ def status_ready(stored: Object, now: datetime, why: str) -> Object:
 
 
 def status_given_back(stored: Object, now: datetime) -> Object:
-    """Return the status of an evicted Workload after its pods have ended, as Kueue's own integrations write it."""
+    """Return the status that Kueue's own integrations write for an evicted Workload after its pods have ended."""
     evicted = condition_of(stored, EVICTED)
     reason, text = str(evicted.get("reason") or EVICTED), str(evicted.get("message") or "")
     changes = [

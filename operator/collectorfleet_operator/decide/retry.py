@@ -28,7 +28,7 @@ def recorded_failure(seen: Situation) -> Condition | None:
 
 
 def why_tried_again(seen: Situation) -> str:
-    """Return a clause on why a failed run is tried again; empty if it stays failed."""
+    """Return a clause on why a failed run is tried again; empty if the run is not tried again."""
     if seen.problems:
         return ""
     if code_is_newer(seen):

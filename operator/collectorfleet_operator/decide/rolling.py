@@ -119,7 +119,7 @@ def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
 
 
 def last_progress_at(seen: Situation, new_orders: Orders | None) -> datetime:
-    """Return when the replacement last made progress: it began, an order to drain was given, or a pod was created.
+    """Return when the replacement last made progress: it began, a drain was ordered, or a pod was created.
 
     ``new_orders`` are the orders that are not stored yet. A replacement that begins now is not in the stored status.
     """
@@ -146,7 +146,7 @@ def _requested_drains(seen: Situation) -> Sequence[str]:
 def _is_broken(pod: Pod) -> bool:
     """Return whether the pod was never ready, and so collects nothing. Pods on silent nodes do not count as broken.
 
-    A pod that is unready for a moment is not broken: otherwise pods of a crashing template could replace it.
+    A pod that is unready for a moment is not broken: otherwise pods of a crashing template could replace this pod.
     """
     return pod.was_never_ready and not pod.is_node_silent
 

@@ -68,7 +68,7 @@ def _next_size(
 
 
 def _emptiest_first(seen: Situation, workers: list[Pod]) -> list[str]:
-    """Return the names of the pods: drained pods first, then by number of listed collectors, readiness and name.
+    """Return the pods' names: drained pods first, the others sorted by number of listed collectors, readiness and name.
 
     The driver lists only its worst 100 collectors. So a pod without a listed collector may still have collectors.
     """
@@ -89,7 +89,7 @@ def _driver_has_drained(seen: Situation, group: str) -> bool:
     own = next((one for one in counts.groups if one.name == group), None)
     desired, available = (counts.desired, counts.available) if own is None else (own.desired, own.available)
     wanted = collectors.replicas if own is None else collectors.group_sizes.get(group, 0)
-    # A collector that leaves counts as available until the driver has its last answer.
+    # A collector that the driver retires counts as available until the driver has the collector's last answer.
     return desired <= wanted and available <= wanted
 
 

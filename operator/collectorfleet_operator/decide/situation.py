@@ -117,7 +117,7 @@ class Situation:
     code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, in Kubernetes' format.
     reported_at: str | None = None
-    # The cache of :func:`cached_per_situation`. Each situation has its own.
+    # The cache of :func:`cached_per_situation`. Each situation has its own cache.
     _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
@@ -137,7 +137,7 @@ class Situation:
 
     @cached_property
     def usable_workload(self) -> Workload | None:
-        """Return the Workload if the fleet owns it and it is not being deleted; else None."""
+        """Return the Workload if the fleet owns the Workload and it is not being deleted; else None."""
         found = self.workload
         is_ours = found is not None and found.controller == self.fleet.metadata.uid
         return found if found is not None and is_ours and not found.is_terminating else None
@@ -235,7 +235,7 @@ class Situation:
 
     @cached_property
     def last_report(self) -> DriverReport | None:
-        """Return the last report of a driver of this fleet, even if its pod is gone; None without a report.
+        """Return the last report of a driver of this fleet, even if the driver's pod is gone; None without a report.
 
         Its times are converted to the API server's clock. A status apply does not check uids, so a driver of a deleted
         fleet of the same name may have written the report. Such a report does not count.

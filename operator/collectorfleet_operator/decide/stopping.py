@@ -60,7 +60,7 @@ def stop_wanted(seen: Situation) -> Stop | None:
 
 
 def _outlives_its_head(seen: Situation) -> bool:
-    """Return whether the driver has lost its head, still works without the head, and its run can resume later.
+    """Return whether the driver has lost its head, still works without the head, and has a run that can resume later.
 
     For a short time the collectors answer without the head, and a checkpoint needs no head. So a driver that gets an
     order to stop in this time loses nothing.
@@ -209,7 +209,7 @@ def until_overdue(seen: Situation) -> timedelta | None:
 
 @cached_per_situation
 def why_ended_without_request(seen: Situation) -> str:
-    """Return why the present driver may be deleted without an order to stop; empty if it needs an order."""
+    """Return why the present driver may be deleted without an order to stop; empty if the driver needs an order."""
     if seen.driver_phase != "Running":
         return "its driver does not run"
     if seen.driver_is_lost:

@@ -67,7 +67,8 @@ def _has_room(seen: Situation) -> bool:
     elif not seen.is_usable(seen.cluster) or _is_of_another_run(seen, seen.cluster):
         return False
     if seen.job is None:
-        # An earlier driver on a lost node may hang for long. It does no harm, because it does not hold the Lease.
+        # An earlier driver on a lost node may hang for long. Such a driver does no harm, because it does not hold the
+        # Lease.
         return not [pod for pod in seen.leftovers(seen.driver_pods, None) if not pod.is_lost_with_node]
     return seen.is_usable(seen.job)
 
@@ -102,7 +103,7 @@ def built_children(fleet: CollectorFleet) -> Mapping[Child, Object]:
 
 
 def _keep(seen: Situation, child: Child) -> Iterator[Action]:
-    """Create the child if it is missing, correct it if it differs, or delete it if the spec does not need it."""
+    """Create a missing child, correct a child that differs, or delete a child that the spec does not need."""
     built, stored = built_children(seen.present).get(child), seen.children.get(child)
     own = stored if stored is not None and controller_uid(stored) == seen.fleet.metadata.uid else None
     if built is None:

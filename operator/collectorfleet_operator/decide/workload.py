@@ -43,7 +43,9 @@ class PodSetUpdate:
 
 @dataclass(frozen=True)
 class Workload:
-    """The facts of a Workload. ``is_active`` is False after Kueue or a user deactivated it: Kueue then ignores it.
+    """The facts of a Workload.
+
+    ``is_active`` is False after Kueue or a user deactivated the Workload: Kueue then ignores the Workload.
 
     ``requested`` has the requested number of pods by pod set. ``checks_not_ready`` has the name and message of each
     admission check that is not ready.

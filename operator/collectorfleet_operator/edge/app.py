@@ -1,4 +1,4 @@
-"""The operator as a process: it runs one session after another until it gets a signal to stop."""
+"""The operator as a process: the process runs one session after another until it gets a signal to stop."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Cache:
         return sorted(self._of_fleet.get((kind, fleet), set()))
 
     def unchanged_for(self, lease: Key) -> timedelta | None:
-        """Return how long the lists have shown the Lease without a change; None if it never had a holder."""
+        """Return how long the lists have shown the Lease without a change; None if the Lease never had a holder."""
         return self._renewals.unchanged_for(lease)
 
     def driver_clock_ahead(self, lease: Key) -> timedelta:
@@ -185,7 +185,7 @@ class Cache:
         key = Key(namespace_of(obj), name_of(obj))
         stored = self._stored(kind, key)
         if stored is not None and stored.uid == uid_of(obj) and stored.version > _version(obj):
-            return set()  # the object had only lost its label, and has it again
+            return set()  # the object had only lost its label, and has the label again
         self._gone.setdefault(kind, {})[uid_of(obj)] = _Gone(key.namespace, _version(obj), by_us)
         if stored is None or stored.uid != uid_of(obj):
             return set()

@@ -116,7 +116,7 @@ class Kube:
         return kind.at(self._versions[kind.group]) if kind.group in self._versions else kind
 
     async def versions(self, group: str) -> frozenset[str]:
-        """Return the versions of a group that the API server serves; empty if it does not serve the group."""
+        """Return the served versions of a group; empty if the API server does not serve the group."""
         what = f"get the versions of {group}"
         try:
             found = await self._ask(what, self._dynamic.request("get", f"/apis/{group}", **_OPTIONS))
@@ -158,7 +158,8 @@ class Kube:
             async with await request as answer:
                 async for item in into.read(_pieces(answer)):
                     if not isinstance(item, Unchanged):
-                        # Items of a list have no apiVersion and kind, or those of PartialObjectMetadata.
+                        # Items of a list have no apiVersion and kind, or have apiVersion and kind of
+                        # PartialObjectMetadata.
                         item |= {"apiVersion": served.api_version, "kind": kind.kind}
                     yield item
 

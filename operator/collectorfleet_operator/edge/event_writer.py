@@ -46,7 +46,7 @@ class EventWriter:
         self._now = now
         self._clock = clock
         self._untold: dict[Key, dict[str, Object]] = {}  # Events by name, oldest first
-        self._next_try: dict[str, float] = {}  # by namespace, if its Events are not accepted
+        self._next_try: dict[str, float] = {}  # by namespace, if the API server does not accept the namespace's Events
         self._finds_out = False
 
     def add(self, key: Key, uid: str, changes: Iterable[Change]) -> None:

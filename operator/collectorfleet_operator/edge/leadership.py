@@ -112,7 +112,10 @@ class Leadership:
             await self._kube.apply(LEASE, self._election.given_back(newest))
 
     async def _look(self, last_logged: str) -> tuple[float, str]:
-        """Take the Lease if it is free. Return the seconds until it is free, and the last log line about waiting."""
+        """Acquire the Lease if it is free.
+
+        Return the seconds until the Lease is free, and the last log line about waiting.
+        """
         lease = await self._find()
         self._health.record_answer()
         free_after = self._election.free_after(lease, time.monotonic())

@@ -101,7 +101,7 @@ class Readings:
 
 
 def problems_of(stored: Object) -> list[str]:
-    """Return the problems of a stored fleet that cannot be read, in sentences; empty if it can be read."""
+    """Return the problems of a stored fleet that cannot be read, in sentences; empty if the fleet can be read."""
     unreadable = why_unreadable(stored)
     if unreadable is not None:
         return [unreadable]

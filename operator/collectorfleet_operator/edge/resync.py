@@ -120,7 +120,7 @@ class Resync:
     async def missing_kinds(self) -> set[Kind]:
         """List the kinds from add-ons. Return the kinds that the API server does not serve.
 
-        A kind whose list is refused counts as served, and :meth:`refusal_of` says why it was refused.
+        A kind whose list is refused counts as served, and :meth:`refusal_of` returns why the list was refused.
         """
         return {kind for kind in self._provided if not await self._is_served(kind)}
 
@@ -213,7 +213,7 @@ class Resync:
         return changed_at(found) if found is not None else None
 
     async def _list_each(self, kinds: Iterable[Kind]) -> None:
-        """List all kinds, and only then raise the first refusal, so that one missing right does not stop the others."""
+        """List all kinds, then raise the first refusal, so that one missing right does not stop the other lists."""
         first: RefusedError | None = None
         for kind in kinds:
             try:

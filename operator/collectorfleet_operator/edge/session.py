@@ -1,7 +1,8 @@
 """A session of the operator: complete lists first, then watches, reconciles and periodic lists concurrently.
 
 The complete lists come first, so that no decision depends on a partial list. A session ends when the kinds to watch
-change, for example after an installation of KubeRay, or when kopf cannot continue. All its tasks end with it.
+change, for example after an installation of KubeRay, or when kopf cannot continue. All tasks of a session end with the
+session.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Session:
             await end_all(tasks)
         for task in done:
             task.result()
-        # While kopf starts, it handles signals itself, and returns after one.
+        # While kopf starts, kopf handles signals itself, and returns after a signal.
         if watching in done:
             self._stop.set()
 
@@ -150,7 +151,7 @@ class Session:
             Step(self._resync.list_often),
             Step(self._resync.list_all, TICKS_PER_FULL_LIST),
             Step(self._process.kueue.has_changed, TICKS_PER_FULL_LIST),
-            # At each tick if KubeRay is missing, because fleets wait for it.
+            # If KubeRay is missing, list at each tick, because fleets wait for KubeRay.
             Step(partial(self._served_kinds_changed, missing), 1 if RAYCLUSTER in missing else TICKS_PER_FULL_LIST),
         ]
         return Ticks(steps, self._health.record_answer, self._watch_began)

@@ -16,8 +16,8 @@ class Settings:
     """The operator's settings.
 
     ``namespaces``: the namespaces with fleets to serve; empty for all. ``queues``: whether fleets may use queues of
-    Kueue. ``lease``: the Lease that this process must hold to serve; None if it is the only operator. ``propagation``:
-    the labels and annotations of a fleet to copy to its children. ``health_port``: 0 for no port.
+    Kueue. ``lease``: the Lease that this process must hold to serve; None if this process is the only operator.
+    ``propagation``: the labels and annotations of a fleet to copy to its children. ``health_port``: 0 for no port.
     """
 
     namespaces: tuple[str, ...]

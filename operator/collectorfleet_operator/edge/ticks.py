@@ -39,7 +39,7 @@ def retry_seconds(failures: int) -> float:
 class Step:
     """A group of lists that runs at every ``every``-th tick.
 
-    ``take`` runs the lists. It returns True if the ticks must end, and may raise a KubeError.
+    ``take`` runs the lists. ``take`` returns True if the ticks must end, and may raise a KubeError.
     """
 
     take: Callable[[], Awaitable[bool | None]]

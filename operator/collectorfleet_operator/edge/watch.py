@@ -45,7 +45,7 @@ async def watch(
 ) -> None:
     """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set.
 
-    ``kinds`` has each kind with the version of it that the API server serves.
+    ``kinds`` has the kinds to watch, in the versions that the API server serves.
 
     ``began`` is called with the full name of a kind whose watch begins: at the start, and whenever the watch cannot
     continue from its last version. ``news`` is not called for earlier changes.

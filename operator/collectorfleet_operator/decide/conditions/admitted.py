@@ -1,4 +1,7 @@
-"""The condition ``Admitted``: whether Kueue has admitted the fleet. Only a fleet with a queue has it. Pure."""
+"""The condition ``Admitted``: whether Kueue has admitted the fleet.
+
+Only a fleet with a queue has this condition. Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A RayCluster or Job of the fleet that another client suspended, usually Kueue. Pure.
 
-In a namespace with a LocalQueue named ``default``, Kueue labels every job and suspends the job until it has quota. The
-operator itself never suspends a child.
+In a namespace with a LocalQueue named ``default``, Kueue labels every job, and suspends each job until the job has
+quota. The operator itself never suspends a child.
 """
 
 from __future__ import annotations

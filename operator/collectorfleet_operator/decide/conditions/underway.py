@@ -73,7 +73,7 @@ def _ready(
         return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
     required = [driver, Finding(collectors)]
     if cluster.is_needed and not (is_true(collectors) and seen.is_usable(seen.cluster)):
-        # A lost worker pod alone does not make a fleet unready, but it explains why a fleet is unready.
+        # A lost worker pod alone does not make a fleet unready. But if the fleet is unready, the lost pod explains why.
         required.insert(0, cluster)
     # Problems come first: that the driver cannot pull its image explains more than that the head is starting.
     required.sort(key=lambda one: not one.problem)
