@@ -131,20 +131,22 @@ class Code(Model):
     git: Git | None = Field(
         default=None,
         description=(
-            "Package tree in a git repository. The pods unpack and import it in the same way as an `archive`. An "
-            "alternative to `archive`."
+            "Package tree in a git repository. The pods unpack and import this tree in the same way as an `archive`. "
+            "An alternative to `archive`."
         ),
     )
     artifact: Artifact | None = Field(
         default=None,
         description=(
-            "Package tree in an OCI registry. The pods unpack and import it in the same way as an `archive`. An "
+            "Package tree in an OCI registry. The pods unpack and import this tree in the same way as an `archive`. An "
             "alternative to `archive`."
         ),
     )
     path: SubPath | None = Field(
         default=None,
-        description="Folder of the tree that is put on the import path, such as `src`. Default: its root.",
+        description=(
+            "Folder of the tree, such as `src`. This folder is on the import path. Default: the root of the tree."
+        ),
     )
 
     certificate_authority: CertificateAuthority | None = Field(

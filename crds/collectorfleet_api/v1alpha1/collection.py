@@ -104,7 +104,10 @@ class Collection(Model):
         description="Sync: how a batch handles its slowest shares. Absent: the batch waits for all shares.",
     )
     max_frames_per_traj: Positive | None = Field(
-        default=None, description="Truncate trajectories and reset after this many frames. Absent: never."
+        default=None,
+        description=(
+            "After this many frames, a collector truncates the trajectory and resets the environment. Absent: never."
+        ),
     )
     reset_at_each_iter: bool = Field(
         default=False, description="Reset the environments at the start of each batch, or of each share."
@@ -112,7 +115,7 @@ class Collection(Model):
     init_random_frames: Positive | None = Field(
         default=None,
         description=(
-            "Frames with random actions at the start, over all collectors. Absent: none. Not with "
+            "Number of frames with random actions at the start, of all collectors together. Absent: none. Not with "
             "`collectors.class: Async`."
         ),
     )
@@ -152,8 +155,8 @@ class Collection(Model):
     postproc: Factory | None = Field(
         default=None,
         description=(
-            "Builds a function that changes each batch before it is handed out. The driver calls the factory once. "
-            "An example is `torchrl.data.postprocs:MultiStep`."
+            "Factory that builds a function. The driver changes each batch with this function before it hands out the "
+            "batch. The driver calls the factory once. An example is `torchrl.data.postprocs:MultiStep`."
         ),
     )
     copied: bool = Field(

@@ -143,18 +143,19 @@ class Collectors(Model):
     failure_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds an object with the method `decide(loss)`. `loss` describes a lost collector, or a collector whose "
-            "environment raised. The result is `Replace`, `GiveUp` or `Fail`. The driver calls the factory once. "
-            "Absent: a collector restarts with exponential backoff, up to 10 times. Ten minutes of work reset the "
-            "count. After the loss of its node, a collector restarts at once."
+            "Factory that builds an object with the method `decide(loss)`. `loss` describes a lost collector, or a "
+            "collector whose environment raised. The result is `Replace`, `GiveUp` or `Fail`. The driver calls the "
+            "factory once. Absent: a collector restarts with exponential backoff, up to 10 times. Ten minutes of work "
+            "reset the count. After the loss of its node, a collector restarts at once."
         ),
     )
     scaling_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds an object whose method `leaving(collectors, count)` chooses the collectors to end when the fleet "
-            "shrinks. The driver calls the factory once. Absent: the driver chooses collectors so that whole pods "
-            "become empty. With launcher Job the collectors of the highest indexes end, and no policy is allowed."
+            "Factory that builds an object whose method `leaving(collectors, count)` chooses the collectors to end "
+            "when the fleet shrinks. The driver calls the factory once. Absent: the driver chooses collectors so that "
+            "whole pods become empty. With launcher Job the collectors of the highest indexes end, and no policy is "
+            "allowed."
         ),
     )
     groups: list[Group] = Field(

@@ -85,5 +85,8 @@ class Driver(Model):
     )
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template, merged over the driver pod's. Lists merge by name. Values here win.",
+        description=(
+            "Partial pod template, merged over the operator's template of the driver pod. Lists merge by name. Values "
+            "of this field take precedence."
+        ),
     )

@@ -150,8 +150,8 @@ class Evaluation(Model):
     template: PodTemplate = Field(
         default_factory=dict,
         description=(
-            "Partial pod template, merged over the evaluator pods after `workers.template`. Lists merge by name. "
-            "Values here win."
+            "Partial pod template of evaluator pods, merged over the operator's template and `workers.template`. Lists "
+            "merge by name. Values of this field take precedence."
         ),
     )
 

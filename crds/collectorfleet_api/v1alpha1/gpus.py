@@ -27,8 +27,7 @@ class WorkersGpu(Model):
         description=(
             "Kind of GPU in worker pods. Logical: a whole GPU. MIG: a MIG slice, named by `resource`. TimeSlicing, "
             "MPS: a replica that the device plugin offers. DRA: a device of `claimTemplate`. None: GPUs that "
-            "`template` gives the pod. In each mode collectors share the GPUs of their pod by "
-            "`collectors.resources.gpu`."
+            "`template` requests. In each mode collectors share the GPUs of their pod by `collectors.resources.gpu`."
         ),
     )
     per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod whose collectors request GPUs.")

@@ -63,7 +63,8 @@ class GroupResources(Model):
         default=None, description="GPUs of one collector, as in `collectors.resources.gpu`."
     )
     custom: CustomAmounts | None = Field(
-        default=None, description="Ray custom resources of one collector, in place of the fleet's. {}: none."
+        default=None,
+        description="Ray custom resources of one collector, in place of the fleet's. {}: no custom resources.",
     )
 
 

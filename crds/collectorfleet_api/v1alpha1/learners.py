@@ -152,7 +152,10 @@ class Learners(Factory):
     )
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template, merged over the learner pods'. Lists merge by name. Values here win.",
+        description=(
+            "Partial pod template, merged over the operator's template of learner pods. Lists merge by name. Values of "
+            "this field take precedence."
+        ),
     )
 
     @property

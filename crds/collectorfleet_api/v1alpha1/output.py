@@ -33,17 +33,20 @@ class Output(Model):
     path: str = Field(
         min_length=1,
         description=(
-            "Folder in the driver pod that receives the batches; mount a volume there through `driver.template`."
+            "Folder in the driver pod. The driver writes the batches into it. Mount a volume there through "
+            "`driver.template`."
         ),
     )
     format: OutputFormat = Field(
         default=OutputFormat.TENSORDICT,
         description=(
-            "TensorDict: memory-mapped shards and a manifest. ReplayBuffer: the batches extend `replayBuffer`, which "
-            "is dumped into the folder."
+            "TensorDict: memory-mapped shards and a manifest. ReplayBuffer: the driver adds the batches to "
+            "`replayBuffer`, and dumps this buffer into the folder."
         ),
     )
     replay_buffer: Factory | None = Field(
         default=None,
-        description="Builds the buffer of format ReplayBuffer, once in the driver. Required with this format.",
+        description=(
+            "Factory that builds the buffer of format ReplayBuffer, once in the driver. Required with this format."
+        ),
     )

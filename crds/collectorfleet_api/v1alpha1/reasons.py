@@ -44,9 +44,7 @@ class Reason(StrEnum):
     WAITING_FOR_DELETION = "WaitingForDeletion"
     NAME_TAKEN = "NameTaken"
     REFUSED = "Refused"
-    WRITE_FAILED = (
-        "WriteFailed"  # Reconciling and Admitted also use this reason; Admitted also uses NameTaken and Refused
-    )
+    WRITE_FAILED = "WriteFailed"  # also of Reconciling and Admitted; Admitted also uses NameTaken and Refused
     CONTAINER_FAILED = "ContainerFailed"
     NODE_LOST = "NodeLost"
     CHILD_SUSPENDED = "ChildSuspended"

@@ -43,9 +43,9 @@ class Staleness(Model):
 
 
 class WeightsFailure(Model):
-    collector: str = Field(description="Which collector failed to apply weights.")
+    collector: str = Field(description="The collector that failed to apply weights.")
     version: int = Field(description="The version that could not be applied.")
-    time: Time = Field(description="When.")
+    time: Time = Field(description="When the collector failed to apply weights.")
     reason: str = Field(description="One PascalCase word.")
     message: str = Field(description="The original error text.")
 
@@ -63,7 +63,7 @@ class WeightsStatus(Model):
     bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
     last_publish_time: Time | None = Field(default=None, description="When the newest version was published.")
     last_publish_seconds: Measured | None = Field(
-        default=None, description=("Seconds that it took to compute the digest and to store the version.")
+        default=None, description=("Seconds for computing the digest and storing the version.")
     )
     transport: str | None = Field(default=None, description="How the driver sends weights.")
     publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
@@ -86,7 +86,7 @@ def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
 class CollectorCounts(Model):
     desired: Count = Field(description="Collectors requested.")
     available: Count = Field(description="Collectors with acknowledged weights.")
-    restarts: Count = Field(default=0, description="Collectors started again after a loss.")
+    restarts: Count = Field(default=0, description="Number of restarts of collectors after a loss.")
     summary: str = Field(description="available/desired, for a column of `kubectl get`.")
     groups: list[GroupCounts] = Field(
         default_factory=list,
@@ -370,10 +370,11 @@ class DriverReport(Model):
     fleet_uid: str | None = Field(
         default=None,
         alias="fleetUID",
-        description="UID of the fleet. The operator ignores reports of other UIDs.",
+        description="UID of the fleet. The operator ignores reports with another UID.",
     )
     driver_incarnation: int | None = Field(
-        default=None, description="Number of the driver that reports, counted from 1 over all starts."
+        default=None,
+        description="Number of the reporting driver. The fleet's first driver has number 1, and each start adds 1.",
     )
     driver_ended: bool | None = Field(
         default=None, description="True: the driver has ended its collectors, and this is its last report."

@@ -55,7 +55,8 @@ class Policy(Factory):
     trust: bool | None = Field(
         default=None,
         description=(
-            "True: the policy reads and writes a TensorDict, and collectors do not wrap it. Absent: TorchRL decides."
+            "True: the policy reads and writes a TensorDict, and collectors do not wrap the policy. Absent: TorchRL "
+            "decides."
         ),
     )
 
@@ -63,7 +64,10 @@ class Policy(Factory):
 class Head(Model):
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template, merged over the head pod's. Lists merge by name. Values here win.",
+        description=(
+            "Partial pod template, merged over the operator's template of the head pod. Lists merge by name. Values of "
+            "this field take precedence."
+        ),
     )
 
 
@@ -129,7 +133,8 @@ class CollectorFleetSpec(Model):
     replay_buffer: ReplayBuffer | None = Field(
         default=None,
         description=(
-            'Builds a `ReplayBuffer(service_backend="ray")`, once in the driver. Collectors write into the buffer. '
+            'Factory that builds a `ReplayBuffer(service_backend="ray")`, once in the driver. Collectors write '
+            "into the buffer. "
             "The training function gets the buffer as `collector.replay_buffer`, and iterating yields None. The "
             "buffer ends with its driver, see `checkpoint`. Absent: the training function gets batches."
         ),
@@ -181,7 +186,10 @@ class CollectorFleetSpec(Model):
     )
     when_finished: WhenFinished = Field(
         default=WhenFinished.DELETE,
-        description="Delete the RayCluster of a completed or failed fleet, or Keep it for inspection.",
+        description=(
+            "Delete: the operator deletes the RayCluster of a completed or failed fleet. Keep: the RayCluster stays "
+            "for inspection."
+        ),
     )
     ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = Field(
         default=None,

@@ -88,7 +88,7 @@ class CodeStatus(Model):
 class Orders(Model):
     """Orders of the operator to a driver. The driver reads these orders in the answers to its own status writes."""
 
-    driver: str = Field(description="The driver pod that these orders are for. Other driver pods ignore them.")
+    driver: str = Field(description="The driver pod to which these orders apply. Other driver pods ignore them.")
     stop_at_batch: bool = Field(
         default=False, description=("True: the driver ends after the current batch, with a checkpoint.")
     )

@@ -209,8 +209,8 @@ _POD_TEMPLATE = {
             "properties": {
                 key: _typed(
                     "array",
-                    f"{text}, merged with the operator's by name.",
-                    items=_free_form(f"One of {key}.")
+                    f"{text}. They are merged by name with the operator's `{key}`.",
+                    items=_free_form(f"One of the `{key}`.")
                     | {"required": ["name"], "properties": {"name": _typed("string", "Name to merge by.")}},
                 )
                 for key, text in {

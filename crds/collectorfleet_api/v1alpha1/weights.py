@@ -24,9 +24,7 @@ NamePrefix = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 class TravellingModule(Factory):
     """A further module that the driver trains and that collectors use."""
 
-    path: AttributePath = Field(
-        description="Path of the module in a collector, by attributes, such as `env.world_model`."
-    )
+    path: AttributePath = Field(description="Attribute path of the module in a collector, such as `env.world_model`.")
 
 
 class Weights(Model):

@@ -30,5 +30,8 @@ class Workers(Model):
     )
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template, merged over the worker pods'. Lists merge by name. Values here win.",
+        description=(
+            "Partial pod template, merged over the operator's template of worker pods. Lists merge by name. Values of "
+            "this field take precedence."
+        ),
     )
