@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-# Attributes of a record: the fleet that it is about, and an exception that is available only as text.
+# Attributes of a record: the fleet of the record, and an exception of which only the text is available.
 NAMESPACE: Final = "namespace"
 FLEET: Final = "fleet"
 EXCEPTION: Final = "exception"

@@ -10,7 +10,7 @@ from collectorfleet_api.times import parse_time
 
 Object = dict[str, Any]
 
-# The key under which the operator adds the reason, in a sentence, to an object that it cannot read. The API server
+# If the operator cannot read an object, it adds the reason to the object under this key, in a sentence. The API server
 # stores no object with this key beside ``spec``.
 UNREADABLE: Final = "unreadable"
 

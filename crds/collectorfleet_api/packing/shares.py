@@ -1,7 +1,7 @@
 """Computes the number of equal shares of a Sync batch.
 
-``framesPerBatch`` 4000 and 5 collectors: 5 shares of 800 frames. After scaling to 6, which does not divide 4000: 8
-shares of 500, which the 6 collectors make together. With fewer shares than collectors, some collectors would be idle.
+``framesPerBatch`` 4000 and 5 collectors: 5 shares of 800 frames. The number 6 does not divide 4000. So after scaling to
+6 collectors, a batch has 8 shares of 500 frames. With fewer shares than collectors, some collectors would be idle.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _limits(template: dict[str, Any]) -> dict[str, Any]:
-    """Return the limits that a template sets for the container that Ray runs in."""
+    """Return the limits that a template sets for Ray's container."""
     containers = (template.get("spec") or {}).get("containers") or []
     found: dict[str, Any] = next((one for one in containers if one["name"] == _CONTAINER), {})
     resources = found.get("resources")

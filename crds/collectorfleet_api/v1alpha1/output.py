@@ -16,7 +16,7 @@ class OutputFormat(StrEnum):
 
 
 class ReplayBuffer(Factory):
-    """The buffer that collectors write to and that the training function samples from."""
+    """The replay buffer: collectors write into the buffer, and the training function samples from the buffer."""
 
     checkpoint: bool = Field(
         default=False,

@@ -22,7 +22,7 @@ NamePrefix = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 
 
 class TravellingModule(Factory):
-    """A further module that the driver trains and that collectors use."""
+    """A further module. The driver trains the module, and collectors use it."""
 
     path: AttributePath = Field(description="Attribute path of the module in a collector, such as `env.world_model`.")
 

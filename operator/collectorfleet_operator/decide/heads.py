@@ -1,4 +1,4 @@
-"""Use of a Ray head that is lost or terminating, and the worker pods that a lost head leaves behind. Pure."""
+"""Whether a driver still uses a lost or terminating Ray head, and which pods of a lost head to delete. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deadlines of the spec, which end a run, and the idle timeout, which suspends a fleet. Pure.
+"""The limits in the spec: the deadlines end a run, and the idle timeout suspends a fleet. Pure.
 
 The operator records an exceeded limit in the status before it deletes the Job. Without the Job, only the status has the
 reason why the fleet does not run.

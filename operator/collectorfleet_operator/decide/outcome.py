@@ -79,7 +79,7 @@ def _outcome_of(seen: Situation, job: Job) -> Outcome:
 
 
 def is_recorded(seen: Situation) -> bool:
-    """Return whether the stored status records that the run completed, so that the Job may be deleted."""
+    """Return whether the stored status has the completion of the run. The operator may then delete the Job."""
     before = _previous(seen)
     return before is not None and is_true(before)
 

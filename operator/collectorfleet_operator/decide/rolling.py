@@ -86,7 +86,7 @@ def pods_to_drain(seen: Situation) -> list[str]:
 
 
 def evicted(seen: Situation) -> list[Pod]:
-    """Return the worker pods that are being deleted and that the driver can still drain.
+    """Return the terminating worker pods whose collectors the driver can still drain.
 
     Pods on lost nodes do not count: their collectors are lost already. Learner pods are not drained: Ray creates
     their learners again where their shard is placed next.

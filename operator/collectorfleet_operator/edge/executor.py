@@ -47,7 +47,7 @@ _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a plan. ``interrupted`` is the error that ended the plan early and that a retry may solve.
+    """The result of a plan. ``interrupted`` is the error that ended the plan early, if a retry may solve this error.
 
     A write that failed and is retried is also in ``refused``, so that the status reports it. ``has_foreign_changes``:
     an answer has a change by another client. The cache already has the answer, so the later watch event of this change

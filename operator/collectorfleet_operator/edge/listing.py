@@ -168,8 +168,8 @@ class _Items:
     def _go_on_after(self, key: Key) -> None:
         """Set the item that should come next after ``key``.
 
-        A new item does not change which item is expected. An item that was expected later shows that the items before
-        it were deleted.
+        A new item does not change which item is expected. If the reader meets an item that it expected later, the items
+        before this item were deleted.
         """
         if self._next < len(self.before) and self.before[self._next].key == key:
             self._next += 1

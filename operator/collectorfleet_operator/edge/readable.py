@@ -1,4 +1,4 @@
-"""Stand-ins for objects of the API server that this operator cannot read, so that they do not affect other objects.
+"""Stand-ins for objects that this operator cannot read. An unreadable object then does not affect other objects.
 
 Tenants may store any content. An object is unreadable if it is nested too deeply, or if a part that this operator needs
 has a wrong type. Its stand-in keeps the object's identity and has the reason, so that the fleet's status can report the
@@ -47,6 +47,7 @@ def stand_in(kind: Kind, obj: Object, error: Exception) -> Object:
     if isinstance(owners, list):
         kept["ownerReferences"] = [owner for owner in owners if isinstance(owner, dict) and "uid" in owner]
     cause = f"this operator cannot read {kind} {kept['name']}: {type(error).__name__}: {error}"
-    # A value that was removed because of its depth may be the cause of the error, so that reason comes first.
+    # A value may be missing because it was nested too deeply and removed. The message then names the depth as the
+    # reason.
     found = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": kept}
     return {**found, UNREADABLE: why_unreadable(obj) or cause}

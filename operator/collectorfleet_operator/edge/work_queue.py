@@ -1,6 +1,6 @@
 """Runs the work for the fleets that are due, a few at a time and never twice at once for one fleet.
 
-``schedule`` decides which fleets are due, and ``fair_queue`` which of them is next.
+``schedule`` decides which fleets are due, and ``fair_queue`` decides which due fleet is next.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _ready(
     if cluster.is_needed and not (is_true(collectors) and seen.is_usable(seen.cluster)):
         # A lost worker pod alone does not make a fleet unready. But if the fleet is unready, the lost pod explains why.
         required.insert(0, cluster)
-    # Problems come first: that the driver cannot pull its image explains more than that the head is starting.
+    # Problems come first: a driver pod with a failed image pull explains more than a starting head.
     required.sort(key=lambda one: not one.problem)
     if quota is not None and quota.condition.reason != Reason.NOT_QUEUED:
         # Quota comes first, because a fleet without quota has no pods.
