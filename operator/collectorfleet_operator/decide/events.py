@@ -1,7 +1,7 @@
 """Selection of the status changes that become Kubernetes Events. Each change becomes one Event. Pure.
 
 An Event's name is computed from the change. If an operator is killed before it writes the status, the next operator
-creates the same Event again, and the API server stores only one of the two.
+creates the same Event again. The API server then stores only one of the two Events.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def code_is_newer(seen: Situation) -> bool:
     """Return whether the code of a failed run has changed since the run began. The operator tries corrected code again.
 
     Kubernetes stores the change and the start of the run in whole seconds. If these times are equal, code and fleet
-    were applied together, and the code counts as unchanged, because no driver can start and fail within one second.
+    were applied together, because no driver can start and fail within one second. The code then counts as unchanged.
     """
     if seen.is_usable(seen.job):
         began: datetime | None = seen.job.created

@@ -44,7 +44,7 @@ def outcome(seen: Situation) -> Outcome:
     """Return the state of the run from the driver's pod and its Job, or from the status if both are gone.
 
     The status counts too, so that the deletion of the Job does not start another run. The pod takes precedence over the
-    Job: the Job ends a second after the pod, and between these two times a completed fleet would look broken.
+    Job. The Job ends a second after the pod, and a completed fleet would look broken in this second.
 
     The module ``retry`` decides whether a failed run is tried again. A suspended and resumed fleet is also tried again.
     """

@@ -91,7 +91,7 @@ def _actions(seen: Situation) -> Iterable[Action]:
     found = outcome(seen)
     lost = tuple(_force_delete_lost_pods(seen))
     if lost:
-        # One plan deletes the lost pods and replaces the driver: once another head exists, the operator cannot tell
+        # One plan deletes the lost pods and replaces the driver. Once another head exists, the operator cannot tell
         # that the driver ended because of a lost head.
         return (*lost, *_replace_driver_of_lost_head(seen)) if isinstance(found, Running) else lost
     match found:

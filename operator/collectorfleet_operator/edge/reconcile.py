@@ -187,8 +187,8 @@ class Reconciler:
         """Write Events and status. Return whether the new status may lead to another plan."""
         new = status(seen)
         before = seen.fleet.status.conditions if seen.fleet.status else []
-        # Events come before the status: a repeated status write does no harm, but if the stored status already has a
-        # change, no later reconcile writes an Event about it.
+        # Events come before the status. A repeated status write does no harm. But if the stored status already has a
+        # change, no later reconcile writes an Event about this change.
         self._events.add(key, uid_of(stored), condition_changes(before, new))
         await self._events.write(key)
         try:
