@@ -41,7 +41,7 @@ RAY_PORT: Final = 6379
 TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
 TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"  # noqa: S105  (a path)
 
-# Port of the driver for the hosts of collectors of a fleet without Ray, and the key and mount of their shared token.
+# For a fleet without Ray: the driver's port for collector hosts, and key and mount of the token that they share.
 HOSTS_PORT: Final = 29400
 HOSTS_TOKEN_KEY: Final = "token"  # noqa: S105  (a key's name, no secret)
 HOSTS_TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/hosts"  # noqa: S105  (a path)

@@ -57,7 +57,7 @@ ScriptPath = Annotated[
         "is not a Python file; write its name, such as train.py, or its path in the image",
     ),
 ]
-# Without user and password, because everybody who may read the fleet could read them.
+# The URL may not contain a user and a password, because everybody who may read the fleet could read both.
 _HTTP_URL: Final = r"^https?://[A-Za-z0-9.:_\[\]-]+(/[^\s@]*)?$"
 HttpUrl = Annotated[
     str,

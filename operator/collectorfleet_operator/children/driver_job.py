@@ -148,7 +148,7 @@ def _template(fleet: CollectorFleet) -> Object:
         ],
         terminationGracePeriodSeconds=_default_grace_seconds(driver),
     )
-    # After the merge, so that the user's template cannot replace the annotation.
+    # This follows the merge, so that the user's template cannot replace the annotation.
     template["metadata"]["annotations"][names.SPEC_ANNOTATION] = json.dumps(fleet.spec.to_wire())
     return template
 

@@ -50,7 +50,7 @@ def evaluator_groups(fleet: CollectorFleet) -> list[Object]:
                 "num-cpus": str(packing.per_pod * whole_cpus(one.cpu)),
                 "num-gpus": str(pod.gpus),
                 "object-store-memory": str(pod.object_store_bytes),
-                # Quoted, because KubeRay inserts the text into a shell command line.
+                # The JSON is quoted, because KubeRay inserts the text into a shell command line.
                 "resources": f"'{json.dumps({names.EVALUATOR_RESOURCE: packing.per_pod})}'",
             },
             "template": made,

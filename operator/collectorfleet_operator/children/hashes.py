@@ -1,4 +1,6 @@
-"""Hash annotations of children: a hash of the spec's fields for each part of a fleet (driver, head, each group).
+"""The hash annotations of children.
+
+Each part of a fleet (driver, head, every group) has a hash of its fields in the spec.
 
 A running driver cannot change its spec, and needs a RayCluster that fits its spec. So the driver's Job has the hashes
 of all parts. The next driver uses the same RayCluster as long as the parts of the RayCluster do not change.

@@ -53,7 +53,7 @@ def learner_groups(fleet: CollectorFleet) -> list[Object]:
                 "num-cpus": str(pods.ray_cpus),
                 "num-gpus": str(pods.resources.gpus),
                 "object-store-memory": str(pods.resources.object_store_bytes),
-                # Quoted, because KubeRay inserts the text into a shell command line.
+                # The JSON is quoted, because KubeRay inserts the text into a shell command line.
                 "resources": f"'{json.dumps({names.LEARNER_RESOURCE: pods.actors})}'",
             },
             "template": made,

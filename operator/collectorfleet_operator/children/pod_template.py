@@ -85,7 +85,7 @@ def pod_template(
         # If NVIDIA's runtime is the default, a container without a GPU request sees all GPUs of its node.
         template = merge(merge(ours, _without_gpus(first["name"])), user)
     _leave_lost_nodes(template["spec"])
-    # After the merge, because the operator selects pods by these labels.
+    # These labels follow the merge, because the operator selects pods by these labels.
     template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **labels(fleet, role)}
     return template
 

@@ -11,8 +11,8 @@ from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.objects import Object
 
-# A head has nothing to finish. If a command runs before `ray start`, a shell is the parent of `ray start` and does not
-# pass SIGTERM on.
+# A head has nothing to finish. If a command runs before `ray start`, a shell is the parent of `ray start`, and the
+# shell does not forward SIGTERM.
 _HEAD_GRACE_SECONDS: Final = 5
 # Kubernetes' default, and the time between most spot notices and the loss of the node. Collectors end their rollouts in
 # this time.

@@ -70,7 +70,8 @@ def _head_group(fleet: CollectorFleet) -> Object:
         "rayStartParams": {
             "num-cpus": "0",
             "num-gpus": "0",
-            # Quoted, because KubeRay inserts the text into a shell command line. Nodes that join use the head's config.
+            # The JSON is quoted, because KubeRay inserts the text into a shell command line. Nodes that join use the
+            # head's config.
             "system-config": f"'{json.dumps(SYSTEM_CONFIG)}'",
         },
         "template": ray_pod_template(fleet, PodRole.HEAD, container, fleet.spec.ray.head.template, gpus=0),

@@ -47,7 +47,7 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
             "num-cpus": str(packing.per_pod),
             "num-gpus": str(pod.gpus),
             "object-store-memory": str(pod.object_store_bytes),
-            # Quoted, because KubeRay inserts the text into a shell command line.
+            # The JSON is quoted, because KubeRay inserts the text into a shell command line.
             "resources": f"'{json.dumps(resources)}'",
         },
         "template": made,

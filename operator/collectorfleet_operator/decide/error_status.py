@@ -53,7 +53,7 @@ def internal_error(cause: str, before: OperatorStatus, generation: int, now: dat
     ]
     kept = [one for one in before.conditions if one.type not in (ConditionType.READY, ConditionType.RECONCILING)]
     phase = Phase.DEGRADED if before.phase is Phase.COLLECTING else before.phase or Phase.PENDING
-    # observedGeneration stays at the spec that the operator last acted on.
+    # observedGeneration stays unchanged: it is the generation of the spec on which the operator last acted.
     conditions = stamped([*turned, *kept], before.conditions, now, before.observed_generation)
     return before.model_copy(update={"phase": phase, "conditions": conditions})
 

@@ -1,4 +1,4 @@
-"""The facts of a Job that decisions depend on. They are parsed once from each version of the stored object. Pure."""
+"""The facts of a Job on which decisions depend. They are parsed once from each version of the stored object. Pure."""
 
 from __future__ import annotations
 

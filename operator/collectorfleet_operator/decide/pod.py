@@ -1,4 +1,4 @@
-"""The facts of a pod that decisions depend on. They are parsed once from each version of the stored object. Pure."""
+"""The facts of a pod on which decisions depend. They are parsed once from each version of the stored object. Pure."""
 
 from __future__ import annotations
 

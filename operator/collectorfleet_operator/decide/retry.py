@@ -1,9 +1,9 @@
 """The decision whether a failed run is tried again, and why. Pure.
 
-A change of the spec of driver, head or pods, or of the code's ConfigMap, starts another try. After an exceeded
-deadline, a changed deadline also starts another try. A change of replicas, times to live or other fields that apply to
-a running fleet does not start another try. The status has a hash of the spec, because the Job with the spec may be
-gone.
+The operator tries again after a change of the code's ConfigMap, or of spec fields that affect driver, head or pods.
+After an exceeded deadline, a changed deadline also starts another try. A change of replicas, times to live or other
+fields that apply to a running fleet does not start another try. The status has a hash of the spec, because the Job with
+the spec may be gone.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Situation:
     why_no_queues: str = ""
     # The version of Kueue's API in which the operator writes Workloads.
     kueue: KueueVersion = NEWEST_KUEUE
-    # Existing cluster-scoped objects of Kueue that the fleet refers to. Flavors are listed by name.
+    # Existing cluster-scoped objects of Kueue to which the fleet refers. Flavors are listed by name.
     flavors: Mapping[str, Object] = field(default_factory=dict)
     priority_class: Object | None = None
     propagation: Propagation = NOTHING

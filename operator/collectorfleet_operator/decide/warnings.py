@@ -57,7 +57,7 @@ def fields_of_event(event: Object) -> Object:
 
 
 def uid_of_subject(event: Object) -> str:
-    """Return the uid of the object that an event is about; empty if the event has no such uid."""
+    """Return the uid of the event's subject; empty if the event has no such uid."""
     return _text(_mapping(event.get("involvedObject")).get("uid"))
 
 

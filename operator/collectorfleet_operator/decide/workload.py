@@ -1,4 +1,4 @@
-"""The facts of Kueue's Workload that decisions depend on, parsed once from each version of the stored object. Pure."""
+"""The facts of Kueue's Workload on which decisions depend, parsed once from each version of the stored object. Pure."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ async def _until_first(*coroutines: Coroutine[Any, Any, None]) -> None:
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        # Longer than a session needs to end its own tasks.
+        # This time is longer than a session needs to end its own tasks.
         await end_all(tasks, END_SECONDS + 2 * AGAIN_SECONDS)
     for task in done:
         task.result()

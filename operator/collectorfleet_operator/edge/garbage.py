@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from typing import Final
 
 _GROWN_TOO_MUCH: Final = 2
-# The number of new objects before a collection of the young generation, and the number of young collections before one
-# of the middle generation. Both are the defaults of Python 3.11. With Python 3.13's default of 2,000 new objects, a
-# complete collection would visit three times as many.
+# The number of new objects before a collection of the young generation, and the number of young collections before a
+# collection of the middle generation. Both are the defaults of Python 3.11. With Python 3.13's default of 2,000 new
+# objects, a complete collection would visit three times as many.
 _YOUNG: Final = 700
 _MIDDLE_AFTER: Final = 10
 # The number of middle collections before a complete collection. Python's default is 10.

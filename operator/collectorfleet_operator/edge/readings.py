@@ -31,7 +31,8 @@ from collectorfleet_operator.objects import (
     why_unreadable,
 )
 
-# About 120 MB of models and manifests: 1,200 fleets of four pods, or two of the largest that an API server stores.
+# About 120 MB of models and manifests: 1,200 fleets of four pods, or two fleets of the largest size that an API server
+# stores.
 BUDGET_BYTES: Final = 4 * 2**20
 
 _Version = tuple[str, ...]
