@@ -12,8 +12,8 @@ class Checkpoint(Model):
     claim_name: ObjectName = Field(
         description=(
             "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share a claim, "
-            "because each fleet has a folder with its name. A fleet that is deleted and created again resumes from "
-            "its folder."
+            "because each fleet has a folder with the fleet's name. A fleet that is deleted and created again resumes "
+            "from its folder."
         ),
     )
     sub_path: SubPath | None = Field(

@@ -77,11 +77,11 @@ class Collection(Model):
     max_staleness: Count | None = Field(
         default=None,
         description=(
-            "Largest staleness of a batch when the driver hands it out, in versions. Sync: the default is 0, strictly "
-            "on-policy; 1 collects exactly one batch ahead. Async: 1 or more; if the field is absent, there is no "
-            "bound, and each collector has up to two requests in flight. With `trajsPerBatch` or `collectors.class: "
-            "Async`, this number limits only how far collectors look ahead. Trajectories that span updates have older "
-            "frames."
+            "Largest staleness, in versions, that a batch may have when the driver hands out the batch. Sync: the "
+            "default is 0, strictly on-policy; 1 collects exactly one batch ahead. Async: 1 or more; if the field is "
+            "absent, there is no bound, and each collector has up to two requests in flight. With `trajsPerBatch` or "
+            "`collectors.class: Async`, this number limits only how far collectors look ahead. Trajectories that span "
+            "updates have older frames."
         ),
     )
     exact_staleness: bool = Field(
@@ -126,18 +126,19 @@ class Collection(Model):
     rollout: Rollout = Field(
         default=Rollout.AUTO,
         description=(
-            "Loop that steps the environments. Auto: the fast loop if its frames equal those of TorchRL's collector "
-            "in every entry, else TorchRL's loop. `status.collectors[].rollout` shows which loop is in use, and why. "
-            "With Gymnasium's environments, the fast loop is several times as fast as TorchRL's. For other "
-            "environments, the fast loop calls the environment's own step. Fast: the fast loop, or an error. TorchRL: "
-            "TorchRL's loop."
+            "Loop that steps the environments. Auto: the fast loop if its frames equal those of TorchRL's collector in "
+            "every entry, else TorchRL's loop. `status.collectors[].rollout` shows which loop is in use, and why. With "
+            "Gymnasium's environments, the fast loop is several times as fast as TorchRL's. For other environments, "
+            "the fast loop calls the environment's own step. Fast: the fast loop, or an error if the fast loop does "
+            "not support the collector. TorchRL: TorchRL's loop."
         ),
     )
     compact_observations: bool = Field(
         default=False,
         description=(
-            "Send an observation once if it equals the `next` of the previous step. Batches do not change. For large "
-            "observations, this about halves network traffic and object store memory. Comparing takes some time."
+            "If an observation equals the `next` observation of the previous step, send it only once. Batches do not "
+            "change. For large observations, this about halves network traffic and object store memory. The comparison "
+            "costs some time."
         ),
     )
     split_trajs: bool = Field(
@@ -163,8 +164,8 @@ class Collection(Model):
         default=True,
         alias="copy",
         description=(
-            "True: batches are in the driver's memory. False: batches are read-only views of Ray's object store. "
-            "This saves a copy, but the store keeps each batch as long as your code references it."
+            "True: batches are in the driver's memory. False: batches are read-only views of Ray's object store. This "
+            "saves a copy, but each batch stays in the store as long as your code references the batch."
         ),
     )
 

@@ -13,9 +13,11 @@ class Devices(Model):
 
     device: Device | None = Field(
         default=None,
-        description="Device of environment, policy and batches, unless another field here sets it.",
+        description=(
+            "Device of environment, policy and batches. `envDevice`, `policyDevice` and `storingDevice` override it."
+        ),
     )
-    storing_device: Device | None = Field(default=None, description="Device on which a collector keeps its frames.")
+    storing_device: Device | None = Field(default=None, description="Device on which a collector stores its frames.")
     env_device: Device | None = Field(default=None, description="Device of the environment.")
     policy_device: Device | None = Field(default=None, description="Device of the policy.")
 

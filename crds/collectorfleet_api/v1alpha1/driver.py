@@ -24,8 +24,8 @@ class Curriculum(Model):
     function: ImportPath = Field(
         description=(
             "Import path of `curriculum(result, **kwargs)`, called in the driver after each evaluation. It returns the "
-            "parameters to set, or None. If the function takes the argument `parameters`, it gets the environment "
-            "parameters that were set for all collectors."
+            "parameters to set, or None. If the function has an argument `parameters`, the argument gets the "
+            "environment parameters that were set for all collectors."
         )
     )
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the function.")

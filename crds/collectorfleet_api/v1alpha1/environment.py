@@ -36,9 +36,9 @@ class EnvironmentParameters(Model):
     through: ParametersThrough = Field(
         default=ParametersThrough.AUTO,
         description=(
-            "SetParameters: call the environment's `set_parameters(**parameters)`. Attributes: set one "
-            "attribute of the environment for each parameter, by name. ResetOptions: use Gymnasium's "
-            "`reset(options=...)`. Auto: `set_parameters` if the environment has it, else the attributes."
+            "SetParameters: call the environment's `set_parameters(**parameters)`. Attributes: set one attribute of "
+            "the environment for each parameter, by name. ResetOptions: use Gymnasium's `reset(options=...)`. Auto: "
+            "SetParameters if the environment has this method, else Attributes."
         ),
     )
 
@@ -53,8 +53,8 @@ class Environment(Factory):
     per_collector: Positive = Field(
         default=1,
         description=(
-            "Environments that one collector steps together in its process. The factory builds each environment. "
-            "Together they form one batched environment."
+            "Number of environments that one collector steps together in one process. The factory builds each "
+            "environment. Together they form one batched environment."
         ),
     )
     process: Process | None = Field(

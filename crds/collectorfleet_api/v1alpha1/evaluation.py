@@ -38,8 +38,8 @@ class EvaluationResources(Model):
         le=64,
         description=(
             "GPUs of one evaluator: a share of one GPU, or whole GPUs, as with `collectors.resources.gpu`. With GPUs, "
-            "environment and policy are on the GPU. Evaluators share a pod if they fit on its GPUs. `workers.gpu` "
-            "sets how the pod gets its GPUs. Needs `launcher: RayCluster`."
+            "environment and policy are on the GPU. Evaluators share a pod if they fit on the pod's GPUs. "
+            "`workers.gpu` sets how the pod gets its GPUs. Needs `launcher: RayCluster`."
         ),
     )
 

@@ -86,7 +86,7 @@ class GroupWorkers(Model):
     )
     template: PodTemplate = Field(
         default_factory=dict,
-        description="Partial pod template. It is merged over `spec.workers.template`.",
+        description="Partial pod template. The operator merges this template over `spec.workers.template`.",
     )
 
 

@@ -55,7 +55,7 @@ class LearnerReplay(Model):
 
 class LearnerPolicy(Model):
     id: PolicyId = Field(
-        description="Name of the policy in `split`, in `status.learners` and in checkpoints. Do not change it."
+        description="Name of the policy in `split`, in `status.learners` and in checkpoints. Do not change the id."
     )
     module: AttributePath | None = Field(
         default=None,

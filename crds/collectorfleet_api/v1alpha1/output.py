@@ -33,7 +33,7 @@ class Output(Model):
     path: str = Field(
         min_length=1,
         description=(
-            "Folder in the driver pod. The driver writes the batches into it. Mount a volume there through "
+            "Folder in the driver pod. The driver writes the batches into this folder. Mount a volume there through "
             "`driver.template`."
         ),
     )

@@ -116,7 +116,10 @@ class EpisodesStatus(Model):
     )
     return_mean: Measured | None = Field(
         default=None,
-        description='Mean return of these episodes. A return is the sum of `("next", "reward")` as collectors see it.',
+        description=(
+            'Mean return of these episodes. A return is the sum of `("next", "reward")` after the transforms of the '
+            "collectors."
+        ),
     )
     return_min: Measured | None = Field(default=None, description="Smallest return of these episodes.")
     return_max: Measured | None = Field(default=None, description="Largest return of these episodes.")
@@ -214,7 +217,7 @@ class LearnerPolicyStatus(Model):
     )
     steps: Count | None = Field(
         default=None,
-        description=("Calls of `learn` of the policy's learner, including calls before its last checkpoint."),
+        description=("Number of calls of `learn` of the policy's learner, including calls before the last checkpoint."),
     )
 
 
@@ -243,7 +246,7 @@ class VideoStatus(Model):
     path: str | None = Field(
         default=None,
         description=(
-            "File of the newest video, as the driver sees it. Absent: there is no video, or no folder for videos."
+            "Path of the newest video in the driver's file system. Absent: there is no video, or no folder for videos."
         ),
     )
     failure: str | None = Field(default=None, description="Why a newer episode could not be recorded.")
@@ -361,7 +364,7 @@ class CollectorStatus(Model):
     batches: Count = Field(default=0, description="Requests that the collector answered.")
     frames: Count = Field(default=0, description="Frames that the collector produced.")
     restarts: Count = Field(default=0, description="How often the collector was restarted.")
-    last_error: str | None = Field(default=None, description="The newest error, as it was raised.")
+    last_error: str | None = Field(default=None, description="The original text of the newest error.")
 
 
 class DriverReport(Model):
@@ -377,7 +380,8 @@ class DriverReport(Model):
         description="Number of the reporting driver. The fleet's first driver has number 1, and each start adds 1.",
     )
     driver_ended: bool | None = Field(
-        default=None, description="True: the driver has ended its collectors, and this is its last report."
+        default=None,
+        description="True: the driver has ended its collectors, and this report is the driver's last report.",
     )
     weights: WeightsStatus | None = Field(default=None, description="The state of the weights.")
     progress: Progress | None = Field(default=None, description="The state of the collection.")
@@ -387,7 +391,7 @@ class DriverReport(Model):
     learners: LearnersStatus | None = Field(
         default=None,
         description=(
-            "The policies of `spec.learners`. Absent: the spec has no learners, or they have not started yet."
+            "The policies of `spec.learners`. Absent: the spec has no learners, or the learners have not started yet."
         ),
     )
     evaluation: EvaluationStatus | None = Field(

@@ -173,8 +173,8 @@ class CollectorFleetSpec(Model):
     progress_deadline_seconds: Positive = Field(
         default=600,
         description=(
-            "Seconds for the first batch. After this time the fleet is Stalled, and the operator keeps trying. A "
-            "driver that the operator orders to end has the same time."
+            "Seconds for the first batch. After this time the fleet is Stalled, but the operator does not end the run. "
+            "A driver that the operator orders to end has the same time."
         ),
     )
     suspend: bool = Field(

@@ -88,7 +88,7 @@ class CodeStatus(Model):
 class Orders(Model):
     """Orders of the operator to a driver. The driver reads these orders in the answers to its own status writes."""
 
-    driver: str = Field(description="The driver pod to which these orders apply. Other driver pods ignore them.")
+    driver: str = Field(description="The driver pod to which these orders apply. Other driver pods ignore the orders.")
     stop_at_batch: bool = Field(
         default=False, description=("True: the driver ends after the current batch, with a checkpoint.")
     )
@@ -117,8 +117,9 @@ class OperatorStatus(Model):
     selector: str | None = Field(
         default=None,
         description=(
-            "Label selector for the scale subresource. It matches the worker pods if each pod has one collector. If a"
-            " pod has several, it matches no pod: an autoscaler on pod metrics would count pods as collectors."
+            "Label selector for the scale subresource. It matches the worker pods if each pod has one collector. If "
+            "a pod has several collectors, the selector matches no pod: an autoscaler on pod metrics would count pods "
+            "as collectors."
         ),
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster of the fleet.")

@@ -25,7 +25,7 @@ class Workers(Model):
         default=None,
         description=(
             "Ray custom resources of one worker pod, in whole numbers by name, such as `simulator_license: 4`. "
-            "Collectors request them by `collectors.resources.custom`."
+            "Collectors request these resources by `collectors.resources.custom`."
         ),
     )
     template: PodTemplate = Field(
