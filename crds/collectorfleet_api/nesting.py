@@ -20,7 +20,7 @@ TOO_DEEP: Final = f"nested more than {MAX_LEVELS} levels deep; flatten it, or pa
 
 # The number of keys of a path that a message shows. All 64 keys would fill a screen.
 _SHOWN_KEYS: Final = 5
-# Replaces a removed value until its path is found. No manifest has a NUL.
+# This mark replaces a removed value until the code has the path of the value. No manifest has a NUL.
 _CUT: Final = "\0nested too deeply"
 _STRING: Final = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 # The last alternative, a quotation mark alone, matches a string whose end is not in the text.

@@ -1,8 +1,8 @@
 """Computes how many collectors share a worker pod, and the number of pods.
 
 16 collectors of 0.25 GPU in pods of 1 GPU: 4 in each pod, 4 pods, and no surplus. If each collector also needs a
-licence and a pod has 3: 3 in each pod, 6 pods. CPU and memory set no limit, because a pod requests what its collectors
-need.
+licence and a pod has 3: 3 in each pod, 6 pods. CPU and memory set no limit, because a pod requests the CPU and memory
+that its collectors need.
 
 Arithmetic is in whole ten-thousandths of a GPU, Ray's own resolution, because ``1 // 0.1 == 9.0`` in floats. No
 collector spans two GPUs, so a GPU has room for whole shares only, and the rest is surplus. ``replicas * share`` would

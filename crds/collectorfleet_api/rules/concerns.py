@@ -1,4 +1,4 @@
-"""The parts of a running fleet that each field of the spec affects.
+"""For each field of the spec, the parts of a running fleet that a change of the field affects.
 
 A changed field takes effect in a part when that part is replaced. A changed field that affects no part applies while
 the fleet runs. A field may affect several parts: ``collectors.resources`` sets the requests of an actor and the size of

@@ -1,4 +1,4 @@
-"""The default of each field in the release that introduced it. Hashes of the spec omit fields with these values.
+"""The default of each field in the release that introduced the field. Hashes of the spec omit fields with these values.
 
 The API server stores this default with the fleet. A release with another default must compute the same hash, so this
 table does not use the defaults of the models. Add a line for each new field, and never change a line.

@@ -1,4 +1,4 @@
-"""Checks of pod templates that Kubernetes would make only when it refuses the pods."""
+"""Checks of pod templates. Without these checks, an error would appear only when Kubernetes refuses the pods."""
 
 from __future__ import annotations
 

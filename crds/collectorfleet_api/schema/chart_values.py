@@ -2,9 +2,9 @@
 
 ``python -m collectorfleet_api.schema.chart_values > charts/collectorfleet/values.schema.json``
 
-Helm checks values by this schema before it renders or sends anything. The schema equals the CRD as far as JSON schema
-(draft 7) can express it. In addition, the schema refuses fields that the API server would drop. Only the API server
-checks CEL rules and keys of list-maps. An unknown keyword is an error, as in ``crd``.
+Helm checks values by this schema before it renders templates or sends requests. The schema equals the CRD as far as
+JSON schema (draft 7) can express it. In addition, the schema refuses fields that the API server would drop. Only the
+API server checks CEL rules and keys of list-maps. An unknown keyword is an error, as in ``crd``.
 """
 
 from __future__ import annotations

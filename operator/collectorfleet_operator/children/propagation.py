@@ -53,7 +53,7 @@ def propagated(made: Object, given: Object) -> Object:
 
 
 def is_ours_to_give(key: str) -> bool:
-    """Return whether a key, or all keys with this prefix, may be copied to children."""
+    """Return whether the operator may copy a key, or all keys with this prefix, to children."""
     domain = key.partition("/")[0]
     return not any(domain == one or domain.endswith(f".{one}") for one in _NEVER)
 

@@ -1,4 +1,4 @@
-"""Deletion of a deleted RayCluster's pods with a shorter grace period. Pure.
+"""Shortens the grace period of a deleted RayCluster's pods. Pure.
 
 KubeRay finds pods by name. So the operator creates the next RayCluster only after the deleted RayCluster's pods are
 gone. Worker pods have a long grace period, in which collectors end their rollouts. After the end of the driver, these

@@ -1,4 +1,4 @@
-"""Replacement of the Job of a driver whose pod was deleted or evicted. Pure.
+"""Replaces the driver's Job after the driver's pod was deleted or evicted. Pure.
 
 The Job controller creates the next pod only after a pause. The pause begins at 10 s and doubles with each pod that
 failed in the last minutes. Failures that the Job's failure policy ignores also count. A new Job creates its pod at

@@ -12,7 +12,7 @@ def by_server_clock(report: DriverReport, ahead: timedelta) -> DriverReport:
 
     ``ahead``: how far the driver's clock is ahead of the API server's clock.
 
-    Only times that decisions depend on are converted.
+    Only times on which decisions depend are converted.
     """
     progress, weights = report.progress, report.weights
     if progress is not None and progress.last_batch_time is not None:

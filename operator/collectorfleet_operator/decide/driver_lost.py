@@ -8,8 +8,8 @@ from typing import Final
 # A driver renews its Lease several times in this period, independently of its training function.
 LOST_AFTER: Final = timedelta(seconds=40)
 
-# From the start of the driver's container. In this time Python starts, the API server answers, and the Lease of an
-# earlier driver expires.
+# This time counts from the start of the driver's container. Within this time, Python starts, the API server answers,
+# and the Lease of an earlier driver expires.
 TAKES_LEASE_WITHIN: Final = timedelta(seconds=120)
 
 

@@ -1,4 +1,4 @@
-"""Other containers, such as a log shipper or a mesh proxy, that keep the driver's pod running after the driver's end.
+"""Other containers, such as a log shipper or a mesh proxy, may keep the driver's pod running after the driver's end.
 
 The Job waits for the whole pod. So the pod would keep its GPUs and its quota, and the Job would never retry. A sidecar
 that is an init container with restartPolicy Always ends with the driver and is not affected. Pure.

@@ -157,7 +157,10 @@ def first_line(pod: Pod) -> str | None:
 
 
 def _last_words(ended: Exit) -> str:
-    """Return the final message of a driver. A killed driver leaves the end of its log instead of a message."""
+    """Return the final message of a driver.
+
+    For a killed driver, Kubernetes stores the end of the driver's log instead of a message.
+    """
     lines = ended.message.strip().splitlines()
     if ended.code in _KILL_SIGNALS:
         return f"its process was ended by {_KILL_SIGNALS[ended.code]}; the last line of its log: {lines[-1]}"

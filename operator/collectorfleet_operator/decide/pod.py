@@ -164,7 +164,7 @@ def _has_not_been_ready(status: Object) -> bool:
 
 
 def _exits(statuses: list[Object]) -> dict[str, Exit]:
-    """Return by name how each ended container ended, with its termination message."""
+    """Return, by container name, how each ended container ended, with the container's termination message."""
     found: dict[str, Exit] = {}
     for status in statuses:
         ended = status.get("state", {}).get("terminated")
@@ -175,7 +175,7 @@ def _exits(statuses: list[Object]) -> dict[str, Exit]:
 
 
 def _times(statuses: list[Object], state: str, field: str) -> dict[str, datetime | None]:
-    """Return the time of each container that is in this state, by name; None if the kubelet reports no time."""
+    """Return, by container name, the time of each container in this state; None if the kubelet reports no time."""
     found: dict[str, datetime | None] = {}
     for status in statuses:
         if state in status.get("state", {}):

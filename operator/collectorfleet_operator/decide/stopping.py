@@ -200,7 +200,7 @@ def did_not_end(seen: Situation) -> str:
 
 
 def until_overdue(seen: Situation) -> timedelta | None:
-    """Return the time left to a driver with an order to stop; None without such an order."""
+    """Return the time within which a driver with an order to stop must end; None without such an order."""
     since = seen.stop_requested_at
     return (
         since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now if since is not None else None

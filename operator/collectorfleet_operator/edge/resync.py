@@ -197,7 +197,10 @@ class Resync:
         return found
 
     async def _warnings_about(self, namespace: str, uids: Mapping[str, Key]) -> Mapping[Key, list[Object]]:
-        """Return by fleet the warning Events about the objects with these uids, reduced to the needed fields."""
+        """Return, by fleet, the warning Events about the objects with these uids.
+
+        The Events have only the needed fields.
+        """
         found: defaultdict[Key, list[Object]] = defaultdict(list)
         async for event in self._kube.list(EVENT, namespace, Listing(), field="type=Warning"):
             if not isinstance(event, Unchanged) and (fleet := uids.get(uid_of_subject(event))):

@@ -17,7 +17,8 @@ class Settings:
 
     ``namespaces``: the namespaces with fleets to serve; empty for all. ``queues``: whether fleets may use queues of
     Kueue. ``lease``: the Lease that this process must hold to serve; None if this process is the only operator.
-    ``propagation``: the labels and annotations of a fleet to copy to its children. ``health_port``: 0 for no port.
+    ``propagation``: the labels and annotations of a fleet to copy to its children. ``health_port``: the port of the
+    HTTP endpoints; 0 for no port.
     """
 
     namespaces: tuple[str, ...]

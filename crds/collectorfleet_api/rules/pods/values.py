@@ -16,7 +16,7 @@ from collectorfleet_api.rules.sentences import did_you_mean
 _PULL: Final = ("Always", "IfNotPresent", "Never")
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _IN: Final = ("In", "NotIn", "Exists", "DoesNotExist")
-# An empty text is the default, unless the field is required.
+# An empty text means the default, unless the field is required.
 CHOICES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("PodSpec", "restartPolicy"): ("Always", "OnFailure", "Never"),
     ("PodSpec", "dnsPolicy"): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),

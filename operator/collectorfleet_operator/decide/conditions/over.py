@@ -1,4 +1,4 @@
-"""The conditions of a fleet whose run is over. All of them follow from the result of the run. Pure."""
+"""The conditions of a fleet whose run is over. The result of the run determines all of these conditions. Pure."""
 
 from __future__ import annotations
 

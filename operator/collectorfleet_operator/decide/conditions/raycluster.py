@@ -1,4 +1,4 @@
-"""The condition ``RayClusterReady``, from the pods, because KubeRay's own conditions may be outdated. Pure."""
+"""The condition ``RayClusterReady``, computed from the pods, because KubeRay's own conditions may be outdated. Pure."""
 
 from __future__ import annotations
 
