@@ -61,7 +61,7 @@ def explain_failure(error: OSError) -> str:
 
 
 def mapping_error(error: RuntimeError) -> OSError | None:
-    """Return the OSError behind torch's RuntimeError for a file that it cannot map, or None for any other error."""
+    """Convert the RuntimeError that torch raises for a file it cannot map. Return None for any other error."""
     found = _MAPPING.search(str(error))
     if found is None:
         return None
@@ -90,8 +90,8 @@ def _room_at(path: Path) -> str:
 def reserve(folder: Path) -> None:
     """Allocate disk space for the full size of each file below ``folder``.
 
-    Without the space, a write into a mapped file kills the process (SIGBUS). Raises OSError with the file, and with the
-    bytes that are needed and left.
+    Without the space, a write into a mapped file kills the process (SIGBUS). Raises an OSError that names the file, the
+    bytes that are needed, and the bytes that are free.
     """
     for file in [one for one in folder.rglob("*") if one.is_file()]:
         size = file.stat().st_size
@@ -133,7 +133,8 @@ def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
     except BaseException as error:
         if isinstance(error, OSError):
             name_path(error, file)
-        # The unfinished file would take space on a full volume. On a failing volume, the removal fails, too.
+        # Remove the unfinished file, which would take space on a full volume. If the volume fails, the removal may
+        # fail, too.
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise

@@ -20,13 +20,15 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs: number of environments that step together.
         options: further arguments of ``envpool.make_gymnasium``, such as ``num_threads``.
 
-    Observations are ``[num_envs, *shape]``. An environment whose episode ended waits for a reset, so frames have the
-    episode's last observation. Without this class, EnvPool uses the next step to reset, and this step is not an
-    environment step. EnvPool takes a seed only when it creates environments, so ``reset(seed=)`` creates them again.
+    Observations are ``[num_envs, *shape]``. An environment whose episode has ended waits until it is reset. So the
+    episode's last frame has the last observation. Without this class, EnvPool resets the environment in the next step,
+    which is then not an environment step. EnvPool accepts a seed only for new environments, so ``reset(seed=)`` creates
+    the environments again.
 
     Raises:
         ModuleNotFoundError: EnvPool is not installed.
-        InvalidOption: ``batch_size`` differs from ``num_envs``, so a step would be a step of some environments only.
+        InvalidOption: ``batch_size`` differs from ``num_envs``, so that one step would advance only some of the
+            environments.
 
     .. _EnvPool: https://envpool.readthedocs.io
     """
@@ -59,7 +61,7 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset the environments that ``options["reset_mask"]``, bool ``[num_envs]``, selects, or all environments.
+        """Reset the environments selected by ``options["reset_mask"]``, bool ``[num_envs]``. Without a mask, reset all.
 
         Return the observations of all environments.
         """

@@ -135,7 +135,7 @@ class FolderTakenOver(CollectorFleetError):
     """Another driver has taken over a folder of checkpoints or output; this driver can no longer change the folder."""
 
     def __init__(self, folder: object, driver: str) -> None:
-        """``driver`` is the name of the other driver with the time at which it took the folder, or ``another``."""
+        """``driver`` is the other driver's name and the time at which it took over. If unknown, it is ``another``."""
         super().__init__(f"{folder}: another driver has taken over the folder ({driver}); this driver stops writing")
 
 

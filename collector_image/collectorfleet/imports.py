@@ -1,7 +1,7 @@
 """Turn the garbage collector off during imports that take seconds, in processes of this project.
 
 The imports of torch and TorchRL create 680,000 objects, none of which is garbage. Python would scan these objects again
-and again, for a sixth of the import time. This module does not import torch or TorchRL.
+and again, which takes a sixth of the import time. This module does not import torch or TorchRL.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 def without_garbage_collection() -> Iterator[None]:
     """Turn garbage collection off inside the ``with`` block, and freeze the objects that exist at its end.
 
-    Later collections do not scan frozen objects. If the program had turned collection off before, collection stays off.
+    Later collections do not scan frozen objects. If collection was already off before the block, collection stays off.
     """
     were_on = gc.isenabled()
     gc.disable()

@@ -34,7 +34,7 @@ _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
     (ClusterUnavailable, ExitCode.UNAVAILABLE),
     (NotInstalled, ExitCode.UNAVAILABLE),
     (CollectorFleetError, ExitCode.FAILED),
-    # These errors concern a file that the command line names.
+    # Raised for a file that the user names on the command line.
     (FileNotFoundError, ExitCode.USER),
     (PermissionError, ExitCode.USER),
     (IsADirectoryError, ExitCode.USER),
@@ -46,7 +46,8 @@ _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
 def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
     """Run ``work`` and return its exit code. Print an exception on stderr instead of raising it.
 
-    With ``with_traceback``, print the traceback, too. A SystemExit from ``work``, such as argparse's, is not caught.
+    If ``with_traceback`` is True, also print the traceback. This function does not catch a SystemExit of ``work``, such
+    as argparse's.
     """
     try:
         try:
@@ -92,6 +93,6 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        # Python flushes again at exit. With this file behind stdout, that flush succeeds.
+        # Python flushes stdout again at exit. That flush succeeds, because stdout now writes to /dev/null.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise

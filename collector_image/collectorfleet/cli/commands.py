@@ -1,4 +1,4 @@
-"""The group of commands of a parser. Each command's options have its name, and its help names a missing extra."""
+"""The commands of a parser. The parsed options have the command's name. A command's help names a missing extra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The packages of this project's extras that each command needs.
+"""The packages that each command needs from this project's extras.
 
 A command checks these packages before it imports code of the user. The command does not check what the user's code
 imports.

@@ -25,8 +25,8 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 # The CRD has the same pattern for names.
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-# In the project, the names of these files begin with a dot. The templates have no dot, so that git does not apply them
-# in this repository.
+# In the project, the names of these files begin with a dot. The templates' names have no dot. Otherwise git would apply
+# the templates in this repository.
 _HIDDEN: Final = frozenset({"gitignore", "collectorfleetignore"})
 
 

@@ -47,7 +47,7 @@ def _named(obj: dict[str, Any]) -> str:
 
 
 def path_of(file: str) -> Path:
-    """Return the path of the manifests. The fleet's code is searched in the same folder.
+    """Return the path of the manifests. The command looks for the fleet's code in the same folder.
 
     For a folder, return the path of its fleet.yaml. For standard input, return ``stdin`` in the working directory.
     """

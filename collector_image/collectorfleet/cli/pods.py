@@ -1,4 +1,4 @@
-"""The objects that the operator would make of a fleet, and the problems for which an API server would reject its pods.
+"""Build the objects that the operator would create for a fleet, and find why an API server would reject the pods.
 
 This module relies on the operator's package. It sends no request.
 """
@@ -24,7 +24,8 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 class _Pod:
     """The pod template of a child object, and the user's templates that the operator merged into it.
 
-    ``written`` begins with the template that is merged last. ``of_job`` is True if the child is a Job.
+    ``written`` has the user's templates. The operator merges the first of them last. ``of_job`` is True if the child is
+    a Job.
     """
 
     template: dict[str, Any]
@@ -33,8 +34,9 @@ class _Pod:
 
 
 def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
-    """Return the objects that the operator would make of ``fleet``, in the form that the API server gets."""
-    # Only this module of the runtime imports the operator, so that commands see the objects that the operator applies.
+    """Return the objects that the operator would create for ``fleet``, as the operator sends them to the API server."""
+    # The import gives commands the same objects that the operator applies. No other module of the runtime imports the
+    # operator.
     from collectorfleet_operator.children.table import manifests
 
     # The conversion to JSON and back turns enums into strings.
@@ -43,7 +45,7 @@ def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
 
 
 def driver_template(fleet: CollectorFleet) -> dict[str, Any]:
-    """Return the template of the driver's pod that the operator would make of ``fleet``."""
+    """Return the template of the driver's pod that the operator would create for ``fleet``."""
     name = names.driver_name(fleet.metadata.name)
     (job,) = (one for one in children(fleet) if one["kind"] == "Job" and one["metadata"]["name"] == name)
     template: dict[str, Any] = job["spec"]["template"]
@@ -53,8 +55,8 @@ def driver_template(fleet: CollectorFleet) -> dict[str, Any]:
 def pod_problems(fleet: CollectorFleet) -> list[Problem]:
     """Return the problems for which an API server would reject the pods of ``fleet``.
 
-    The fleet's own fields must be valid. There are at most ``MOST_PROBLEMS``. Merged pods are checked only if the
-    user's templates have no problem.
+    The fleet's own fields must be valid. The function returns at most ``MOST_PROBLEMS``. The merged pods are checked
+    only if the user's templates have no problem.
     """
     templates = _templates(fleet)
     by_themselves = (
@@ -67,7 +69,7 @@ def pod_problems(fleet: CollectorFleet) -> list[Problem]:
     merged = (
         placed(problem, pod.template, pod.written) for pod in _pods(fleet, templates) for problem in _problems(pod)
     )
-    # Several groups can have a problem of the same template.
+    # If several groups share a template, its problem is found once for each group.
     return list(dict.fromkeys(islice(merged, MOST_PROBLEMS)))
 
 
@@ -81,7 +83,7 @@ def _problems(pod: _Pod) -> Iterator[BuiltProblem]:
 
 
 def _templates(fleet: CollectorFleet) -> dict[str, Written]:
-    """Return the fleet's templates by the kind of pod that the operator makes from each."""
+    """Return the user's templates, by the kind of pod that the operator creates from them."""
     spec = fleet.spec
     found = {
         "driver": Written(spec.driver.template, "spec.driver.template"),
@@ -96,7 +98,7 @@ def _templates(fleet: CollectorFleet) -> dict[str, Written]:
 
 
 def _own(fleet: CollectorFleet) -> dict[str, Written]:
-    """Return the templates of the groups of collectors by group name."""
+    """Return the template of each group of collectors, by the group's name."""
     return {
         group.name: Written(group.workers.template, f"spec.collectors.groups[{index}].workers.template")
         for index, group in enumerate(fleet.spec.collectors.groups)

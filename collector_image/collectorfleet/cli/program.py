@@ -22,9 +22,10 @@ def run(words: Sequence[str], prog: str) -> int:
 
 
 def run_in_own_process(words: Sequence[str], prog: str) -> int:
-    """Run the command of this process and return its exit code. Call ``signals.end_at_once`` before.
+    """Run the command of this process and return the exit code. The caller first calls ``signals.end_at_once``.
 
-    Within the command, Ctrl-C and SIGTERM raise exceptions. Before and after, they end the process at once.
+    While the command runs, Ctrl-C and SIGTERM raise exceptions. Before and after the command, they end the process at
+    once.
     """
     _print_any_text()
     # A driver always prints the traceback, because the user cannot start the driver again with --debug.

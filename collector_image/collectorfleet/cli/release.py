@@ -1,4 +1,4 @@
-"""The note for a program and a cluster of different minor releases."""
+"""The note that is printed if the program and the cluster have different minor releases."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collectorfleet.cli.version import version
 def difference(cluster: str | None) -> str | None:
     """Return a note with the remedy if the cluster's major or minor version differs from the program's.
 
-    Return None if both are the same, or if ``cluster`` is None because its version is unknown. Patch releases change
-    no field and no command.
+    Return None if both versions are the same. Also return None if ``cluster`` is None, because the cluster's version is
+    unknown. Patch releases change no field and no command.
     """
     own = version()
     if cluster is None or _minor(cluster) == _minor(own):

@@ -1,4 +1,4 @@
-"""``collectorfleet render FILE``: print the objects that the operator makes of fleets."""
+"""``collectorfleet render FILE``: print the objects that the operator creates for fleets."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _check_each_once(runs: Sequence[str]) -> None:
 
 
 def _is_folder(run: str) -> bool:
-    """Return whether ``run`` is a folder: it has a slash, which no fleet's name has, or contains a timeline."""
+    """Return whether ``run`` has a slash, which no fleet's name has, or is a folder with a timeline."""
     return "/" in run or (Path(run) / files.NAME).exists()
 
 
@@ -187,7 +187,7 @@ def _write_comparison(runs: Sequence[Run], out: Path) -> int:
 
 @contextmanager
 def _named(out: Path) -> Iterator[None]:
-    """Raise InvalidOption that names ``out`` if the write fails. The OSError names the temporary file instead."""
+    """If the write fails, raise an InvalidOption that names ``out``. The original OSError names a temporary file."""
     try:
         yield
     except OSError as error:

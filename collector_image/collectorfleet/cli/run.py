@@ -99,7 +99,7 @@ def _port(text: str) -> int:
 def _stdout_for_the_status_alone() -> TextIO:
     """Return a stream to stdout for the status, and redirect all other output of the process to stderr.
 
-    So Ray and the user's code cannot write to stdout.
+    The redirection prevents Ray and the user's code from writing to stdout.
     """
     status_out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

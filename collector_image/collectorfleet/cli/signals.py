@@ -1,8 +1,8 @@
 """The handlers of Ctrl-C and SIGTERM, from the program's first line to its last line.
 
 While the program imports or exits, a signal ends it at once. An exception at that time could interrupt any line of any
-library. While a command runs, a signal raises an exception. So the command can restore the terminal and delete
-temporary files.
+library. While a command runs, a signal raises an exception. The exception lets the command restore the terminal and
+delete temporary files.
 
 This module imports as little as it can: Ctrl-C shows a traceback until :func:`end_at_once` is called.
 """
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Final, NoReturn
 else:
-    # `signal` wraps this module. It also imports enum and collections, which takes longer than all earlier imports.
+    # The module `signal` wraps `_signal`. `signal` also imports enum and collections, which takes longer than all
+    # earlier imports.
     import _signal as signal
 
 _MESSAGES: Final[dict[int, bytes]] = {signal.SIGINT: b"interrupted\n", signal.SIGTERM: b"terminated\n"}
@@ -26,7 +27,8 @@ _MESSAGES: Final[dict[int, bytes]] = {signal.SIGINT: b"interrupted\n", signal.SI
 def end_at_once() -> None:
     """End the process at Ctrl-C or SIGTERM from now on. Call this in the main thread only.
 
-    A signal that is ignored or has another handler stays unchanged. For example, a driver handles SIGTERM already.
+    The function does not change a signal that is ignored or that already has a handler. For example, a driver already
+    handles SIGTERM.
     """
     for number in _MESSAGES:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):

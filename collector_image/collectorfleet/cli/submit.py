@@ -76,10 +76,10 @@ def _submit(options: argparse.Namespace) -> int:
 
 
 def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
-    """Pack the code of the folder without the manifest ``file``.
+    """Pack the folder's code, except for the manifest ``file``.
 
-    Print each problem of the folder on stderr and return None if there is one. Print the files that are left out.
-    Raises InvalidOption if ``--path`` is no folder, or no file in it is packed.
+    If the folder has problems, print each problem on stderr and return None. Also print the files that are not packed.
+    Raises InvalidOption if ``--path`` is not a folder, or if no file of that folder is packed.
     """
     from collectorfleet.client import FolderRefused, pack
     from collectorfleet.client.refusals import joined
@@ -87,7 +87,7 @@ def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
     if options.path and options.folder.is_dir() and not (options.folder / options.path).is_dir():
         raise InvalidOption(f"--path {options.path}: {options.folder} has no such folder")
     try:
-        # A packed manifest would change the tree with each new number of collectors, and cause a restart.
+        # If the manifest were packed, each new number of collectors would change the tree and cause a restart.
         tree = pack(options.folder, include=options.include, without=[file])
     except FolderRefused as error:
         for problem in error.problems:

@@ -33,7 +33,7 @@ def _stop(fleets: Fleets, name: str) -> int:
     from collectorfleet.display.summary import in_a_sentence, is_over
 
     found = fleets.get(name)
-    # A failed run is suspended, too, because `resume` then retries it.
+    # A failed run is also suspended, so that `resume` can retry the run.
     if is_over(found) and not _has_failed(found):
         print_line(f"fleet {name} has already ended: {in_a_sentence(found)}")
         return 0

@@ -14,7 +14,7 @@ from collectorfleet.client.connection import without_retries
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
-# Limits the delay of a watch that hangs unnoticed.
+# A watch that hangs unnoticed delays changes by at most this time.
 WATCH_SECONDS: Final = 60
 # Limits the rate of list requests if a server ends each watch at once.
 _LEAST_SECONDS: Final = 1.0
@@ -86,10 +86,10 @@ def _events(requests: FleetRequests, selection: Selection, version: str) -> Iter
 
 
 def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float) -> None:
-    """Block until the fleet changes, for at most ``seconds`` or 60 s.
+    """Block until the fleet changes, or until ``seconds`` or 60 s have passed.
 
-    The call blocks for up to 4 s longer if the API server accepts the request and then hangs. It blocks for up to 1 s
-    longer if less than 1 s is left, or if the request fails.
+    If the API server accepts the request and then hangs, the call blocks for up to 4 s longer. If ``seconds`` is less
+    than 1, or if the request fails, the call blocks for up to 1 s longer.
     """
     selection, version = Selection(name=fleet.metadata.name), fleet.metadata.resource_version or ""
     try:

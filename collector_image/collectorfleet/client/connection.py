@@ -28,22 +28,23 @@ _HAS_DEADLINE: Final = ContextVar("has_deadline", default=False)
 
 
 class _Retries(Retry):
-    """Repeat requests that a busy server rejected, at the time that the server names."""
+    """Repeat requests that a busy server rejected, after the delay that the server names."""
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
         """Return whether a request with this answer is sent again. Inside :func:`without_retries`, return False."""
         return not _HAS_DEADLINE.get() and super().is_retry(method, status_code, has_retry_after)
 
 
-# A failed request is not repeated, so that its timeout holds.
+# A request that fails is not repeated. Otherwise the request could take longer than its timeout.
 _RETRIES: Final = _Retries(total=3, connect=0, read=0, redirect=False, retry_after_max=10)
 
 
 @contextmanager
 def without_retries() -> Iterator[None]:
-    """Let requests inside the block fail if the server is busy, so that a caller keeps its own deadline.
+    """Inside the block, let a request fail if the server is busy. The caller has its own deadline.
 
-    Otherwise a request is repeated up to three times. Each time, it waits as long as the server asks, at most 10 s.
+    Outside the block, a rejected request is repeated up to three times. Before each repetition, the client waits as
+    long as the server asks, at most 10 s.
     """
     before = _HAS_DEADLINE.set(True)
     try:
@@ -71,7 +72,7 @@ class Connection:
 
 
 class CheckedClient(client.ApiClient):
-    """An API client that rejects answers of other servers, such as the login page of a proxy with status 200."""
+    """An API client that rejects answers of servers other than the API server, such as a proxy's login page."""
 
     def call_api(self, method: str, url: str, *rest: Any, **options: Any) -> RESTResponse:
         """Send one request. Raises ClusterUnavailable if the answer is not JSON, or if a log is not plain text."""
@@ -91,7 +92,7 @@ class CheckedClient(client.ApiClient):
 def connect(namespace: str | None = None, *, context: str | None = None, kubeconfig: str | None = None) -> Connection:
     """Connect as kubectl does: by ``kubeconfig`` or ``KUBECONFIG``.
 
-    Without either, a pod connects with its service account.
+    If neither is set, a pod connects with its service account.
 
     Args:
         namespace: the default namespace. None: the namespace of the context or of the pod.
@@ -117,7 +118,7 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
         merger = KubeConfigMerger(_without_empty_files(files))
         if merger.config is None:
             raise ConfigException("the file does not exist")
-        # The library writes a token that it renewed into the file, as kubectl does.
+        # If the library renews a token, the library writes the new token into the file, as kubectl does.
         loader = KubeConfigLoader(merger.config, context, config_base_path=None, config_persister=merger.save_changes)
         loader.load_and_set(configuration)
         chosen = loader.current_context
@@ -138,7 +139,7 @@ def contexts(kubeconfig: str | None = None) -> Sequence[str]:
 
 
 def _without_empty_files(files: str) -> str:
-    """Return the list of kubeconfigs without empty files, which kubectl ignores and the library refuses.
+    """Return the list of kubeconfigs without empty files. kubectl ignores empty files, but the library refuses them.
 
     If all files are empty, return ``files``.
     """
@@ -154,7 +155,7 @@ def _is_empty(file: str) -> bool:
 def _explained(source: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # any class: the library does not validate the file before it reads it
+    except Exception as error:  # any class: the library does not validate the file
         raise InvalidKubeconfig(
             f"cannot connect to a cluster: {source}: {_why(error)}; set KUBECONFIG, or name another file or context"
         ) from error
@@ -173,7 +174,7 @@ def _why(error: Exception) -> str:
 
 @contextmanager
 def _reported_by_plugins() -> Iterator[None]:
-    """Raise the error of a credential plugin. The library only logs it, and continues without credentials."""
+    """Raise the error of a credential plugin. The library only logs the error and continues without credentials."""
     said = _Messages()
     root = logging.getLogger()
     root.addHandler(said)  # also keeps `logging.error` from configuring the root logger

@@ -86,7 +86,7 @@ def _of_status(error: ApiException, connection: Connection, namespace: str) -> C
 def _of_not_found(said: dict[str, Any], message: str, connection: Connection, namespace: str) -> ClusterError:
     """Return the error for status 404.
 
-    The API server names a missing object. If the whole kind is missing, it names no object.
+    The API server's answer names the missing object. If the whole kind is missing, the answer names no object.
     """
     details = said.get("details")
     about = details if isinstance(details, dict) else {}

@@ -40,9 +40,9 @@ class Exporter:
         self._namespace = connection.namespace
         self._report = report
         self._timeout = {"_request_timeout": REQUEST_SECONDS}
-        # Any: the return types depend on the arguments, and the client's annotations omit that.
+        # The type is Any, because the return types depend on the arguments and the client's annotations ignore them.
         self._core: Any = client.CoreV1Api(connection.api)
-        # A client without the check of content types, because streams have none.
+        # This client does not check content types, because streams have no content type.
         self._streams: Any = client.CoreV1Api(client.ApiClient(connection.api.configuration))
 
     def export(self, fleet: CollectorFleet, driver: Mapping[str, Any], file: Path, *, best: bool) -> None:
@@ -106,7 +106,7 @@ class Exporter:
             self._delete(name)
 
     def _delete(self, pod: str) -> None:
-        """Delete the pod, or report why that failed. An error raised here would hide why the export failed."""
+        """Delete the pod, or report why the deletion failed. An error raised here would hide why the export failed."""
         try:
             with self._explained(), suppress(client.exceptions.NotFoundException):
                 self._core.delete_namespaced_pod(pod, self._namespace, grace_period_seconds=0, **self._timeout)
@@ -147,7 +147,8 @@ class Exporter:
             raise ClusterError(f"pod {pod}: the copy of {size:,} bytes differs from the file in the pod; try again")
 
     def _run(self, pod: str, command: Sequence[str]) -> bytes:
-        """Run a command in the pod and return its output. If the command fails, raise InvalidOption with its error."""
+        """Run a command in the pod and return its output. If the command fails, raise InvalidOption with the command's
+        error."""
         opened = self._open(pod, command)
         try:
             opened.run_forever(timeout=_COMMAND_SECONDS)

@@ -1,7 +1,7 @@
-"""The pod that reads the checkpoints of a fleet in the cluster.
+"""The pod in the cluster that reads the checkpoints of a fleet.
 
-The pod has the scheduling rules of the driver's pod and the checkpoint claim. The driver's own pod does not read the
-checkpoints, because the training may need the memory.
+The pod mounts the checkpoint claim, and has the same scheduling rules as the driver's pod. The driver's own pod does
+not read the checkpoints, because the training may need the memory.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def piece_command(suffix: str, offset: int, size: int) -> list[str]:
 
 
 def _resources(of_driver: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the memory of the driver, which was enough for the same state, and little CPU.
+    """Return the resources: the driver's memory, which was enough for the same state, and little CPU.
 
     With little CPU, the pod fits on a full cluster.
     """

@@ -38,7 +38,7 @@ class Fleets:
     >>> fleets.wait("cartpole", "Completed", timeout=600).status.progress.metrics
     {'reward': 452.1}
 
-    Every method sends requests to the API server. If a request fails, the method raises a ClusterError in one sentence:
+    Every method sends requests to the API server. If a request fails, the method raises one of these ClusterErrors:
 
     * FleetNotFound: the namespace has no fleet of that name.
     * AccessDenied: the credentials are invalid, or lack a right.
@@ -61,7 +61,7 @@ class Fleets:
         self._connection = connection or connect(namespace)
         self.namespace = checked_namespace(namespace) if namespace else self._connection.namespace
         self._seconds = request_seconds
-        # Any: the return types depend on the arguments, and the client's annotations omit that.
+        # The type is Any, because the return types depend on the arguments and the client's annotations ignore them.
         self._core: Any = client.CoreV1Api(self._connection.api)
         self._requests = FleetRequests(self._connection, self.namespace, request_seconds)
         self._explained = self._requests.as_cluster_errors
@@ -70,10 +70,10 @@ class Fleets:
         )
 
     def submit(self, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any]) -> CollectorFleet:
-        """Create the fleet, or change the fleet of that name. ``beside`` are ConfigMaps that are applied first.
+        """Create the fleet, or change the existing fleet of that name. The ConfigMaps ``beside`` are applied first.
 
-        If the API server rejects a part, the ConfigMaps that this call created are deleted. Returns the stored fleet,
-        which the operator has not processed yet. Use :meth:`wait` to await the result.
+        If the API server rejects the fleet or a ConfigMap, the ConfigMaps that this call created are deleted. Returns
+        the stored fleet, which the operator has not processed yet. Use :meth:`wait` to await the result.
         """
         body = _body(fleet)
         if beside:
@@ -86,18 +86,18 @@ class Fleets:
     ) -> CollectorFleet:
         """Submit the fleet like :meth:`submit`, with the code in ``tree``.
 
-        ``path`` is the folder of the tree that is put on the import path. The tree goes into a ConfigMap that is
+        ``path`` is the folder of the tree that is added to the import path. The tree is stored in a ConfigMap that is
         deleted with the fleet. The ConfigMap's name contains a digest of the content, so that pods with an earlier tree
         keep their ConfigMap.
 
         Raises:
-            InvalidOption: the fleet names other code.
+            InvalidOption: ``spec.code`` of the fleet is already set.
         """
         body = tree.put_into(_body(fleet), path)
         name = body["metadata"]["name"]
         uid = self._submission.check(body)
-        # The fleet's pods would wait for the ConfigMap, so it is applied first. A new fleet's uid is known only
-        # afterwards.
+        # The fleet's pods would wait for the ConfigMap, so the ConfigMap is applied first. A new fleet gets its uid
+        # only afterwards.
         self._submission.apply(body, [tree.config_map(name, owner_uid=uid), *beside])
         stored = self.get(name)
         if stored.metadata.uid != uid:
@@ -149,9 +149,9 @@ class Fleets:
         return sorted(found, key=lambda event: str(time_of(event)))[-last:]
 
     def timeline(self, name: str) -> Timeline | None:
-        """Return the timeline of the fleet's run, as its driver last wrote it, or None if it wrote none yet.
+        """Return the newest timeline that the fleet's driver wrote, or None if the driver has written no timeline.
 
-        A driver writes the timeline once a minute, and when it ends.
+        A driver writes the timeline once a minute, and when the driver ends.
 
         Raises:
             ClusterError: the stored timeline cannot be read.
@@ -185,7 +185,7 @@ class Fleets:
         Raises:
             FleetStalled: the fleet waits for its user, or has failed, so that it cannot reach the condition.
             TimeoutError: the condition is not True within ``timeout`` seconds. The message has the fleet's Ready
-                condition, or why the API server did not answer.
+                condition, or the reason why the API server did not answer.
         """
         holds = condition if callable(condition) else condition_is_true(condition)
         deadline = time.monotonic() + timeout

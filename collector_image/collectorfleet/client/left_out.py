@@ -17,7 +17,7 @@ _OF_ENVIRONMENTS: Final = frozenset({"pyvenv.cfg", "conda-meta"})
 
 
 def is_left_out(name: str) -> bool:
-    """Return whether a part of the path names a file or folder that is never imported."""
+    """Return whether ``name``, one part of a path, names a file or folder that is never imported."""
     return any(map(_IS_LEFT_OUT.match, name.split("/")))
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 class Found:
     """A file to pack, or a link that is not followed.
 
-    ``name`` is its path below the folder, and ``source`` is the path of its content. ``problem`` is why a link is not
-    followed.
+    ``name`` is the path below the folder, and ``source`` is the path of the content. If a link is not followed,
+    ``problem`` is the reason.
     """
 
     name: str
@@ -23,11 +23,11 @@ class Found:
 
 
 def follow(root: Path, names: Collection[str]) -> Iterator[Found]:
-    """Yield the files, and the targets of the links: a file, or each file of a folder.
+    """Yield each file and the target of each link. If the target is a folder, yield each file of that folder.
 
     A link in a linked folder may lead to a file only. Otherwise links could create any number of paths.
     """
-    # Folders of data have 100,000 files, for which pathlib takes seconds.
+    # A folder of data may have 100,000 files. For so many files, pathlib takes seconds.
     links = {name for name in names if os.path.islink(f"{root}/{name}")}
     files = frozenset(names) - links
     yield from (Found(name, name) for name in files)

@@ -20,7 +20,7 @@ from collectorfleet.errors import one_sentence
 
 IGNORE_FILE: Final = ".collectorfleetignore"
 _GIT_IGNORE_FILE: Final = ".gitignore"
-# Hooks of git run with these variables. The variables would select another repository than the folder's.
+# git sets these variables for its hooks. With these variables, git would read another repository than the folder's.
 _OF_GIT_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
 
 
@@ -93,7 +93,7 @@ def walk(root: Path, ignored: Callable[[str], bool], entered: Collection[str] = 
 def _git_names(folder: Path) -> list[str] | None:
     """Return the files that git lists, or None outside of a repository. Raises FileNotFoundError without git."""
     listed = subprocess.run(
-        # The repository's settings may name a program for git to run as fsmonitor.
+        # Without this setting, git could run a program that the repository's settings name as fsmonitor.
         [
             *("git", "-C", str(folder), "-c", "core.fsmonitor=false"),
             *("ls-files", "-z", "--cached", "--others", "--exclude-standard"),
@@ -121,7 +121,7 @@ def _git_names(folder: Path) -> list[str] | None:
 
 
 def _behind_links(folder: Path, names: Iterable[str]) -> set[str]:
-    """Return the files of the index whose folder was replaced by a link."""
+    """Return the names in the git index that lie below a folder that is now a symbolic link."""
     links = {one for one in {one for name in names for one in _folders(name)} if (folder / one).is_symlink()}
     return {name for name in names if not links.isdisjoint(_folders(name))}
 
@@ -138,7 +138,8 @@ def _walked(root: Path, top: Path, own: GitIgnoreSpec) -> frozenset[str]:
 
 
 class _GitIgnores:
-    """The ``.gitignore`` files of ``top`` and the folders below. The deepest matching file decides."""
+    """The ``.gitignore`` files of ``top`` and the folders below. If several files match a path, the deepest of these
+    files decides."""
 
     def __init__(self, top: Path) -> None:
         self._top = top

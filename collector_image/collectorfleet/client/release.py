@@ -18,11 +18,12 @@ _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1
 
 
 def cluster_release(connection: Connection) -> str | None:
-    """Return the version that chart, CRD and operator were released with. Blocks for up to 5 s.
+    """Return the release of the chart, the CRD and the operator. Blocks for up to 5 s.
 
-    Returns None if the CRD has no version label, or if the account may not read CRDs, which needs a cluster-wide right.
+    Returns None if the CRD has no version label, or if the account may not read CRDs. Reading CRDs needs a cluster-wide
+    right.
     """
-    # Any: the return type depends on the arguments, and the client's annotations omit that.
+    # The type is Any, because the return type depends on the arguments and the client's annotations ignore them.
     api: Any = ApiextensionsV1Api(connection.api)
     try:
         answer = api.read_custom_resource_definition(
@@ -33,5 +34,5 @@ def cluster_release(connection: Connection) -> str | None:
         )
         release: str | None = json.loads(answer.data)["metadata"].get("labels", {}).get(names.VERSION_LABEL)
     except (ApiException, HTTPError, ClusterError, ValueError, LookupError, TypeError, AttributeError):
-        return None  # another server than an API server answered, or none
+        return None  # no API server answered
     return release

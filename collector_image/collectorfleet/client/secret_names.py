@@ -16,7 +16,8 @@ _SECRET: Final = (
     *("*.pem", "*.key", "*.p12", "*.pfx", "*.pkcs12", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.keytab"),
     *(".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".pgpass", ".pypirc", ".npmrc", ".htpasswd"),
     *(".git-credentials", ".dockercfg", ".dockerconfigjson", ".s3cfg", ".boto", ".token", ".vault-token"),
-    # Google names its key files like this. Other formats of this name are Kubernetes manifests.
+    # Google's key files have such names and end with .json. Files with such names and other suffixes are Kubernetes
+    # manifests.
     *("*service-account*.json", "*service_account*.json", "*serviceaccount*.json"),
     *("credentials", "kubeconfig", "*.kubeconfig", "*.tfstate", "*.tfvars"),
     *(f"{stem}.{suffix}" for stem in _STEMS_OF_TEXT for suffix in _TEXT),
@@ -28,6 +29,6 @@ _IS_NOT_SECRET: Final = re.compile("|".join(map(translate, _NOT_SECRET)))
 
 
 def looks_secret(name: str) -> bool:
-    """Return whether the last part of the path is a usual name of a file with secrets, or of its copy."""
+    """Return whether the path ends with a usual name of a file with secrets, or of a copy of such a file."""
     last = _OF_COPIES.sub("", name.rpartition("/")[2].lower())
     return _IS_SECRET.match(last) is not None and _IS_NOT_SECRET.match(last) is None

@@ -13,7 +13,8 @@ from collectorfleet.client.listing import IGNORE_FILE, list_files, patterns, wal
 from collectorfleet.client.refusals import FolderRefused, joined, shown
 from collectorfleet.client.secret_names import looks_secret
 
-# Outside of a repository, only code is packed, and text files that code usually reads at its start.
+# Outside of a git repository, only these files are packed: code, and text files that programs usually read at their
+# start.
 SUFFIXES: Final = frozenset({".py", ".pyi", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".xml", ".txt"})
 _WILDCARDS: Final = frozenset("*?[")
 
@@ -102,7 +103,7 @@ def _of_unused(folder: Path, found: Sequence[Found], included: _Included) -> Ite
 
 
 class _Included:
-    """The files that ``--include`` selects. Each of its lines has the syntax of a ``.gitignore``."""
+    """The files that ``--include`` selects. Each line of the option has the syntax of a ``.gitignore``."""
 
     def __init__(self, root: Path, lines: Sequence[str]) -> None:
         self._specs = {line: patterns("--include", [line]) for line in lines}

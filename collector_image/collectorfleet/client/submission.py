@@ -1,4 +1,4 @@
-"""Submission of a fleet and its ConfigMaps. If the API server rejects a part, the new ConfigMaps are deleted."""
+"""Submission of a fleet and its ConfigMaps. If the API server rejects an object, the new ConfigMaps are deleted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Submission:
         *,
         request_seconds: float,
     ) -> None:
-        # Any: the return types depend on the arguments, and the client's annotations omit that.
+        # The type is Any, because the return types depend on the arguments and the client's annotations ignore them.
         self._custom: Any = client.CustomObjectsApi(api)
         self._core: Any = client.CoreV1Api(api)
         self._namespace = namespace
@@ -59,7 +59,7 @@ class Submission:
                 created[config_map["metadata"]["name"]] = self.apply_config_map(config_map)
             self._apply_fleet(fleet)
         except ClusterError as error:
-            # Without an answer the fleet may have been stored, and its pods need the ConfigMaps.
+            # If no answer arrived, the API server may have stored the fleet. The fleet's pods then need the ConfigMaps.
             if isinstance(error.__cause__, client.ApiException) and error.__cause__.status in _REFUSALS:
                 self._delete([name for name, is_new in created.items() if is_new], error)
             raise

@@ -21,8 +21,8 @@ from collectorfleet_api.counts import counted
 
 # The limit of an object in etcd, less the ConfigMap's other fields.
 MOST_BYTES: Final = 700 * 1024
-# The limit of the sum of the file sizes before packing. Code shrinks to a quarter, so more would not fit. The check
-# before packing also spares the compression of a large data folder.
+# The largest sum of the file sizes before packing. Packing shrinks code to a quarter, so larger code would not fit.
+# This check also avoids the compression of a large data folder.
 MOST_SOURCE_BYTES: Final = 16 * 2**20
 KEY: Final = "code.tar.gz"
 _DIGITS: Final = 10
@@ -44,7 +44,7 @@ class PackedFile:
 
 @dataclass(frozen=True)
 class Tree:
-    """A packed folder. The same files give the same bytes on every machine at any time."""
+    """A packed folder. Packing the same files gives the same bytes on every machine at any time."""
 
     archive: bytes
     files: tuple[PackedFile, ...]
@@ -75,14 +75,14 @@ class Tree:
         return f"{fleet}-code-{self.sha256[:_DIGITS]}"
 
     def code(self, fleet: str, path: str | None = None) -> dict[str, Any]:
-        """Return the ``spec.code`` of a fleet with this code. The folder ``path`` is put on the import path."""
+        """Return the ``spec.code`` of a fleet with this code. ``path`` is added to the import path."""
         found: dict[str, Any] = {
             "archive": {"configMap": self.config_map_name(fleet), "key": KEY, "sha256": self.sha256}
         }
         return {**found, "path": path} if path else found
 
     def put_into(self, fleet: Mapping[str, Any], path: str | None = None) -> dict[str, Any]:
-        """Return the manifest with this tree as its code. Raises InvalidOption if the manifest names other code."""
+        """Return the manifest with this tree as its code. Raises InvalidOption if ``spec.code`` is already set."""
         if fleet["spec"].get("code"):
             raise InvalidOption("spec.code: `submit` packs the code itself; remove code from the manifest")
         return {**fleet, "spec": {**fleet["spec"], "code": self.code(fleet["metadata"]["name"], path)}}
@@ -91,21 +91,21 @@ class Tree:
 def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path] = ()) -> Tree:
     """Pack the code below ``folder``.
 
-    If the folder is in a git repository, the archive has the files that git lists. Otherwise it has Python files and
-    text files of configurations. The archive leaves out hidden files, files that Python compiles, virtual environments,
-    and files that match a line of ``.collectorfleetignore``. The syntax of this file is that of a ``.gitignore``. A
-    link is packed as the file or the folder that it leads to.
+    If the folder is in a git repository, the archive has the files that git lists. Otherwise the archive has Python
+    files and text files with configuration. The archive leaves out hidden files, files that Python compiles, virtual
+    environments, and files that match a line of ``.collectorfleetignore``. This file has the syntax of a
+    ``.gitignore``. For a link, the archive has the file or the folder that the link leads to.
 
     Args:
         folder: the root of the archive. Modules in this folder can be imported.
-        include: lines in the syntax of a ``.gitignore``. Matching files are packed although they would be left out. A
-            file that is hidden or has the name of a secret needs a line without wildcards.
-        without: files that are not packed, such as the manifest.
+        include: lines in the syntax of a ``.gitignore``. Matching files are packed although they would be left out. To
+        pack a hidden file, or a file whose name looks like a key or secret (``*.pem``), give its name without
+        wildcards. without: files that are not packed, such as the manifest.
 
     Raises:
-        FolderRefused: a file has the name of a secret, a link leads elsewhere, a line of ``include`` matches nothing,
-            or a file cannot be read.
-        TooLarge: the files do not fit into a ConfigMap. Files over 16 MiB are not read.
+        FolderRefused: a file's name looks like a key or secret, a link leads out of the folder, a line of ``include``
+            matches nothing, or a file cannot be read.
+        TooLarge: the files do not fit into a ConfigMap. If the files have more than 16 MiB in total, they are not read.
     """
     chosen = select(folder, include=include, without=without)
     try:
@@ -122,7 +122,7 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
 
 
 def _archive(files: Mapping[str, Path]) -> bytes | None:
-    """Return the packed archive, or None once it exceeds the limit. The other files are not read then."""
+    """Return the packed archive. If it exceeds the limit, return None without reading the remaining files."""
     packed = io.BytesIO()
     # Times, owners and machine names would change the archive's bytes, so they are left out.
     with (

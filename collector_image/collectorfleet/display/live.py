@@ -46,7 +46,7 @@ class LiveTable:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A terminal that was closed meanwhile does not end the run.
+        # If the terminal was closed meanwhile, the run continues.
         with suppress(OSError):
             self._live.stop()
 

@@ -24,7 +24,7 @@ _WIDE: Final = ("mode", "staleness", "restarts", "groups", "reason")
 
 
 class Overview:
-    """A header with lines of fleets below it. Lines of later calls align with the earlier lines.
+    """A table with a header and a line for each fleet. Lines of later calls align with the earlier lines.
 
     ``wide`` adds columns for details. ``namespaces`` adds the column of the namespace.
     """
@@ -34,9 +34,9 @@ class Overview:
         self._widths: Sequence[int] = ()
 
     def lines(self, fleets: Iterable[tuple[CollectorFleet, bool]], now: datetime) -> list[str]:
-        """Return a line for each pair of a fleet and whether the fleet is deleted.
+        """Return a line for each fleet. The flag beside a fleet is True if the fleet was deleted.
 
-        The first lines have the header above them.
+        The first call with a fleet also returns the header.
         """
         rows = [self._cells(fleet, now, is_deleted=is_deleted) for fleet, is_deleted in fleets]
         if rows and not self._widths:

@@ -21,9 +21,9 @@ def plain(text: str) -> str:
 
 
 def plain_with_colors(line: str) -> str:
-    """Return a line of a log like :func:`plain`, but with its colors and tabs.
+    """Return a line of a log like :func:`plain`, but keep the line's colors and tabs.
 
-    The colors end with the line. Of a progress bar that redraws its line, only the newest state is returned.
+    The colors end with the line. If a progress bar redraws its line, only the newest state is returned.
     """
     newest = line.rstrip("\r").rpartition("\r")[2]
     shown = "".join(part if at % 2 else plain(part) for at, part in enumerate(_HARMLESS.split(newest)))

@@ -23,7 +23,7 @@ from collectorfleet_api.v1alpha1 import (
 )
 
 MOST_ROWS: Final = 20
-# The conditions of a healthy fleet. The summary shows a condition only if its status differs.
+# The conditions of a healthy fleet. The summary shows a condition only if its status differs from the status here.
 _USUAL: Final[Mapping[str, ConditionStatus]] = {
     ConditionType.RECONCILING: ConditionStatus.FALSE,
     ConditionType.STALLED: ConditionStatus.FALSE,
@@ -80,7 +80,7 @@ def in_a_sentence(fleet: CollectorFleet) -> str:
 def data(fleet: CollectorFleet, events: Iterable[EventRow] | None = None) -> dict[str, Any]:
     """Return the summary for programs: the stored status, numbers derived from it, and the Events.
 
-    Without ``events``, the key is missing.
+    If ``events`` is None, the summary has no key ``events``.
     """
     status = fleet.status or CollectorFleetStatus()
     progress = status.progress or Progress()
@@ -158,7 +158,7 @@ def _unusual(status: CollectorFleetStatus) -> list[tuple[str, str]]:
     """Return the conditions with an unusual status, each with its reason and message.
 
     Several conditions can have the same cause: only the first of them is returned. The summary shows Ready separately,
-    so a condition with the reason of Ready is left out.
+    so a condition with the same reason as Ready is left out.
     """
     ready = status.condition(ConditionType.READY)
     said: set[tuple[str, str]] = set()
@@ -181,7 +181,7 @@ _COLLECTOR: Final = ("collector", "state", "weights", "batches", "frames", "rest
 
 
 def _collectors(rows: Sequence[CollectorStatus]) -> list[str]:
-    """Return a header and a line for each collector, with its group if any collector has one."""
+    """Return a header and a line for each collector. The lines name the groups if the fleet has groups."""
     if not any(row.group for row in rows):
         return columns([_COLLECTOR, *map(_collector, rows)])
     name, *rest = _COLLECTOR

@@ -1,1 +1,1 @@
-"""Compare several runs on one page. Runs that repeat each other form a group, with means and intervals."""
+"""Compare several runs on one page. Runs that differ only in seeds form a group, with means and intervals."""

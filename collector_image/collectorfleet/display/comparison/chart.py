@@ -1,6 +1,6 @@
 """Draw one statistic of all groups over frames or time, as SVG. Pure.
 
-The line of each group has its own combination of color and dashes, and carries a letter.
+The line of each group has its own combination of color and dashes, and its own letter.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def style(place: int) -> str:
 
 
 def chart(title: str, axis: Axis, lines: Sequence[Line]) -> str:
-    """Draw the lines with their intervals as areas; empty without lines."""
+    """Return the chart: each line, and its interval as an area. Return an empty string if there are no lines."""
     if not lines:
         return ""
     known = [value for line in lines for row in (line.values, line.low, line.high) for value in row or ()]
@@ -101,7 +101,7 @@ def _names(lines: Sequence[Line], x: Scale, y: Scale) -> Iterator[str]:
         text = escape(f"{letter(line.place)} {ticks.number(line.values[-1])}")
         yield f'<text class="letter" x="{WIDTH - RIGHT + 7}" y="{height + 4}">{text}</text>'
     for number, line in enumerate(lines, start=1):
-        # Each letter is at another part of its line, so letters of equal lines do not overlap.
+        # Each letter is at another part of its line, so that the letters of two equal lines do not overlap.
         on = min(len(line.xs) - 1, len(line.xs) * number // (len(lines) + 1))
         at, height = x(line.xs[on]), round(y(line.values[on]) + 4, 1)
         yield f'<text class="letter on" x="{at}" y="{height}" text-anchor="middle">{letter(line.place)}</text>'

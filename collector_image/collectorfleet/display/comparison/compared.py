@@ -50,14 +50,15 @@ class Compared:
         return self._measured[source]
 
     def left_out(self, source: Source) -> Sequence[tuple[int, str]]:
-        """Return the places of groups without a line over frames, each with the reason."""
+        """Return each group that has no line over frames: the group's place and the reason."""
         reasons = ((place, self._reason(group, source)) for place, group in enumerate(self.groups))
         return [(place, reason) for place, reason in reasons if reason]
 
     def at_end(self, source: Source) -> tuple[float, Sequence[Row]] | None:
-        """Return the greatest number of frames that all drawn groups reached, with each group's mean and IQM there.
+        """Return the greatest number of frames that all drawn groups reached, and each group's mean and IQM at this
+        number.
 
-        None if no group is drawn, or if the drawn groups have no frames in common.
+        Return None if no group is drawn, or if there is no number of frames that all drawn groups have.
         """
         known = [
             (place, group, curves) for place, group in enumerate(self.groups) if (curves := _curves(group, source))
@@ -79,7 +80,7 @@ class Compared:
                         yield Measured(axis, name, line)
 
     def _reason(self, group: Group, source: Source) -> str:
-        """Return why the group has no line over frames; empty if it has one."""
+        """Return why the group has no line over frames. Return an empty string if the group has a line."""
         without = [run.name for run in group.runs if curve(run, source, Axis.FRAMES) is None]
         if without:
             return f"{', '.join(without)} without {_NAMES[source]}"
@@ -92,7 +93,7 @@ _NAMES = {Source.EVALUATION: "evaluations", Source.TRAINING: "returns of trainin
 
 
 def _curves(group: Group, source: Source, axis: Axis = Axis.FRAMES) -> list[Curve]:
-    """Return a curve of each run; empty unless all runs have one."""
+    """Return a curve of each run. Return an empty list if a run has no curve."""
     found = [curve(run, source, axis) for run in group.runs]
     known = [one for one in found if one is not None]
     return known if len(known) == len(found) else []

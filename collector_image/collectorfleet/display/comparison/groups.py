@@ -1,4 +1,4 @@
-"""Group runs that repeat each other: their configurations differ only in seeds. Pure."""
+"""Group runs whose configurations differ only in seeds. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LONGEST: Final = 40  # characters of a value in a name
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that repeat each other.
+    """A group of runs whose configurations differ only in seeds.
 
-    ``differences`` has this group's value for each path in which configurations differ; empty if the configuration of
-    the group is unknown.
+    ``differences`` has this group's value for each path at which the groups' configurations differ. It is empty if this
+    group's configuration is unknown.
     """
 
     name: str
@@ -74,7 +74,7 @@ def _in_turn(path: str, known: Sequence[Leaves]) -> str:
 
 
 def _with_names_of_their_own(groups: Sequence[Group]) -> Sequence[Group]:
-    """Add the letter of the group to each name that several groups share, because long names are cut."""
+    """Add the group's letter to each name that several groups share. Long names are cut, so names can be equal."""
     names = [group.name for group in groups]
     return [
         replace(group, name=f"{group.name} ({letter(place)})") if names.count(group.name) > 1 else group
@@ -87,7 +87,7 @@ def _differs(path: str, configurations: Sequence[Leaves]) -> bool:
 
 
 def _short_names(paths: Sequence[str]) -> Mapping[str, str]:
-    """Return the shortest end of each path that no other path ends with: ``lr`` for ``driver.train.kwargs.lr``."""
+    """Return each path's shortest end that is no end of another path: ``lr`` for ``driver.train.kwargs.lr``."""
 
     def end(path: str, parts: int) -> str:
         return ".".join(path.split(".")[-parts:])

@@ -1,4 +1,4 @@
-"""Convert the values of a configuration to text by path, and find the seeds among them. Pure.
+"""Convert each value of a configuration to text, by its path, and find the seeds. Pure.
 
 Equal values have equal text, such as 1 and 1.0. Different values have different text: the string 64 becomes ``"64"``,
 and the number 64 becomes ``64``.
@@ -26,7 +26,7 @@ def leaves(configuration: Mapping[str, Any]) -> Leaves:
 
 
 def seeds(configuration: Mapping[str, Any] | None) -> str:
-    """Return the seeds of a run, such as ``3``; empty if its configuration names none."""
+    """Return the seeds of a run, such as ``3``. Return an empty string if the configuration has no seed."""
     found = [text for _, text, is_seed in _walk(configuration or {}) if is_seed]
     return ", ".join(dict.fromkeys(found))
 
@@ -80,7 +80,7 @@ def _is_json(text: str) -> bool:
 
 
 def _split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of a script without its seeds, and the seeds of ``--seed=3`` and ``--seed 3``."""
+    """Return a script's arguments without the seeds, and the seeds. The forms are ``--seed=3`` and ``--seed 3``."""
     others: list[str] = []
     found: list[str] = []
     place = 0
@@ -97,5 +97,5 @@ def _split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _is_next(matched: re.Match[str], arguments: Sequence[str], place: int) -> bool:
-    """Return whether the seed is the argument after its name."""
+    """Return whether the seed is a separate argument, as in ``--seed 3``."""
     return matched[1] is None and place + 1 < len(arguments)

@@ -14,7 +14,7 @@ from collectorfleet_api.counts import counted
 
 
 class Source(Enum):
-    """The kind of episodes that returns are from."""
+    """The kind of episodes whose returns are compared."""
 
     EVALUATION = "evaluation"
     TRAINING = "training"
@@ -31,7 +31,7 @@ class Axis(Enum):
 class Run:
     """A run with its timeline.
 
-    ``name`` is the argument by which the user named the run. ``state`` is its current state in one sentence.
+    ``name`` is the command-line argument that names the run. ``state`` is its current state in one sentence.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Run:
 
     @property
     def frames(self) -> float:
-        """Return the number of delivered frames at the newest point that has one."""
+        """Return the number of delivered frames at the newest point of the timeline that has this number."""
         return next((value for value in reversed(self.timeline.series.get("frames", [])) if value is not None), 0.0)
 
     @property
@@ -97,9 +97,10 @@ def _evaluated(run: Timeline) -> Iterable[_Point]:
 
 
 def _last_driver_wins(points: Iterable[_Point]) -> list[_Point]:
-    """Return the points without the points that a later driver replaced.
+    """Return the points, except the points that a later driver repeated.
 
-    A driver that resumes repeats the frames since its checkpoint. Its policy was trained on the repeated frames.
+    A driver that resumes collects the frames since its checkpoint again. The policy is trained on the newer frames
+    only.
     """
     kept: list[_Point] = []
     for point in points:

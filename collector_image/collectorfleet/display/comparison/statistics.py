@@ -19,7 +19,7 @@ from collectorfleet.display.comparison.runs import Curve
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 2000
-# A quarter of fewer runs is less than one run.
+# With fewer than four runs, a quarter of the runs is less than one run.
 LEAST_FOR_IQM: Final = 4
 _POINTS: Final = 120
 # With a fixed seed, the same runs produce the same page.
@@ -51,9 +51,9 @@ class Estimate:
 
 
 def common(curves: Sequence[Curve]) -> tuple[float, float] | None:
-    """Return the range in which all curves have values, from the last beginning to the first end.
+    """Return the range in which all curves have values: from the latest beginning to the earliest end.
 
-    None if the range is empty.
+    Return None if the range is empty.
     """
     first, last = max(one.xs[0] for one in curves), min(one.xs[-1] for one in curves)
     return (first, last) if first <= last else None

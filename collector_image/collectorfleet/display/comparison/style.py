@@ -1,6 +1,6 @@
 """Define the style that the page of a comparison adds to the style of a report.
 
-Each color has a contrast of at least 3:1 with the paper. Dashes and letters tell groups apart without colors.
+Each color has a contrast of at least 3:1 with the paper. Dashes and letters distinguish groups without colors.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _frames_axis(columns: Sequence[ticks.Tick], x: Scale) -> Iterator[str]:
 def _lines(results: Sequence[Evaluated], x: Scale, y: Scale) -> Iterator[str]:
     """Yield a line through the means.
 
-    A driver that resumed from a checkpoint begins with fewer frames, so its results have a line of their own.
+    A driver that resumed from a checkpoint begins with fewer frames, so a separate line connects its results.
     """
     run: list[Evaluated] = []
     for one in [*results, None]:
@@ -90,7 +90,8 @@ def _point(one: Evaluated, x: Scale, y: Scale, color: str) -> Iterator[str]:
 
 
 def _versions(results: Sequence[Evaluated], best: Evaluated, x: Scale, y: Scale) -> Iterator[str]:
-    """Yield the versions of the best and the newest result, and of other results where they do not overlap."""
+    """Yield the versions of the best and the newest result, and the versions of other results that do not overlap
+    them."""
     named: list[float] = []
     for one in [best, results[-1], *results]:
         at = x(one.frames)
@@ -101,7 +102,7 @@ def _versions(results: Sequence[Evaluated], best: Evaluated, x: Scale, y: Scale)
 
 
 def _names(newest: Evaluated, best: Evaluated, y: Scale) -> Iterator[str]:
-    """Yield the best and the newest result at the right, each at its height. If they are the same, yield it once."""
+    """Yield the texts of the best and the newest result at the right. If both are the same result, yield one text."""
     shown = [("c2", "best", best), *([("c1", "newest", newest)] if best is not newest else [])]
     lowest = 0.0
     for color, name, one in sorted(shown, key=lambda found: y(found[2].return_mean)):

@@ -20,8 +20,8 @@ from collectorfleet.timeline.videos import VideoFile
 def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str:
     """Return one HTML document, which loads nothing from outside.
 
-    ``state`` is the current state of the run in one sentence; if empty, the page shows the end in the timeline.
-    ``shown`` are videos of episodes.
+    ``state`` is the current state of the run in one sentence; if ``state`` is empty, the page shows the end that the
+    timeline records. ``shown`` are videos of episodes.
     """
     drawn = "\n".join(filter(None, [*_plots(run), videos(shown)]))
     body = f"{_head(run, state)}\n{drawn}\n{_happened(run)}\n{_reported(run)}"
@@ -32,7 +32,8 @@ def document(title: str, body: str, style: str = "") -> str:
     """Return a whole HTML document. ``style`` is CSS that follows the common style."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        # Causes and names may contain hostile text. With this policy the browser loads and runs nothing for them.
+        # Causes and names may contain hostile text. With this policy, the browser loads and runs nothing that such text
+        # contains.
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

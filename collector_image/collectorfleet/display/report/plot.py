@@ -58,7 +58,7 @@ class Frame:
 def plot(
     title: str, frame: Frame, lines: Sequence[Line], band: tuple[Values, Values] | None = None, *, whole: bool = False
 ) -> str:
-    """Draw ``lines`` over the time of the run; empty without a known value.
+    """Draw ``lines`` over the time of the run. Return an empty string if no value is known.
 
     ``band`` has two rows of values; the area between them is filled. With ``whole``, only whole numbers are ticks.
     """
@@ -124,7 +124,7 @@ def marks(frame: Frame, top: float, bottom: float) -> list[str]:
 
 
 def _runs(columns: Sequence[Values]) -> list[list[tuple[float, ...]]]:
-    """Return each series of consecutive rows that have no unknown value."""
+    """Return each series of consecutive rows whose values are all known."""
     rows = list(zip(*columns, strict=True))
     groups = groupby(rows, key=lambda row: all(value is not None for value in row))
     return [[tuple(value for value in row if value is not None) for row in group] for whole, group in groups if whole]

@@ -64,9 +64,9 @@ def duration(seconds: float) -> str:
 
 
 def number(value: float, step: float | None = None) -> str:
-    """Format ``value`` with enough digits to differ from a neighbour ``step`` away, and with k, M, G or T.
+    """Format ``value`` with k, M, G or T, and with enough digits that values one ``step`` apart differ.
 
-    Without ``step``, it has at most four digits.
+    Without ``step``, the text has at most four digits.
     """
     if value == 0:
         return "0"
@@ -81,6 +81,6 @@ def number(value: float, step: float | None = None) -> str:
 
 
 def _thousands(value: float, step: float) -> tuple[float, str]:
-    """Return a divisor and its letter, such that three decimal places tell neighbours ``step`` apart."""
+    """Return a divisor and its letter. With three decimal places, values that are ``step`` apart then differ."""
     fits = (one for one in _THOUSANDS if value >= one[0] * 0.9995 and (not step or step >= one[0] * 0.9995e-3))
     return next(fits, (1.0, ""))

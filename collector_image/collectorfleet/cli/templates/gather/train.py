@@ -3,7 +3,8 @@
 
 def train(collector, run):
     """Report the mean reward of the episodes that ended in each batch."""
-    # A batch is [collectors, environments, time]. The request for the next batch publishes the policy's new weights.
+    # A batch has the shape [collectors, environments, time]. The request for the next batch publishes the policy's new
+    # weights.
     for batch in collector:
         rewards = batch["next", "episode_reward"][batch["next", "done"]]
         if len(rewards):

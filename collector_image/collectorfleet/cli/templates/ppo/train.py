@@ -20,7 +20,8 @@ def train(collector, run, *, goal=450, episodes=20, lr=2e-3, epochs=8, minibatch
     rewards = deque(maxlen=episodes)
     run.keep(critic=critic, optimizer=adam)  # saved in checkpoints
 
-    # A batch is [collectors, environments, time]. The request for the next batch publishes the policy's new weights.
+    # A batch has the shape [collectors, environments, time]. The request for the next batch publishes the policy's new
+    # weights.
     for batch in collector:
         rewards.extend(batch["next", "episode_reward"][batch["next", "done"]].tolist())
         mean_reward = sum(rewards) / max(len(rewards), 1)
