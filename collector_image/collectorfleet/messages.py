@@ -45,7 +45,7 @@ class CollectorId:
 class Parameters:
     """Parameters of environments: ``values`` by name, and their version.
 
-    Frames that are made with them carry this version.
+    Frames that collectors make with these values carry this version.
     """
 
     version: int
@@ -54,25 +54,25 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request for a rollout of ``frames`` frames with version ``min_version`` or newer, or exactly ``version``."""
+    """A request for ``frames`` frames with exactly ``version`` if it is set, otherwise ``min_version`` or newer."""
 
     id: int
     frames: int
     min_version: int
     version: int | None = None
-    random: bool = False  # uniformly random actions in place of the policy's
+    random: bool = False  # uniformly random actions instead of the policy's actions
     policy: str = POLICY
-    seed: int | None = None  # seed of the episodes that an evaluator plays instead of a rollout
+    seed: int | None = None  # if set, an evaluator runs episodes with this seed
     parameters: Parameters | None = None  # new parameters of the environments; None: unchanged
-    recorded: int = 0  # an evaluator records the first episodes of its batch of environments, this many
+    recorded: int = 0  # number of first episodes that an evaluator records as videos
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A snapshot of weights in the transport's store. Only the transport interprets ``handle``.
 
-    ``hashed`` is the future of the digest. Publishing does not wait for this future. Loading the snapshot takes a
-    collector longer than the driver needs for the digest.
+    ``hashed`` is the future of the digest. Publishing does not wait for this future, because the driver computes the
+    digest before a collector has loaded the snapshot.
     """
 
     hashed: Future[str] = field(repr=False)
@@ -85,7 +85,7 @@ class Stored:
         return self.hashed.result()
 
 
-# The digests of the weights of a version and of its normalization, if there is one.
+# The digest of a version's weights, and the digest of its normalization if there is a normalization.
 Proof = tuple[Future[str], ...]
 
 
@@ -140,7 +140,7 @@ class Placed:
 
     collector: CollectorId
     pod: str  # where the process runs
-    node: str | None = None  # node of the transport, if the loss of a node loses its collectors
+    node: str | None = None  # the transport's node, if collectors are lost with their node
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +193,13 @@ class Answer:
     request_id: int
     payload: Any = field(repr=False)
     frames: int  # valid transitions
-    version: int  # the oldest version of the policy that made one of the frames
+    version: int  # the oldest version of the policy among the frames
     seconds: float  # duration of the rollout, by the collector's clock
     size_bytes: int = 0
     pickled: int = 0  # number of entries that are pickled, because they are no arrays
     policy: str = POLICY
-    normalization: Normalization | None = field(repr=False, default=None)  # contribution since the previous answer
-    episodes: Episodes | None = field(repr=False, default=None)  # ended in the rollout; None: frames do not show ends
+    normalization: Normalization | None = field(repr=False, default=None)  # updates since the previous answer
+    episodes: Episodes | None = field(repr=False, default=None)  # ended in the rollout; None: frames mark no ends
     loop: str | None = None  # the rollout loop from now on, see Started; None: unchanged
     first_starts: str | None = None  # digest of the first observations of the first episodes, in one answer only
     parameters: int | None = None  # the oldest version of parameters in the collector's environments
@@ -208,13 +208,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The user's code raised in the collector. ``where`` is its origin, ``cause`` the error's last line."""
+    """The user's code ``where`` raised in the collector. ``cause`` is the last line of the traceback."""
 
     collector: CollectorId
     where: str
     cause: str
     traceback: str = field(repr=False, default="")
-    by_environment: bool = False  # a retry may help an environment, but not a policy
+    by_environment: bool = False  # the environment raised, so a retry may help
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,12 +224,12 @@ class Lost:
     collector: CollectorId
     cause: str
     fault: Fault = Fault.DIED
-    request_id: int | None = None  # if set, only the answer to this request is lost, and the collector works
+    request_id: int | None = None  # if set, only the answer to this request is lost, and the collector still runs
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceLost:
-    """An actor that all collectors need is lost. The loss does not count against user code or collector."""
+    """An actor that all collectors need is lost. The loss does not count against a collector or the user's code."""
 
     collector: CollectorId
     error: InfrastructureError

@@ -2,8 +2,8 @@
 
 An update with decay ``d`` turns a sum into ``d * sum + x``. So ``k`` updates turn a sum into ``d**k * sum +
 contribution``. The contribution is the result of the same updates on a sum of 0. A contribution of one environment can
-be merged into the sums of another. Merging contributions one after another gives the same sums as one environment with
-all steps in that order.
+be merged into the sums of another environment. Merging contributions one after another gives the same sums as one
+environment with all steps in that order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class RunningStatistics:
-    """The statistics of one key: sums (float64), which each of ``updates`` multiplies by ``decay`` first.
+    """The statistics of one key: float64 sums. Each of the ``updates`` first multiplied the sums by ``decay``.
 
     Constants have a decay of 1 and no updates. Statistics without any observation have no sums.
     """

@@ -1,4 +1,4 @@
-"""Check the types of options by their annotations, in the words that all messages about types use. Imports no torch."""
+"""Check options against their type annotations, and describe types in the same words everywhere. Imports no torch."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def members(annotation: Any) -> tuple[Any, ...]:
 
 
 def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
-    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``; None if it has one.
+    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``; None if the type is right.
 
     The elements of a list are checked, too. Keys and values of a dict are not checked.
     """
@@ -83,6 +83,10 @@ def plain(value: Any, annotation: Any) -> Any:
         value = value.item()
     elif _is_array(value) and any(map(_has_numbers, alternatives)):
         value = value.tolist()
+    elif type(value) not in (list, tuple):
+        # A TensorDict without batch dimensions also has 0 dimensions.
+        is_scalar = getattr(value, "ndim", None) == 0 and hasattr(value, "item") and not hasattr(value, "keys")
+        value = value.item() if is_scalar else value
     if type(value) in (list, tuple):
         return type(value)(plain(one, annotation) for one in value)
     is_whole = isinstance(value, float) and value.is_integer()
@@ -90,9 +94,9 @@ def plain(value: Any, annotation: Any) -> Any:
 
 
 def check_fields(options: Any, where: str, names: Sequence[str] | None = None) -> None:
-    """Make plain numbers of the fields of a frozen dataclass, and raise InvalidOption for a field of a wrong type.
+    """Convert numbers in a frozen dataclass's fields to Python numbers, and raise InvalidOption for a wrong type.
 
-    ``where`` stands before the name of the field in the message, such as ``evaluation.``. ``names`` selects fields.
+    In the message, ``where`` precedes the name of the field, such as ``evaluation.``. ``names`` selects fields.
     """
     # A user's subclass may have fields whose annotations cannot be evaluated or checked.
     ours = (one for one in type(options).__mro__ if one.__module__.partition(".")[0] == __package__)
@@ -103,7 +107,7 @@ def check_fields(options: Any, where: str, names: Sequence[str] | None = None) -
 
 
 def checked(where: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Give a constructor the checks of :func:`check_fields` for its arguments."""
+    """Return a decorator that checks the arguments of a constructor as :func:`check_fields` checks fields."""
 
     def decorated(init: Callable[_P, _R]) -> Callable[_P, _R]:
         signature = inspect.signature(init)
@@ -149,7 +153,7 @@ def _kind(annotation: Any) -> _Kind:
 def _words(kinds: Sequence[tuple[Any, _Kind]]) -> str:
     shown = [kind.words for _, kind in kinds]
     if _WORDS["device"] in shown:
-        # A device may be a str or an int, and its words show both.
+        # A device may be a str or an int, and the words for devices show both.
         shown = [kind.words for one, kind in kinds if one not in (str, int)]
     return " or ".join(shown)
 
@@ -169,7 +173,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _has_numbers(annotation: Any) -> bool:
-    """Return whether the annotation is of a list of numbers."""
+    """Return whether the annotation is a list of numbers."""
     if get_origin(annotation) is not abc.Sequence:
         return False
     return any(one in (int, float) for element in get_args(annotation) for one in members(element))

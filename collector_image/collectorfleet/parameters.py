@@ -1,4 +1,4 @@
-"""Define ``environment_parameters`` of :class:`~collectorfleet.FleetCollector`, for parameters that change in a run."""
+"""Define ``environment_parameters`` of FleetCollector, for parameters that change during a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CurriculumFunction = Callable[..., Mapping[str, Any] | None]
 
 
 class Apply(StrEnum):
-    """When an environment takes new parameters."""
+    """The moment at which an environment applies new parameters."""
 
     RESET = "reset"
     STEP = "step"
 
 
 class Through(StrEnum):
-    """The interface through which an environment takes parameters."""
+    """The interface through which an environment receives parameters."""
 
     AUTO = "auto"
     SET_PARAMETERS = "set_parameters"
@@ -32,14 +32,14 @@ class Through(StrEnum):
 
 @dataclass(frozen=True)
 class EnvironmentParameters:
-    """How and when the environments of collectors take parameters. Frames carry the version of the parameters.
+    """How environments receive parameters, and when. Frames carry the version of the parameters.
 
     :meth:`~collectorfleet.FleetCollector.set_environment_parameters` sets the parameters.
 
     Args:
-        apply: ``"reset"``: each environment takes new parameters at its next reset, so an episode has one version.
-            ``"step"``: environments take them before the first step of the next rollout, also in the middle of
-            episodes.
+        apply: ``"reset"``: each environment applies new parameters at its next reset, so an episode has one version.
+            ``"step"``: environments apply new parameters before the first step of the next rollout, also in the middle
+            of episodes.
         through: ``"set_parameters"``: the method ``set_parameters(**parameters)`` of the environment.
             ``"attributes"``: the attributes of these names. ``"physics.gravity"`` is the attribute ``gravity`` of the
             attribute ``physics``. ``"reset_options"``: Gymnasium's ``reset(options=parameters)``. ``"auto"``: the

@@ -138,8 +138,7 @@ def _walked(root: Path, top: Path, own: GitIgnoreSpec) -> frozenset[str]:
 
 
 class _GitIgnores:
-    """The ``.gitignore`` files of ``top`` and the folders below. If several files match a path, the deepest of these
-    files decides."""
+    """The ``.gitignore`` files of ``top`` and below. Of several matching files, the deepest decides."""
 
     def __init__(self, top: Path) -> None:
         self._top = top

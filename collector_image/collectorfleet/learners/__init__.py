@@ -1,1 +1,1 @@
-"""Learners in separate actors: shards with a replay actor and the policies that sample from it."""
+"""Learners in separate actors. Each shard has a replay actor, and policies that sample from this actor."""

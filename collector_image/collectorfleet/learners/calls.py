@@ -36,7 +36,7 @@ def answer(who: str, ask: Callable[[], Any], deadline: Deadline) -> Any:
 def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[str, Any]:
     """Make all calls at the same time; return their results. A call is repeated while its actor restarts.
 
-    The result is None if an ``ask`` makes no call and returns None.
+    If an ``ask`` makes no call and returns None, its result is None.
 
     Raises the first failure, after all other calls have ended:
 

@@ -25,7 +25,7 @@ _MINUTES: Final = timedelta(minutes=5)
 
 
 class LearnerFeed:
-    """Connects the collectors of one fleet with the policies that learn from them, each in its shard.
+    """Connects the collectors of one fleet with the policies that learn from their frames. Each policy is in a shard.
 
     Collectors write frames to the replay actors, so no frames pass through this process. The feed fetches changed
     weights from the learners, and the fleet publishes them. Pass :attr:`replay_buffer` to FleetCollector, and call
@@ -46,14 +46,14 @@ class LearnerFeed:
         """Block until the modules have the first weights of their learners. Make the feed before the FleetCollector.
 
         Args:
-            shards: the shards that have the policies. They keep these policies until :meth:`end`.
+            shards: the shards that have the policies. Until :meth:`end`, the shards refuse to remove these policies.
             policies: for each policy id, the part of the fleet's policy module that belongs to this policy. The feed
                 loads the tensors of the learner's ``weights()`` into this part, by name.
-            split: maps the ``[frames]`` of a rollout to the frames of each policy. It is sent to the collectors. Frames
-                that it leaves out are dropped.
+            split: maps the ``[frames]`` of a rollout to the frames of each policy. The collectors call ``split``.
+                Frames that it does not return are dropped.
 
         Keyword Args:
-            timeout: the time limit of a write or a learner's answer, including a restart of its actor.
+            timeout: the time limit of a write, or of a learner's answer. The limit includes a restart of the actor.
 
         Raises:
             InvalidOption: a policy does not exist, its class has no ``weights()``, or the weights do not fit the
@@ -75,7 +75,8 @@ class LearnerFeed:
         self._versions = PolicyVersions(policies)
         self._collector: weakref.ref[FleetCollector] | None = None
         self.replay_buffer = FrameRouter(self._replays, split, timeout)
-        # Loaded, but unpublished because of an error. The fleet publishes the first weights on its own.
+        # Policies whose weights were loaded, but not published because of an error. The fleet itself publishes the
+        # first weights.
         self._unpublished: set[str] = set()
         self._load_changed()
         self._unpublished.clear()
@@ -85,7 +86,7 @@ class LearnerFeed:
         self._held.atexit = False
 
     def publish(self, collector: FleetCollector) -> list[str]:
-        """Let the fleet publish the policies that changed since the last call. Return the ids of these policies.
+        """Publish the policies that changed since the last call to the fleet. Return the ids of these policies.
 
         Blocks while learners finish earlier calls. The published version has the weights of all policies. The versions
         of unchanged policies do not increase.
@@ -105,12 +106,12 @@ class LearnerFeed:
         return changed
 
     def status(self, collector: FleetCollector) -> dict[str, PolicyStatus]:
-        """Return the versions of each policy, and the staleness of the frames in its buffer, by id.
+        """Return the status of each policy by id: its versions, and the staleness of the frames in its buffer.
 
         Calls the replay actors.
 
-        A replay class of your own reports versions by a method ``weights_versions(policy_id)``, as in
-        :class:`~collectorfleet.learners.replay.PolicyReplay`. Without this method its policies have no ``staleness``.
+        Your own replay class reports versions through a method ``weights_versions(policy_id)``, as in
+        :class:`~collectorfleet.learners.replay.PolicyReplay`. Without this method, the policies have no ``staleness``.
 
         Raises:
             InvalidOption: the FleetCollector differs from the first one.
@@ -134,7 +135,7 @@ class LearnerFeed:
         return {policy_id: replace(row, steps=self._steps[policy_id]) for policy_id, row in found.items()}
 
     def end(self) -> None:
-        """Allow removal of the policies.
+        """Allow the shards to remove the policies.
 
         Call this after the shutdown of the FleetCollector. Further calls do nothing.
         """
@@ -147,13 +148,13 @@ class LearnerFeed:
     def go_on_from(self, state: Mapping[str, list[int]], first_version: int) -> None:
         """Continue the version counts from ``state``, the :meth:`state_dict` of another driver's feed.
 
-        Call this before the FleetCollector is made. The FleetCollector's first version is ``first_version``, in which
-        every policy counts as changed.
+        Call this before the FleetCollector is made. The FleetCollector's first version is ``first_version``. In this
+        version, every policy counts as changed.
         """
         self._versions.go_on_from(state, first_version)
 
     def version_of(self, policy_id: str, weights_version: int) -> int:
-        """Return the version, from 1 on, of a policy in a frame with this ``("collector", "weights_version")``."""
+        """Return the policy's version, from 1 on, for a frame with this ``("collector", "weights_version")``."""
         if policy_id not in self._modules:
             raise InvalidOption(f"policy {policy_id!r}: the feed does not have it; it has {', '.join(self._modules)}")
         return self._versions.of(policy_id, weights_version)
@@ -182,7 +183,7 @@ class LearnerFeed:
 def _learned(learner: Any, known: str | None) -> tuple[int, tuple[str, dict[str, Tensor]] | None]:
     """Return the learner's steps. Return digest and weights only if the digest is not ``known``.
 
-    Runs in the learner's process, so that unchanged weights are not sent.
+    This function runs in the learner's process, so that unchanged weights are not sent.
     """
     weights = {name: tensor.detach().cpu() for name, tensor in learner.weights().items()}
     digest = snapshots.digest(snapshots.take(weights).arrays)

@@ -29,26 +29,24 @@ class LearnerOptions:
 
     Args:
         policy_class: the class of a policy's actor. It is built in the actor with the keywords of its configuration.
-        max_policies: the number of places. A place is room for one policy in a shard.
+        max_policies: the number of places in all shards. Each place has room for one policy.
 
     Keyword Args:
-        config: keywords of every policy. The keywords given to ``add_policy`` override them, key by key within dicts
-            too.
-        gpus: GPUs of all policies together, as a whole number or a share below 1.
-        shards: the number of shards. None: one for each GPU, or for each policy if there are no GPUs.
-        placement: "Spread" selects the shard with the fewest policies, "FirstFit" the first shard with a free place.
-        fake_gpus: for tests: GPUs count for the places, but are not requested from Ray.
-        replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames.
-        replay_config: keywords of the replay class.
-        policy_cpus, replay_cpus: CPUs of one actor.
-        pods: sizes of the pods that may run shards. None: the present Ray nodes that have ``resources``.
-        checkpoint_dir: an empty folder that all pods can access. :meth:`LearnerShards.checkpoint` writes there, and a
-            restarted actor resumes from there. Both classes then need ``state_dict()`` and ``load_state_dict()``. None:
-            dead actors are not restarted, because they would lose their state unnoticed.
-        resume_from: the ``checkpoint_dir`` of earlier learner shards. A policy that is added with an id of that folder
-            resumes from there with its frames. It keeps its place if the shards have as many places as before.
-        resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without them run no shard.
-        max_restarts: the limit of restarts of an actor, including restarts after lost nodes.
+        config: keywords of every policy. Keywords of ``add_policy`` override these keywords. Dicts are merged key by
+        key. gpus: the sum of the GPUs of all policies: a whole number, or a share below 1. shards: the number of
+        shards. None: one shard for each GPU. Without GPUs, one shard for each policy. placement: "Spread" selects the
+        shard with the fewest policies, "FirstFit" the first shard with a free place. fake_gpus: for tests. If True,
+        ``gpus`` decides the places, but no GPUs are requested from Ray. replay_class: the class of a shard's replay
+        actor. Its method ``forget(policy_id)`` drops a policy's frames. replay_config: keywords of the replay class.
+        policy_cpus, replay_cpus: CPUs of a policy's actor, and of a replay actor. pods: sizes of the pods that may run
+        shards. None: the present Ray nodes that have ``resources``. checkpoint_dir: an empty folder that all pods can
+        access. :meth:`LearnerShards.checkpoint` writes there, and a
+            restarted actor resumes from there. ``policy_class`` and ``replay_class`` then need ``state_dict()`` and
+            ``load_state_dict()``. None: dead actors are not restarted, because they would lose their state unnoticed.
+        resume_from: the ``checkpoint_dir`` of earlier learner shards. If the folder has the id of a new policy, the
+        policy resumes from the folder. If the shards have as many places as before, the policy also gets its earlier
+        place and frames. resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without them
+        run no shard. max_restarts: how often an actor may be restarted. Restarts after the loss of a node count, too.
         start_timeout: the time limit for a shard to get its resources, and for an actor to be built.
     """
 
@@ -93,7 +91,7 @@ class LearnerOptions:
         return None if self.resume_from is None else Path(self.resume_from).absolute()
 
     def packed(self, nodes: Sequence[PodSize]) -> ShardPacking:
-        """Return the places of the shards on ``nodes``. Raise InvalidOption with the numbers if they do not fit."""
+        """Pack the shards onto ``nodes``. If the shards do not fit, raise InvalidOption with the numbers."""
         pods = nodes if self.pods is None else self.pods
         if self.fake_gpus:
             pods = [PodSize(pod.cpus, ceil(self.gpus)) for pod in pods]
@@ -113,13 +111,13 @@ class LearnerOptions:
 
 
 def merged(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of ``common`` that ``own`` overrides, key by key within dicts. No dict is shared."""
+    """Return a copy of ``common`` with the values of ``own``. Dicts are merged key by key, and no dict is shared."""
     keys = [*common, *(key for key in own if key not in common)]
     return {key: _merged_value(common.get(key), own[key] if key in own else common[key]) for key in keys}
 
 
 def _has_to(of: type, option: str, *methods: str) -> None:
-    """Raise InvalidOption that names the methods that the class lacks."""
+    """If the class lacks some of the methods, raise an InvalidOption that names these methods."""
     missing = [f"{name}()" for name in methods if not hasattr(of, name)]
     if missing:
         raise InvalidOption(f"{option}: {of.__qualname__} has no {' and no '.join(missing)}; add what is missing")

@@ -37,10 +37,10 @@ class Record:
 
 
 class Earlier:
-    """The earlier checkpoint that shards with places ``slots`` resume from, or nothing.
+    """The earlier checkpoint, if any, that shards resume from. ``slots`` has the number of places of each shard.
 
-    If the shards have the same numbers of places as before, each shard resumes its frames. Otherwise the replay actors
-    start without frames.
+    If the shards have the same numbers of places as before, each replay actor loads its frames. Otherwise the replay
+    actors start without frames.
     """
 
     def __init__(self, folder: Path | None, slots: Sequence[int]) -> None:
@@ -48,16 +48,16 @@ class Earlier:
         self._folder = folder or Path()
         record = read_record(self._folder) if folder else Record((), {})
         self._is_laid_out_alike = record.slots == tuple(slots)
-        # The policies that are not yet added again in their shard.
+        # The policies that were not yet added again to the shard with their frames.
         self._waiting = dict(record.policies)
 
     @property
     def policies(self) -> frozenset[str]:
-        """The policies that are not added yet."""
+        """The policies of the checkpoint that were not added again yet."""
         return frozenset(self._waiting)
 
     def place(self, policy_id: str) -> Place | None:
-        """Return the earlier place of the policy, where its frames are; None if it has no frames."""
+        """Return the policy's earlier place, whose shard has the policy's frames; None if there are no frames."""
         return self._waiting[policy_id].place if policy_id in self._waiting and self._is_laid_out_alike else None
 
     def policy_files(self, policy_id: str) -> list[Path]:
@@ -77,11 +77,11 @@ class Earlier:
         self._waiting.pop(policy_id, None)
 
     def left(self) -> dict[str, int]:
-        """Return the policies that were not added again in their shard, and the shard of their frames."""
+        """Return each policy that was not added again to its shard, with the shard that has the policy's frames."""
         return {policy_id: kept.place.shard for policy_id, kept in self._waiting.items() if self._is_laid_out_alike}
 
     def drop_left(self) -> None:
-        """Drop all policies that were not added again in their shard. A later policy of their id starts afresh."""
+        """Drop all policies that were not added again to their shard. New policies with these ids start afresh."""
         self._waiting.clear()
 
 

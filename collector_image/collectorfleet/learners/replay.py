@@ -32,7 +32,7 @@ class PolicyReplay:
         return self.size(policy_id)
 
     def sample(self, policy_id: str, batch_size: int) -> TensorDictBase:
-        """Return ``[batch_size]`` frames of the policy, drawn with replacement. Raise LookupError if it has none."""
+        """Return ``[batch_size]`` frames of the policy, drawn with replacement. Raise LookupError without frames."""
         if policy_id not in self._buffers:
             raise LookupError(f"policy {policy_id!r}: no frames have arrived yet")
         found: TensorDictBase = self._buffers[policy_id].sample(batch_size)
@@ -44,7 +44,7 @@ class PolicyReplay:
         return 0 if buffer is None else len(buffer)
 
     def weights_versions(self, policy_id: str) -> dict[int, int]:
-        """Return the number of the policy's frames by the fleet's version. Frames without a version do not count."""
+        """Return the number of the policy's frames for each version of the fleet, without frames of no version."""
         buffer = self._buffers.get(policy_id)
         said = None if buffer is None else buffer[:].get(VERSION_KEY, None)
         if said is None:
@@ -61,7 +61,7 @@ class PolicyReplay:
         return {policy_id: _parts(buffer) for policy_id, buffer in self._buffers.items()}
 
     def load_state_dict(self, state: dict[str, list[TensorDictBase]]) -> None:
-        """Move the frames out of ``state``, part by part, so that no buffer is in memory twice."""
+        """Move the frames out of ``state``, part by part, so that no whole buffer is in memory twice."""
         self._buffers = {policy_id: self._empty() for policy_id in state}
         for policy_id, buffer in self._buffers.items():
             parts = state[policy_id]
@@ -76,14 +76,14 @@ def _parts(buffer: TensorDictReplayBuffer) -> list[TensorDictBase]:
     if not len(buffer):
         return []
     frames = buffer[:]
-    # The oldest frame of a full ring is at the next write position, otherwise at 0.
+    # In a full ring, the oldest frame is at the next write position. In other rings, the oldest frame is at 0.
     oldest = buffer.write_count % len(frames)
     runs = [run for run in (frames[oldest:], frames[:oldest]) if len(run)]
     return [part.apply(_alone) for run in runs for part in run.split(-(-len(frames) // _PARTS))]
 
 
 def _alone(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor over the same memory whose storage has only its own values, so that only these are saved."""
+    """Return a tensor in the same memory. Its storage has only the tensor's values, so only these values are saved."""
     begins, size = tensor.storage_offset() * tensor.element_size(), tensor.numel() * tensor.element_size()
     own = tensor.untyped_storage()[begins : begins + size]
     return torch.empty(0, dtype=tensor.dtype).set_(own, 0, tensor.shape, tensor.stride())

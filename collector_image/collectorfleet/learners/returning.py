@@ -1,4 +1,4 @@
-"""A subclass of the user's class for an actor that resumes from its checkpoint when Ray restarts it.
+"""Make a subclass of the user's class. An actor of the subclass resumes from its checkpoint after a restart by Ray.
 
 The subclass also counts the learning steps. Ray restarts a dead actor in the same place, behind the same handle, and
 with the same arguments. So the constructor loads the checkpoint.
@@ -27,8 +27,9 @@ _STEPS: Final = "_collectorfleet_steps"
 def returning(of: type) -> type:
     """Return a subclass of ``of`` for Ray.
 
-    The subclass takes files, the actor's share of a GPU, whether the actor resumes, and keywords of ``of``. The actor
-    resumes from the first existing file. If it has to resume and no file exists, it raises FileNotFoundError.
+    The subclass's constructor has these arguments: files, the actor's share of a GPU, whether the actor has to resume,
+    and the keywords of ``of``. The actor resumes from the first existing file. If the actor has to resume and no file
+    exists, the constructor raises FileNotFoundError.
     """
 
     class Returning(of):  # type: ignore[misc]
@@ -41,12 +42,12 @@ def returning(of: type) -> type:
             self.__dict__[_STEPS] = 0
             kept_in = next((file for file in files if file.exists()), None)
             if resumes and kept_in is None:
-                # A policy with initial weights would be taken for the resumed one.
+                # Without this error, the user would mistake a policy with initial weights for the resumed policy.
                 missing = "the checkpoint to resume from is missing; restore it, or remove its folder to start over"
                 raise FileNotFoundError(errno.ENOENT, missing, str(files[-1]))
             if kept_in is not None:
-                # The state has objects of the user's classes, so a manipulated file can run code here. The image can do
-                # so, too.
+                # The state has objects of the user's classes, so a manipulated file can run code here. A manipulated
+                # image can run code here, too.
                 kept = torch.load(kept_in, map_location="cpu", weights_only=False)
                 self.load_state_dict(kept["state"])
                 self.__dict__[_STEPS] = kept["steps"]
@@ -75,8 +76,8 @@ def returning(of: type) -> type:
 def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
     """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError.
 
-    A replay actor first drops the frames of the policies ``without``. The actor may have been restarted since the last
-    drop, from a file that has these frames.
+    A replay actor first drops the frames of the policies ``without``. Since the last drop, the actor may have been
+    restarted from a file that still has these frames.
     """
     for policy_id in without:
         # A coroutine cannot be awaited here. Its frames were dropped by a separate call.

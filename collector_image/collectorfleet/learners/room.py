@@ -1,4 +1,4 @@
-"""Ray's placement group of a shard, on one node, with a bundle for the replay actor and for each policy.
+"""Ray's placement group of a shard, on one node. It has a bundle for the replay actor and a bundle for each policy.
 
 Ray keeps the bundles together. If the node dies, Ray places all bundles on another node and restarts the actors there.
 """
@@ -17,7 +17,7 @@ from collectorfleet_api.packing.shards import PodSize
 
 
 class Room:
-    """Reserved resources of one node. The constructor requests them. :attr:`ready` resolves once they are reserved."""
+    """Resources of one node. The constructor requests the resources. :attr:`ready` resolves once Ray reserved them."""
 
     def __init__(self, bundles: Sequence[dict[str, float]]) -> None:
         self._bundles = bundles
@@ -42,7 +42,7 @@ class Room:
         return actor_class.options(**options).remote(*arguments)
 
     def end(self) -> None:
-        """Free the resources. The actors in the room end at once."""
+        """Free the resources. The actors that use these resources end at once."""
         remove_placement_group(self._group)
 
 
@@ -51,7 +51,7 @@ def bundle(cpus: float, gpu: float, further: Mapping[str, float]) -> dict[str, f
 
 
 def nodes(having: Iterable[str]) -> list[PodSize]:
-    """Return the total resources of each Ray node that has all of these resources."""
+    """Return the total resources of each Ray node that has all resources in ``having``."""
     found = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     names = set(having)
     return [PodSize(Fraction(str(one.get("CPU", 0))), int(one.get("GPU", 0))) for one in found if names <= one.keys()]

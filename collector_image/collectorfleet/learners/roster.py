@@ -1,6 +1,6 @@
 """The place of each policy. Pure.
 
-A place is room for one policy in a shard. A policy keeps its place until it is removed.
+A shard has room for one policy at each place. A policy keeps its place until it is removed.
 """
 
 from __future__ import annotations

@@ -12,15 +12,15 @@ from tensordict import TensorDictBase
 from collectorfleet.errors import InfrastructureError, ReplayBufferLost
 from collectorfleet.learners.calls import Deadline, answers
 
-# Maps the ``[frames]`` of a rollout to the frames of each policy, by its id.
+# A function from the ``[frames]`` of a rollout to the frames of each policy, by the policy's id.
 Split = Callable[[TensorDictBase], Mapping[str, TensorDictBase]]
 
 
 class FrameRouter:
-    """The ``replay_buffer`` of FleetCollector. It is pickled, and ``split`` is called in the collectors.
+    """The ``replay_buffer`` of FleetCollector. The router is pickled, and the collectors call ``split``.
 
-    A write ends when every replay actor has its part. The write waits for restarting actors, at most ``timeout`` in
-    total.
+    A write returns once every replay actor has stored its frames. If actors restart, the write waits for them, at most
+    ``timeout`` in total.
     """
 
     service_backend: Final = "ray"
@@ -38,7 +38,7 @@ class FrameRouter:
         """Send ``frames`` of shape ``[frames]`` to the replay actors of their policies; block until they are stored.
 
         Raises:
-            ValueError: ``split`` returns a policy that the feed lacks.
+            ValueError: ``split`` returned frames for a policy that the feed does not have.
             UserCodeError: a replay actor's own code raised.
             ReplayBufferLost: a replay actor is dead, or does not restart in time.
         """

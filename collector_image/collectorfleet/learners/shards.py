@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 _REPLAY: Final = 0  # the bundle of the replay actor; the bundles of policies follow
 _MINUTE: Final = timedelta(minutes=1)
-# Enough for a replay of hundreds of GB on a slow volume. The limit is for a volume that hangs; a lost actor raises
-# earlier.
+# One hour is enough to write hundreds of GB of frames to a slow volume. The limit applies if a volume hangs. If an
+# actor is lost, the call raises earlier.
 _HOUR: Final = timedelta(hours=1)
 
 
@@ -44,15 +44,16 @@ class LearnerShards:
     """Shards of learners. Each shard has a replay actor and its policies, all on one node.
 
     The class has the interface of RLlib's ``DistributedLearners``. Frames never pass through this process. Collectors
-    send them to a policy's replay actor, and the policy samples them there, as in
+    send frames to a policy's replay actor, and the policy samples frames from this actor, as in
     ``policy.learn.remote(replay.sample.remote(policy_id, 256))``.
 
     :class:`~collectorfleet.learners.options.LearnerOptions` describes the arguments. The constructor blocks until all
     shards have their resources. If the shards can never be placed, it raises InvalidOption with the numbers before it
     starts an actor.
 
-    Ray restarts a dead actor in its shard, from its last checkpoint, behind the same handle. Open calls of the actor
-    raise ``ray.exceptions.RayActorError`` in the caller. Use an instance from one thread.
+    If an actor dies, Ray restarts it in its shard, from its last checkpoint. The actor's handle stays valid. A call
+    that the actor has not answered raises ``ray.exceptions.RayActorError`` in the caller. Use an instance from one
+    thread.
     """
 
     @takes(LearnerOptions)
@@ -66,7 +67,7 @@ class LearnerShards:
         self._classes: dict[type, Any] = {}
         self._policies: dict[str, _Learner] = {}
         self._fed = Counter[str]()
-        # Removed policies, with the shard of frames that may still exist.
+        # Removed policies whose frames may still exist, each with the shard of these frames.
         self._undropped: set[tuple[str, int]] = set()
         # Files of removed policies, which the index on disk may still name.
         self._unneeded: list[Path] = []
@@ -76,7 +77,7 @@ class LearnerShards:
         policy = bundle(options.policy_cpus, gpu, options.resources)
         replay = bundle(options.replay_cpus, 0.0, options.resources)
         self._rooms = [Room([replay, *[policy] * slots]) for slots in self.packing.slots]
-        # If the object is dropped without stop(), its actors end, too.
+        # If the object is garbage-collected without stop(), the actors end, too.
         self._end = weakref.finalize(self, _end, self._rooms)
         self._end.atexit = False
         try:
@@ -89,7 +90,7 @@ class LearnerShards:
     def add_policy(
         self, policy_id: str, config: Mapping[str, Any] | None = None, *, policy_class: type | None = None
     ) -> Any:
-        """Start a policy in the shard that ``placement`` selects, and return its actor once it is built.
+        """Start a policy in the shard that ``placement`` selects. Return the policy's actor once it is built.
 
         Args:
             policy_id: up to 63 letters, digits, ``-``, ``_`` and ``.``.
@@ -107,7 +108,7 @@ class LearnerShards:
     def add_policies(
         self, configs: Mapping[str, Mapping[str, Any]], *, policy_classes: Mapping[str, type] | None = None
     ) -> dict[str, Any]:
-        """Start several policies at the same time, and return their actors by id once all are built.
+        """Start several policies at the same time. Once all are built, return their actors by id.
 
         Args:
             configs: the configuration of each policy by its id, as for :meth:`add_policy`.
@@ -136,16 +137,16 @@ class LearnerShards:
         return {policy_id: one.actor for policy_id, one in started.items()}
 
     def remove_policy(self, policy_id: str, timeout: timedelta = _MINUTE) -> None:
-        """End a policy once it has finished earlier calls of this process, and free its place.
+        """Wait until a policy has finished earlier calls of this process. Then end the policy and free its place.
 
         The frames of the policy are dropped now, and its checkpoint is dropped by the next :meth:`checkpoint`. If the
         policy is still busy after ``timeout``, it is killed and a warning is logged. Dropping its frames blocks for at
         most another ``timeout``.
 
         Raises:
-            InvalidOption: the policy does not exist, or collectors send it frames.
+            InvalidOption: the policy does not exist, or a feed still sends frames to the policy.
             UserCodeError, InfrastructureError: the policy is removed, but the replay actor could not drop its frames.
-                The next checkpoint drops them, or a new policy of this id in this shard.
+                The frames are dropped at the next checkpoint, or when a policy of this id is added to this shard.
         """
         actor = self.get_policy_actor(policy_id)
         if self._fed[policy_id]:
@@ -204,16 +205,16 @@ class LearnerShards:
         """Write the state of every actor, between two of its calls. A restarted actor resumes from this state.
 
         The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. Each checkpoint
-        drops frames that :meth:`remove_policy` could not drop. If a checkpoint fails, the next one drops them. Blocks
-        for at most ``timeout`` to drop frames, and for at most another ``timeout`` to write.
+        drops frames that :meth:`remove_policy` could not drop. If a checkpoint fails, the next checkpoint drops these
+        frames. Blocks for at most ``timeout`` to drop frames, and for at most another ``timeout`` to write.
 
-        Raises the first of these errors after all other actors are written, unless stated otherwise:
+        Raises the first of these errors. Unless stated otherwise, the states of all other actors are written before:
 
             InvalidOption: ``checkpoint_dir`` is not set. Nothing is written.
-            OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. Or
-                the index of the checkpoint cannot be written.
-            UserCodeError: a ``state_dict()`` or a ``forget()`` raised, or a pod cannot access the folder.
-            InfrastructureError: an actor is dead, or did not answer in time.
+            OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. This
+            error is also raised if the index of the checkpoint cannot be written. UserCodeError: a ``state_dict()`` or
+            a ``forget()`` raised, or a pod cannot access the folder. InfrastructureError: an actor is dead, or did not
+            answer in time.
         """
         self._check_open()
         if self._options.checkpoint_dir is None:
@@ -332,11 +333,11 @@ class LearnerShards:
         self._undropped.discard((policy_id, shard))
 
     def _class(self, of: type) -> Any:
-        """Return the Ray class of ``of``. The result is cached, because Ray's head never frees a class."""
+        """Return ``of`` as a class of Ray actors. The result is cached, because Ray's head never frees a class."""
         if of not in self._classes:
             if of is not self._options.replay_class:
                 self._options.check_policy_class(of)
-            # Only Ray's dashboard reads the record of each call, so the actors keep none.
+            # Turn off Ray's record of each call, because only Ray's dashboard reads these records.
             unrecorded: Any = {"enable_task_events": False}
             self._classes[of] = ray.remote(**unrecorded)(returning(of))
         return self._classes[of]

@@ -1,9 +1,9 @@
-"""The version of each policy in a version of the fleet. Pure.
+"""Map each version of the fleet to the version of each policy. Pure.
 
-A version of the fleet has all policies and one number. A policy's own version increases only if the policy changed. So
-each version of the fleet maps to one version of each policy: the newest that began with it or earlier. The last 100,000
-changes of a policy are known exactly. Frames of earlier versions count as just older than these, so the memory and the
-checkpoints of a long run stay small.
+A version of the fleet contains the weights of all policies and has one number. A policy's own version increases only if
+the policy changed. So each version of the fleet contains exactly one version of each policy. Only the last 100,000
+changes of a policy are stored, so that the memory and the checkpoints of a long run stay small. Frames from before
+these changes count as one version older than the first stored change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEPT: Final = 100_000
 
 @dataclass(frozen=True)
 class Staleness:
-    """How many versions of its policy the frames in a buffer are behind: minimum, mean and maximum."""
+    """The staleness of the frames in a policy's buffer, in versions of the policy: minimum, mean and maximum."""
 
     min: int
     mean: float
@@ -33,9 +33,9 @@ class PolicyStatus:
     """The status of one policy. Its versions count from 1.
 
     ``published`` is the current version. Every available collector has the version ``acknowledged`` or a newer one.
-    None means that the version is unknown so far. ``frames`` counts the frames in its buffer that have a version, and
-    ``staleness`` is the staleness of these frames. ``steps`` is the number of learning steps, or None if they are not
-    counted.
+    None means that the version is unknown so far. ``frames`` counts the frames in the policy's buffer that have a
+    version, and ``staleness`` is the staleness of these frames. ``steps`` is the number of learning steps, or None if
+    they are not counted.
     """
 
     published: int | None
@@ -56,14 +56,14 @@ class PolicyVersions:
     """The versions of policies by id. Each policy has version 1 in the fleet's first version."""
 
     def __init__(self, policy_ids: Iterable[str]) -> None:
-        # The versions of the fleet with which the policy's versions 2, 3, ... began, without the oldest ones, whose
-        # number is in `_dropped`. An array takes a quarter of the memory of a list.
+        # For each policy, the fleet's versions with which the policy's versions 2, 3, ... began. The oldest of these
+        # are dropped, and `_dropped` has their number. An array needs a quarter of a list's memory.
         self._began: dict[str, array[int]] = {policy_id: array("q") for policy_id in policy_ids}
         self._dropped = dict.fromkeys(self._began, 0)
         self._staged: list[tuple[Staged, tuple[str, ...]]] = []
 
     def staged(self, staged: Staged, changed: Iterable[str]) -> None:
-        """Record which policies changed in a staged publish. Later weights may replace it before it is published."""
+        """Record which policies changed in a staged publish, whose weights may still be replaced before the publish."""
         self._begun()
         self._staged.append((staged, tuple(changed)))
 
@@ -75,7 +75,7 @@ class PolicyVersions:
     def status(
         self, policy_id: str, published: int | None, acknowledged: int | None, stored: Mapping[int, int]
     ) -> PolicyStatus:
-        """Return the status of a policy from versions of the fleet. ``stored`` has the number of frames by version."""
+        """Compute the status of a policy from versions of the fleet. ``stored`` has the number of frames by version."""
         current = None if published is None else self.of(policy_id, published)
         frames = sum(stored.values())
         staleness = None
@@ -90,7 +90,7 @@ class PolicyVersions:
     def state_dict(self) -> dict[str, list[int]]:
         """Return the state for :meth:`go_on_from` in another driver.
 
-        If changes were dropped, a list begins with their negative number.
+        If changes of a policy were dropped, the policy's list begins with minus the number of dropped changes.
         """
         return {
             policy_id: [*([-dropped] if (dropped := self._dropped[policy_id]) else []), *began]
@@ -123,6 +123,6 @@ class PolicyVersions:
     def _changed(self, policy_id: str, version: int) -> None:
         began = self._began[policy_id]
         began.append(version)
-        if len(began) > 2 * _KEPT:  # seldom, because this moves all that are kept
+        if len(began) > 2 * _KEPT:  # done rarely, because it moves all stored versions
             self._dropped[policy_id] += len(began) - _KEPT
             del began[:-_KEPT]

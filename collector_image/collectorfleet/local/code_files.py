@@ -20,7 +20,7 @@ LARGEST_BYTES: Final = 3 * 2**20  # larger than any object in etcd; larger files
 def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: Path) -> list[Path]:
     """Write the code into ``mounted``, and return the import path.
 
-    The import path begins with the code. In place of the image, the folder of ``source`` and the current folder follow.
+    The import path has the code, then the folder of ``source`` and the current folder, which replace the image.
     ``source`` is the file of the ``manifests``. Raises InvalidOption if the code does not exist, InfrastructureError if
     a retry may help.
     """
@@ -53,7 +53,8 @@ def _trusted(authority: CertificateAuthority | None, manifests: Manifests, sourc
     """Return a TLS context with the spec's certificate authority, or None if the manifests do not contain it."""
     if authority is None or authority.config_map is None:
         return None
-    # A missing ConfigMap is no error: a cluster often creates it, and this machine may already trust the authority.
+    # A missing ConfigMap is no error: the ConfigMap is often created in the cluster, and this machine may already trust
+    # the authority.
     texts = _look_up(authority.config_map, manifests, source, "spec.code.certificateAuthority.configMap")
     if texts is None:
         return None
@@ -79,7 +80,7 @@ def _look_up(name: str, manifests: Manifests, source: Path, field: str) -> dict[
 
 
 def write_files(texts: dict[str, str], folder: Path) -> None:
-    """Write the keys of a ConfigMap as files, as in a mount. Raises InvalidOption for a key invalid in a ConfigMap."""
+    """Write each key of a ConfigMap as a file, as a mount does. Raises InvalidOption if Kubernetes forbids a key."""
     for wrong in filter(None, map(key_problem, texts)):
         raise InvalidOption(f"spec.code.configMap: {wrong}")
     for name, text in texts.items():

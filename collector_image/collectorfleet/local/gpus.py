@@ -1,4 +1,4 @@
-"""Share the GPUs of this machine among collectors, learners and evaluators, if they are fewer than requested. Pure."""
+"""Divide this machine's GPUs among collectors, learners and evaluators if the manifest requests more GPUs. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GpuShare:
 
 @dataclass(frozen=True)
 class GpuShares:
-    """The GPUs of one collector in each group, by name. Without groups there is one entry. ``note`` is for the user."""
+    """One collector's GPUs, by group name. Without groups there is one entry. ``note`` is a message for the user."""
 
     per_collector: Mapping[str, float]
     note: str = ""
@@ -30,7 +30,7 @@ class GpuShares:
 def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
     """Return the shares of the manifest if all of them fit.
 
-    Otherwise all collectors that request a GPU get equal shares, or none on a machine without a GPU.
+    Otherwise all collectors that request a GPU get equal shares. On a machine without a GPU, the shares are 0.
     """
     if not spec.collectors.groups:
         share = gpu_share(spec.collectors, gpus)
@@ -60,7 +60,7 @@ class LearnerGpus:
 def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
     """Return the GPUs of the manifest, or 0 if they do not fit.
 
-    If collectors request GPUs, one GPU has to remain for them.
+    If collectors request GPUs, one GPU has to remain for the collectors.
     """
     asked = spec.learners.gpus if spec.learners else 0.0
     left = any(spec.of_group(name).collectors.resources.gpu for name in spec.group_names)
@@ -73,7 +73,7 @@ def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
 def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
     """Return a message on why evaluators run on the CPU, or an empty string if they get the manifest's GPUs.
 
-    Collectors have priority. Collectors and evaluators share a GPU if all of them fit on it.
+    Collectors have priority. Collectors and evaluators share one GPU if all of them fit on this GPU.
     """
     asked = round(spec.evaluation.resources.gpu, 4) if spec.evaluation else 0.0
     if spec.evaluation is None or not asked:
@@ -93,7 +93,7 @@ def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
     """Return the manifest's share if it fits, otherwise an equal share of this machine's GPUs, or 0 without a GPU.
 
-    So a cluster's manifest also runs on a laptop.
+    The replacement lets a manifest for a cluster also run on a laptop.
     """
     asked = round(collectors.resources.gpu, 4)
     if not asked or _fits(asked, collectors.replicas, gpus):

@@ -1,4 +1,4 @@
-"""Keep the timeline of a local run: beside its checkpoints, and as the page of ``--report``."""
+"""Write the timeline of a local run to a file beside the checkpoints, and to the page of ``--report``."""
 
 from __future__ import annotations
 

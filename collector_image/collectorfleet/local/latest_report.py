@@ -1,4 +1,4 @@
-"""Provide the report of a run to readers, also before and after its session."""
+"""Provide the report of a run to its readers, also before and after the session of the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LatestReport:
 
     @contextmanager
     def of(self, source: Callable[[], DriverReport]) -> Iterator[None]:
-        """Take the report from ``source`` inside the ``with`` block."""
+        """Inside the ``with`` block, return the report that ``source`` returns."""
         self._source = source
         try:
             yield

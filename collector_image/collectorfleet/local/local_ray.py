@@ -21,7 +21,7 @@ def prepare_environment(import_path: list[Path]) -> None:
     sys.path[:0] = folders
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *([inherited] if inherited else [])])
-    # Ray starts workers in advance, so their imports run in parallel with the driver's.
+    # Ray starts workers in advance, so that the workers' imports run in parallel with the driver's imports.
     os.environ.update(ray_settings.PRESTART | ray_settings.environment())
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # This is Ray's future default. Without the setting, Ray logs a warning at each start.

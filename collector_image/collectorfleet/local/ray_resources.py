@@ -16,7 +16,7 @@ def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
     """Return Ray's custom resources, by name.
 
     The resources are slots for collectors, groups, learners, replay actors and evaluators, and the custom resources of
-    all worker pods. The spec is validated, so it can be packed.
+    all worker pods. The spec must already be validated, so that packing succeeds.
     """
     found = Counter({COLLECTOR_RESOURCE: spec.collectors.replicas})
     found.update({group_resource(name): size for name, size in spec.collectors.group_sizes.items()})

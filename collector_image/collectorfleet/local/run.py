@@ -52,9 +52,9 @@ log = logging.getLogger(__name__)
 class RunOptions:
     """The options of a local run.
 
-    ``status_out`` gets the final status as JSON. ``metrics_port`` is the port of 127.0.0.1 that serves metrics during
-    the run. ``checkpoints`` is the folder for checkpoints. With ``resume``, the run resumes from this folder.
-    ``report`` is the file for the HTML page about the run.
+    ``status_out`` is the file for the final status as JSON. ``metrics_port`` is the port of 127.0.0.1 that serves
+    metrics during the run. ``checkpoints`` is the folder for checkpoints. With ``resume``, the run resumes from this
+    folder. ``report`` is the file for the HTML page about the run.
     """
 
     status_out: TextIO | None = None
@@ -182,7 +182,7 @@ class LocalRun:
     def _checkpoints(self) -> AbstractContextManager[CheckpointFolder | None]:
         """Open the folder of checkpoints, or raise InvalidOption if it is not empty and ``resume`` is not set.
 
-        A run opens the folder before its slower steps, because the folder may be wrong.
+        A run opens the folder before slower steps, so that an error about the folder is raised early.
         """
         path = self._options.checkpoints
         if path is None:

@@ -19,7 +19,7 @@ class RunFolder:
         self._path = Path(tempfile.mkdtemp(prefix="cfleet-", dir=_short_temp_dir()))
         self.log_file = self._path / "run.log"
         self.ray = self._path / "ray"
-        self.collectors = self._path / "collectors.log"  # prints of collectors in a fleet without Ray
+        self.collectors = self._path / "collectors.log"  # output of the collectors in a fleet without Ray
         self.code = self._path / "code"  # the tree of spec.code
         self.scratch = self._path / "scratch"  # temporary files, such as videos
 
@@ -41,7 +41,8 @@ class RunFolder:
 def _short_temp_dir() -> str:
     """Return the system's folder for temporary files, or ``/tmp`` if its path is too long.
 
-    Ray creates sockets below the folder. Their paths may have 107 characters, of which Ray itself needs 85.
+    Ray creates sockets below the folder. The path of a socket has at most 107 characters, and Ray's part of the path
+    needs 85 of these.
     """
     usual = tempfile.gettempdir()
     return usual if len(usual) <= LONGEST_TEMP_DIR else "/tmp"  # noqa: S108 (mkdtemp makes a folder for this user only)

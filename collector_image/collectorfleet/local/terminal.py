@@ -1,4 +1,4 @@
-"""Show progress and end of a local run on a terminal or through a pipe."""
+"""Show the progress and the end of a local run on a terminal or through a pipe."""
 
 from __future__ import annotations
 
@@ -67,6 +67,6 @@ class Terminal:
 
 
 def _print(line: str, stream: TextIO) -> None:
-    # A closed pipe, as with `| head`, does not end the run. Neither does a closed terminal or a full volume.
+    # The run continues after the terminal or the pipe is closed, as by `| head`, and if the volume is full.
     with suppress(OSError):
         print(plain(line), file=stream, flush=True)

@@ -24,7 +24,7 @@ _UNAUTHORIZED: Final = 401
 class Access:
     """Calls ``refused`` after the API server has answered only with HTTP 401 for ``VOID_SECONDS``.
 
-    ``refused`` is called once, until the API server gives another answer.
+    ``refused`` is called once. After a different answer of the API server, it may be called again.
     """
 
     def __init__(self, refused: Callable[[], None]) -> None:

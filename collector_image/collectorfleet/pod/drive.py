@@ -120,7 +120,7 @@ def _join(node: RayNode, address: str) -> None:
 
 
 def _timeline_keeper(fleet: CollectorFleet, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
-    """Return the keeper, which writes the timeline to the API server and, if there are checkpoints, beside them.
+    """Return the keeper, which writes the timeline to the API server. With checkpoints, it also writes a file.
 
     The file beside the checkpoints also has the points that do not fit into the ConfigMap.
     """
@@ -152,7 +152,7 @@ def _history(fleet: CollectorFleet, settings: DriverSettings, folder: Checkpoint
 
 
 def _gpu_per_collector(spec: CollectorFleetSpec) -> dict[str, float]:
-    """Return the GPUs of one collector in each group, by the group's name. The operator sizes worker pods for them."""
+    """Return the GPUs of one collector, by the group's name. The operator sizes worker pods for these GPUs."""
     groups = {name: spec.of_group(name) for name in spec.group_names}
     return {name: round(own.collectors.resources.gpu, 4) for name, own in groups.items()}  # Ray's resolution
 

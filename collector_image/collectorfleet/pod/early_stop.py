@@ -19,7 +19,7 @@ _has_begun = False
 
 
 def end_at_once_on_sigterm() -> None:
-    """End the process at SIGTERM, until :func:`driver_has_begun` is called. Before that, there is nothing to save."""
+    """End the process at SIGTERM until :func:`driver_has_begun` is called. Until then, there is nothing to save."""
     signal.signal(signal.SIGTERM, _end)
 
 

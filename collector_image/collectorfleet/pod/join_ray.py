@@ -1,8 +1,8 @@
 """Implement ``python -m collectorfleet.pod.join_ray HOST:PORT``: wait for a Ray head, and join its cluster.
 
 This machine becomes a node without CPUs and GPUs, so Ray schedules no work on it. The module runs in its own process.
-So the import of `ray start`, which takes seconds, overlaps with the start of the head. The process tries a TCP
-connection to the head ten times a second.
+The import of `ray start` takes seconds, and overlaps with the start of the head. The process tries a TCP connection to
+the head ten times a second.
 """
 
 from __future__ import annotations

@@ -19,12 +19,13 @@ from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet_api import names
 
-# The client raises TypeError for a pair of timeouts. The timeout is short, because a retry helps more than waiting.
+# One timeout for connecting and reading, because the client raises TypeError for two. The timeout is short, because a
+# retry helps more than waiting.
 REQUEST_SECONDS: Final = 5
 
 
 class UnusableAnswer(Exception):
-    """An answer with a status of success that is not an object of Kubernetes, for example the page of a proxy."""
+    """An answer with a success status whose content is no Kubernetes object, for example a proxy's page."""
 
 
 class FleetApi:
@@ -135,7 +136,7 @@ async def connect(settings: DriverSettings, access: Access) -> AsyncIterator[Fle
 
 
 def _checked(answer: Object) -> Object:
-    """Return ``answer``. Raises TypeError or LookupError if it has no identity."""
+    """Return ``answer``. Raises TypeError or LookupError if the answer does not identify an object."""
     for field in ("name", "uid", "resourceVersion"):
         answer["metadata"][field]
     return answer

@@ -25,10 +25,10 @@ LOOK_SECONDS: Final = 1.0
 
 
 class LeaseLoop:
-    """The loop that keeps the Lease for the driver in the pod ``me``.
+    """The loop that acquires and renews the Lease for the driver in the pod ``me``.
 
-    It calls ``taken_over(holder)`` if another driver takes the Lease. :attr:`is_held` stays True while the API server
-    does not answer, or gives answers that cannot be used.
+    The loop calls ``taken_over(holder)`` if another driver takes the Lease. :attr:`is_held` stays True while the API
+    server does not answer, or gives answers that cannot be used.
     """
 
     def __init__(self, api: FleetApi, me: str, taken_over: Callable[[str], None]) -> None:

@@ -24,7 +24,7 @@ class CannotJoin(CollectorFleetError):
 class RayNode:
     """The driver pod as a node of a Ray cluster. ``address`` is the host:port of the head.
 
-    A thread joins the cluster, beginning with the constructor. :meth:`wait_until_joined` waits for this thread.
+    The constructor starts a thread that joins the cluster. :meth:`wait_until_joined` waits for this thread.
     """
 
     def __init__(self, address: str, stop: StopRequest) -> None:
@@ -37,7 +37,8 @@ class RayNode:
 
         Raises CannotJoin with the output of `ray start`, and StopNow after a request to stop.
         """
-        # result() with a timeout would raise the same error as a thread that ended with TimeoutError.
+        # result(timeout) raises TimeoutError if the time has passed, but also if the thread itself ended with
+        # TimeoutError.
         while not wait([self._joined], 0.2).done:
             self._stop.raise_if_requested()
         self._joined.result()

@@ -33,7 +33,8 @@ _ORDERED: Final = StopReason(EndReason.ORDERED, "the operator asked it to, at th
 class ReportLoop:
     """The loop that writes reports while this driver holds the Lease.
 
-    It requests the ``stop`` of the run if the fleet was deleted or replaced, or if the operator requests it.
+    The loop requests the ``stop`` of the run if the fleet was deleted or replaced, or if the operator requests the
+    stop.
     """
 
     def __init__(self, run: ReportedRun, writer: StatusWriter, lease: LeaseLoop, stop: StopRequest) -> None:

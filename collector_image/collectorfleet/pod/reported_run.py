@@ -56,7 +56,7 @@ class ReportedRun:
         self._before = last_report(fleet)
 
     def attach(self, session: RunningSession) -> None:
-        """Take the reports from ``session`` from now on."""
+        """From now on, use the reports of ``session``."""
         self._session = session
         self._attached.set()
 
@@ -85,7 +85,7 @@ class ReportedRun:
         return is_stop_ordered(stored, self._settings.pod)
 
     def follow(self, stored: Object) -> None:
-        """Pass the size in the stored fleet and the pods to drain to the session, if they changed.
+        """If the stored fleet has a new size or new pods to drain, pass these to the session.
 
         Does nothing without a session. Raises FleetGone and InvalidOption like :func:`checked_fleet`.
         """

@@ -38,7 +38,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 log = logging.getLogger(__name__)
 
 JOIN_SECONDS: Final = LAST_REPORT_SECONDS + 2
-# How soon a waiting thread notices the end of the run.
+# Seconds until a waiting thread notices the end of the run.
 NOTICE_SECONDS: Final = 0.2
 
 
@@ -72,7 +72,8 @@ class Reporter:
         Raises FleetGone if the fleet was deleted or replaced, and InvalidOption if its spec is invalid. Raises StopNow
         after a request to stop. An unexpected error in the thread is also raised here.
         """
-        # result() with a timeout would raise the same error as a thread that ended with TimeoutError.
+        # result(timeout) raises TimeoutError if the time has passed, but also if the thread itself ended with
+        # TimeoutError.
         while not wait([self._fleet], NOTICE_SECONDS).done:
             self._stop.raise_if_requested()
         return self._fleet.result()
@@ -113,7 +114,7 @@ class Reporter:
                 await self._drive(api, lease)
             finally:
                 renewing.cancel()
-                # Otherwise a renewal could overtake the release.
+                # Wait until the loop has ended. Otherwise a renewal could overtake the release.
                 await asyncio.wait([renewing])
                 # After an error here, the run may still work on its last batch. The Lease then expires on its own.
                 if self._closing.is_set() or not self._fleet.done():
@@ -124,7 +125,7 @@ class Reporter:
         try:
             await lease.run()
         except BaseException as error:
-            # Without a request to cancel this task, a CancelledError is an error like others.
+            # If nobody cancelled this task, a CancelledError is an unexpected error.
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
             lease.is_held = False

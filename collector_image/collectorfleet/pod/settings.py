@@ -55,7 +55,7 @@ class DriverSettings:
             "spec": names.ENV_SPEC,
         }
         launcher = {"ray_address": names.ENV_RAY_ADDRESS, "pod_ip": names.ENV_POD_IP}
-        # The operator sets one of the two: the first with Ray, the second without.
+        # The operator sets one of two variables: the first for a driver with Ray, the second for a driver without Ray.
         variables |= {field: one for field, one in launcher.items() if env.get(one)} or {
             "ray_address": names.ENV_RAY_ADDRESS
         }

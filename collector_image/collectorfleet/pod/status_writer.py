@@ -20,14 +20,14 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 log = logging.getLogger(__name__)
 
-# A CRD may be updated while the driver runs.
+# After this time, try unknown fields again, because the CRD may be updated while the driver runs.
 TRY_AGAIN_SECONDS: Final = 600.0
 
 
 class StatusWriter:
     """A writer of reports to the status of one fleet.
 
-    It stores the last report that the API server accepted, and the fields that the installed CRD does not know.
+    The writer stores the last report that the API server accepted, and the fields that the installed CRD does not know.
     """
 
     def __init__(self, api: FleetApi, settings: DriverSettings) -> None:
@@ -76,7 +76,7 @@ class StatusWriter:
         return {path for path, since in self._undeclared.items() if now - since < TRY_AGAIN_SECONDS}
 
     def _learned_from(self, error: BaseException) -> bool:
-        """Store the unknown fields in a refusal, and return whether to write the report again without them."""
+        """Store the fields that a refusal names as unknown. Return whether to write the report again without these."""
         if not isinstance(error, ApiException) or error.status != 500:
             return False
         found = set(undeclared_fields(error_text(error))) - self._left_out()

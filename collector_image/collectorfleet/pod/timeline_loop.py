@@ -56,7 +56,7 @@ async def read_timeline(api: FleetApi, settings: DriverSettings, closing: thread
 
 
 def _timeline_in(stored: Object, settings: DriverSettings) -> Timeline | None:
-    """Return the timeline in a ConfigMap, or None if it is empty or of another fleet. Raises ValueError."""
+    """Return the timeline in a ConfigMap, or None if there is none or another fleet's. Raises ValueError."""
     owners = stored["metadata"].get("ownerReferences") or []
     packed = (stored.get("binaryData") or {}).get(names.TIMELINE_KEY)
     if packed is None or settings.uid not in {owner["uid"] for owner in owners}:
@@ -67,7 +67,7 @@ def _timeline_in(stored: Object, settings: DriverSettings) -> Timeline | None:
 class TimelineLoop:
     """The loop that writes timelines. If a write fails, the loop logs a warning and retries, and the run continues.
 
-    After an unexpected error, the loop omits the timeline and continues with the next one.
+    After an unexpected error, the loop skips the timeline and continues with the next timeline.
     """
 
     def __init__(self) -> None:

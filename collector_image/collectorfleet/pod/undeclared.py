@@ -1,7 +1,7 @@
 """Find and remove the fields of a report that the installed CRD does not know. Pure.
 
 The API server refuses a whole apply with HTTP 500 if one field is unknown. If the driver is newer than the CRD, the
-driver omits the field and logs a warning. The other fields of its status stay up to date.
+driver omits the field and logs a warning. The driver still updates the other fields of the status.
 """
 
 from __future__ import annotations

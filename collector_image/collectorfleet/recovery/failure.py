@@ -1,6 +1,7 @@
 """Decide whether a lost collector is restarted after a pause, is given up, or ends the run.
 
-A failure policy decides by numbers only, and the gather loop acts. Users can pass another policy with the same method.
+A failure policy decides from the numbers of a loss, and the gather loop applies the decision. Users can pass their own
+policy with the same method.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ class BatchBoundary:
         self._position: Callable[[], Position] | None = None
         self._worked_off = Position()
         self._is_on_main_thread = True
-        self._has_batch = False
-        # True while the training function processes a batch, or runs after the last batch: its state may change.
+        # True while the training function processes a batch or runs after the last batch. Its state may then change.
         self._is_worked_on = False
 
     @property
@@ -67,11 +66,12 @@ class BatchBoundary:
             self._checkpoints.note(position())
             if not self._has_batch:
                 log_milestone(Milestone.FIRST_BATCH)
-                self._has_batch = True
-            # The generator keeps no reference, because a buffer is reused only without any reference to it.
+                first = False
+            # The generator keeps no reference to the batch, because a buffer is reused only if nothing refers to the
+            # batch.
             yield held.pop()
-        # Keep this state at any cost, because this happens once. The state after the function's return is written
-        # later.
+        # Remember the state after the last batch at any cost, because this happens once per run. The state after the
+        # function's return is written later.
         if self._is_on_main_thread:
             self._checkpoints.remember(position(), at_any_cost=True)
 

@@ -34,7 +34,7 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Plain:
-    """An argument that is the field's value after ``convert``, by default the unchanged value."""
+    """An argument whose value is ``convert(value)`` of the field. By default, the value is not changed."""
 
     argument: str
     convert: Callable[[Any], Any] = _same
@@ -152,9 +152,9 @@ def collector_options(
 ) -> dict[str, Any]:
     """Return the arguments of FleetCollector that the spec determines, except objects that the user's factories build.
 
-    ``gpu_per_collector`` is less than in ``spec`` on a machine with fewer GPUs. Without ``evaluators_on_gpus``,
+    ``gpu_per_collector`` is less than in ``spec`` on a machine with fewer GPUs. If ``evaluators_on_gpus`` is False,
     evaluators run on the CPU. If ``replicas`` collectors cannot divide a batch evenly, as after scaling,
-    ``num_collectors`` is less than ``replicas``. Resize the collector to ``replicas`` then.
+    ``num_collectors`` is less than ``replicas``. The caller then resizes the collector to ``replicas``.
     """
     names = spec.group_names
     options = _options(spec, gpu_per_collector[names[0]], ARGUMENTS)

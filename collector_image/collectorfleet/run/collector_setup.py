@@ -35,7 +35,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 INCARNATIONS_PER_DRIVER: Final = 2**20
 _POLICY: Final = "policy"
-# A name in the training state. Names of the user have no colon.
+# A name in the training state. The colon prevents a clash with names of the user.
 _LEARNERS: Final = "learners:versions"
 EVERY_SECONDS: Final = 60  # between two checkpoints of a local run without driver.checkpoint in its manifest
 
@@ -51,7 +51,8 @@ class CollectorSetup:
         folder: CheckpointFolder | None,
         say: Callable[[str], None],
     ) -> None:
-        """``say`` gets a sentence on where the run resumes. Raises UserCodeError if a checkpoint cannot be read."""
+        """``say`` is called with a sentence that names the point at which the run resumes. Raises UserCodeError if a
+        checkpoint cannot be read."""
         self._say = say
         self._spec = spec
         self._history = history
@@ -112,7 +113,7 @@ class CollectorSetup:
     def made(self, collector: RunCollector, replicas: int) -> None:
         """Resize a new collector to ``replicas``, and keep its state in checkpoints.
 
-        The collector begins with fewer collectors if ``replicas`` do not divide its batch.
+        If ``replicas`` collectors cannot divide a batch evenly, FleetCollector begins with fewer collectors.
         """
         if collector.num_collectors != replicas:
             collector.resize(replicas)

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 from collectorfleet.run.handle import Run
 
-# The run of a script that was started by hand: it has no requests to stop and no checkpoints.
+# The run of a script that was started without a driver. This run has no requests to stop and no checkpoints.
 _current = Run()
 
 
 def current_run() -> Run:
-    """Return the run of the driver that executes this script, or without a driver a run that keeps no checkpoints."""
+    """Return the run of the driver that executes this script. Without a driver, return a run without checkpoints."""
     return _current
 
 

@@ -26,8 +26,8 @@ def split(spec: CollectorFleetSpec) -> Split:
     """Return the split of a batch at the start.
 
     If ``replicas`` collectors cannot divide a batch evenly, as after scaling, there are fewer collectors at the start.
-    Collectors of several processes keep their number. Instead, there are more shares than collectors, because the size
-    of their shares is fixed.
+    Collectors with several processes have shares of a fixed size, so their number does not change. Instead, there are
+    more shares than collectors.
     """
     replicas, shares = spec.collectors.replicas, spec.collection.shares
     first = spec.collection.stragglers.first_shares if spec.collection.stragglers else None
@@ -77,6 +77,7 @@ def remote_config(spec: CollectorFleetSpec, gpus: float, group: str | None = Non
 def publishes_after_each_batch(spec: CollectorFleetSpec) -> bool:
     """Return whether FleetCollector publishes the weights after each batch.
 
-    Without a training function the weights do not change. ``spec.learners`` publishes its own weights.
+    Without a training function the weights do not change. With ``spec.learners``, the driver publishes the learners'
+    weights separately.
     """
     return spec.driver.train is not None and spec.learners is None and spec.weights.update_after_each_batch

@@ -77,7 +77,7 @@ def _curriculum(spec: CollectorFleetSpec) -> dict[str, Any]:
 
 
 def _found(script: str) -> Path:
-    """Return the path of a script, which is searched on ``sys.path``: first in the mounted code, then in the image."""
+    """Find a script on ``sys.path``, first in the mounted code and then in the image. Return the path."""
     for folder in [""] if script.startswith("/") else sys.path:
         if (file := Path(folder) / script).is_file():
             return file
@@ -101,7 +101,8 @@ def _built(what: str, given: Any) -> Any:
 
 
 def _build_required(what: str, factory: Factory) -> Any:
-    """Return the factory's object. Raises UserCodeError for None, which would look like an unset field."""
+    """Return the object that the factory builds. Raises UserCodeError for None, which would look like an unset
+    field."""
     made = build(what, factory)
     if made is None:
         raise UserCodeError(f"{what} {factory.factory}", "the factory returned None; return what it builds")

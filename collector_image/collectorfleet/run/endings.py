@@ -20,13 +20,15 @@ from collectorfleet_api.names import (
     EXIT_USER_ERROR,
 )
 
-# The part of the grace period for ending collectors and Ray, and for the last report. At most a third of the period.
+# Seconds at the end of the grace period for ending collectors and Ray, and for the last report. This part is at most a
+# third of the period.
 END_SECONDS: Final = 10.0
 # The default grace period of Kubernetes, in seconds.
 _KILLED_AFTER: Final = 30.0
 # The last checkpoint may take longer than earlier checkpoints, by this factor.
 _SLOWER_CHECKPOINT: Final = 2.0
-# The time in a process without a grace period: enough for a training step, short for a person at a terminal.
+# The seconds for a batch in a process without a grace period: enough for a training step, and short for a person who
+# waits.
 _SECONDS_OF_A_PERSON: Final = 5.0
 
 
@@ -84,7 +86,7 @@ ENDINGS: Final[Mapping[EndReason, Ending]] = {
     EndReason.INTERRUPTED: Ending(Batch.IN_TIME, _END, _LAST, EXIT_INTERRUPTED),
     EndReason.FLEET_GONE: Ending(Batch.IN_TIME, _END, _LAST, EXIT_INFRASTRUCTURE),
     EndReason.ACCESS_REFUSED: Ending(Batch.FINISHED, _END, _LAST, EXIT_INFRASTRUCTURE),
-    # The next driver has resumed from the newest checkpoint.
+    # The next driver has already resumed from the newest checkpoint.
     EndReason.TAKEN_OVER: Ending(Batch.IN_TIME, _NONE, _NONE, EXIT_INFRASTRUCTURE),
     EndReason.LOST: Ending(Batch.LOST, None, _LAST, EXIT_INFRASTRUCTURE),
 }
@@ -93,7 +95,7 @@ ENDINGS: Final[Mapping[EndReason, Ending]] = {
 def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReason:
     """Return the reason for the end of a run whose work returned, or raised ``error``.
 
-    ``asked`` is the reason in the request to end, if there was a request. This reason is then returned, even if the
+    ``asked`` is the reason in the request to end, or None. If there was a request, ``asked`` is returned, even if the
     user's code raised.
     """
     if asked is not None:
@@ -113,7 +115,8 @@ def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReaso
 
 
 def checkpoint_of(way: EndReason, *, returned: bool) -> LastCheckpoint:
-    """Return the last checkpoint of a run that ended this way. ``returned``: the training function returned."""
+    """Return the last checkpoint of a run that ended this way. ``returned`` is True if the training function
+    returned."""
     ending = ENDINGS[way]
     return (ending.returned if returned else ending.cut_short) or LastCheckpoint.NONE
 

@@ -28,9 +28,9 @@ _DEVICE: Final = "cuda"
 
 
 def evaluation_of(spec: CollectorFleetSpec, *, on_gpus: bool = True) -> Evaluation | None:
-    """Return the evaluation of the spec, or None without one.
+    """Return the evaluation of the spec, or None if the spec has no evaluation.
 
-    Without ``on_gpus``, the machine has no GPU for evaluators, and they run on the CPU.
+    If ``on_gpus`` is False, the machine has no GPU for evaluators, and evaluators run on the CPU.
     """
     asked = spec.evaluation
     if asked is None:
@@ -125,5 +125,5 @@ def _process(spec: CollectorFleetSpec) -> SimulatorProcess | None:
 
 
 def _remote_config(cpus: int, gpus: float) -> dict[str, Any]:
-    # This resource keeps evaluators on their own pods, and collectors off these pods.
+    # Only the evaluators' pods have this resource, so Ray runs evaluators only there.
     return {"num_cpus": cpus, "num_gpus": gpus, "resources": {EVALUATOR_RESOURCE: 1}}

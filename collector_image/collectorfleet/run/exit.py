@@ -76,7 +76,8 @@ def exit_code(ended: Exit) -> int:
 def termination_message(ended: Exit) -> str:
     """Return the sentence that the condition shows, a blank line, and the end of the traceback.
 
-    If a process leaves no message, Kubernetes uses the end of the log. A message differs from a log by its blank line.
+    If a process leaves no message, Kubernetes uses the end of the log. The blank line distinguishes a message from a
+    log.
     """
     lines = [ended.message]
     if isinstance(ended, UserError | Broken) and ended.traceback:

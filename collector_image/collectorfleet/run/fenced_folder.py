@@ -1,4 +1,4 @@
-"""Fence a folder on shared storage, so that only the driver that took it last can change it.
+"""Fence a folder on shared storage, so that only the newest driver can change the folder.
 
 A driver may lose its fleet without noticing, for instance on a partitioned node, and continue to write. So each driver
 writes into its own staging folder. To publish a finished file or folder, the driver renames it out of the staging
@@ -52,7 +52,7 @@ class FencedFolder:
 
     @property
     def drivers_before(self) -> int:
-        """The number of drivers that took the folder before this driver. On a full volume it may be too low."""
+        """The number of drivers that took the folder before this driver. On a full volume the number may be too low."""
         return self._least_number - 1 if self._turn is None else self._turn.number - 1
 
     def take(self, drivers_before: int = 0) -> None:
@@ -83,7 +83,7 @@ class FencedFolder:
 
     @contextmanager
     def reporting_takeover(self) -> Iterator[None]:
-        """Raise FolderTakenOver in place of an error inside the ``with`` block if a newer driver took the folder."""
+        """If a newer driver took the folder, replace an error of the ``with`` block by FolderTakenOver."""
         try:
             yield
         except Exception:
@@ -100,7 +100,8 @@ class FencedFolder:
 
     @contextmanager
     def publishing(self, name: str) -> Iterator[Path]:
-        """Yield a path to write a file or folder to. At the end it is synced to disk and published as ``name``.
+        """Yield a path for a file or folder. At the end of the block, sync the file or folder and publish it as
+        ``name``.
 
         Raises FolderTakenOver, OSError or the error of the caller. After an error, the staged path is removed.
         """
@@ -116,7 +117,7 @@ class FencedFolder:
         except BaseException as error:
             if isinstance(error, OSError):
                 name_path(error, self.path / name)
-            # The staged files would take space on a full volume.
+            # Remove the staged files, which would take space on a full volume.
             with suppress(OSError):
                 remove(place)
             raise
@@ -139,7 +140,7 @@ class FencedFolder:
             except OSError as error:
                 if not is_full(error):
                     raise
-                place = self.path / name  # some file systems have no room for a new name either
+                place = self.path / name  # a full file system may have no room for a new name
             remove(place)
 
     def _own_staging(self) -> Path:
@@ -153,7 +154,7 @@ class FencedFolder:
     def _make_anew(self) -> Turn:
         """Make the staging folder again, after the volume was full or somebody removed it.
 
-        This driver keeps its turn. Raises FolderTakenOver if other drivers took a later turn meanwhile.
+        The turn of this driver does not change. Raises FolderTakenOver if other drivers took a later turn meanwhile.
         """
         number = max([self._least_number, *(one.number + 1 for one in self._left)])
         turn = self._turn or Turn(number, secrets.token_hex(4))
@@ -207,13 +208,14 @@ class FencedFolder:
             except OSError:
                 remove(place)
                 raise
-            # Two drivers that start at the same moment may have the same number. At least one sees the other here.
+            # Two drivers that start at the same moment may have the same number. At least one of them sees the other's
+            # folder here.
             if max([turn, *turns_in(self.path)]) == turn:
                 return turn
             remove(place)
 
     def _take_from_last(self) -> Turn | None:
-        """Rename the staging folder of the last driver for this driver. Most file systems need no space for a rename.
+        """Rename the last driver's staging folder into this driver's. Most file systems need no space for a rename.
 
         Return None if there is no such folder, or if the volume has no space for the new name.
         """

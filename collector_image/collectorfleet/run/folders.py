@@ -12,7 +12,7 @@ from typing import Final
 
 # Names that file systems, desktops and drivers create in a folder without user content.
 _IGNORED: Final = re.compile(r"\..*|lost\+found|@eaDir|#recycle")
-# A driver that is still writing into its staging folder makes files while they are being removed.
+# Another driver may still write files into its staging folder while this driver removes the folder.
 _REMOVAL_TRIES: Final = 40
 _PAUSE_SECONDS: Final = 0.05
 # Errors of a removal while another process adds files, removes them, or replaces a folder by a file or the reverse.
@@ -43,7 +43,7 @@ def make(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a file or a folder, even if other processes still write into it. Retries for 2 s.
 
-    Raises OSError if it cannot be removed, also if another process makes it again after each removal.
+    Raises OSError if the removal fails, also because another process makes the file or folder again each time.
     """
     for tries_left in reversed(range(_REMOVAL_TRIES)):
         try:

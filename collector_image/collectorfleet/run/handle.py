@@ -23,7 +23,7 @@ class Run:
     """The run that a training function is part of.
 
     ``train(collector, run, **kwargs)`` reports numbers with :meth:`report`, and returns at the end of training. Objects
-    that it registers with :meth:`keep` survive a restart of the driver.
+    that the function registers with :meth:`keep` survive a restart of the driver.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Run:
         """Report numbers to ``status.progress.metrics`` and to the loggers of ``driver.log``.
 
         The status shows the newest value of each name. Loggers get all values. A value is anything that ``float()``
-        takes, also a tensor with one element. Returns at once. The status is updated within 2 s.
+        accepts, such as a tensor with one element. Returns at once. The status is updated within 2 s.
 
         Raises:
             TypeError: a value is not a number.
@@ -71,8 +71,8 @@ class Run:
         """Register objects for the run's checkpoints, and restore their states at once if there is a checkpoint.
 
         Objects may be dicts, lists and deques, which are refilled in place. Other objects need ``state_dict()`` and
-        ``load_state_dict()``, such as modules, optimizers, schedulers and replay buffers. ``collector.policy`` is kept
-        automatically. A checkpoint is written when the function requests the next batch, at most every
+        ``load_state_dict()``, such as modules, optimizers, schedulers and replay buffers. ``collector.policy`` is
+        registered automatically. A checkpoint is written when the function requests the next batch, at most every
         ``driver.checkpoint.everySeconds``, and when the function returns.
 
         Returns whether the states were restored from a checkpoint. Returns False without ``driver.checkpoint``.
@@ -93,7 +93,7 @@ class Run:
         return self._checkpoint()
 
     def logger(self) -> Logger:
-        """Return a TorchRL logger, for example for TorchRL's trainers. Its scalars go to :meth:`report`."""
+        """Return a TorchRL logger, for example for TorchRL's trainers. The logger passes scalars to :meth:`report`."""
         from collectorfleet.run.log.report_logger import ReportLogger
 
         return ReportLogger(self.report)

@@ -10,7 +10,7 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class RunHistory:
-    """The records of the earlier drivers of a run. The first driver has only ``run_id``.
+    """The records of the earlier drivers of a run. For the first driver, only ``run_id`` is set.
 
     A lost driver leaves several records of its progress: its checkpoint, its status and its journal. Their ages differ,
     because each was written at another time.
@@ -19,4 +19,4 @@ class RunHistory:
     run_id: str  # the same for all drivers of a run; the manifest of an output contains it
     drivers: int = 0  # number of drivers before this driver
     checkpoint: Checkpoint | None = None
-    records: tuple[Position, ...] = ()  # positions of the status and the journal
+    records: tuple[Position, ...] = ()  # positions in the status and in the journal

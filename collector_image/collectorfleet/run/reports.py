@@ -23,7 +23,7 @@ _GONE: Final = {"frames_per_second": None, "driver_idle_ratio": None, "collector
 
 
 def starting_report(replicas: int, before: DriverReport | None) -> DriverReport:
-    """Return the report of a driver without collectors. Progress, checkpoint and version of ``before`` are kept."""
+    """Return the report of a driver without collectors. Copy progress, checkpoint and version from ``before``."""
     counts = CollectorCounts(desired=replicas, available=0, summary=f"0/{replicas}")
     rows = [CollectorStatus(name=f"c{i}", state=CollectorState.STARTING) for i in range(min(replicas, MOST_ROWS))]
     if before is None:

@@ -32,7 +32,7 @@ _SIGNATURE: Final = inspect.signature(FleetOptions)
 
 
 class ScriptCollectors:
-    """Creates the collector of one run when its script calls FleetCollector, which it may do once."""
+    """Creates the collector of one run when the script calls FleetCollector. The script may call it once."""
 
     def __init__(
         self,

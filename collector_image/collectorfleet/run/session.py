@@ -47,7 +47,7 @@ SHUTDOWN_SECONDS: Final = 10
 
 
 class Session:
-    """A run with its collector and the work on it. A script creates the collector in the middle of its work."""
+    """A run with its collector and the work on it. A script creates the collector while the script runs."""
 
     def __init__(self, making: CollectorSetup, run: Run, starting: DriverReport, stop: StopRequest) -> None:
         """``starting`` is the report until the collector exists."""
@@ -60,14 +60,14 @@ class Session:
         self._videos: VideoFolder | None = None
         self._collector: RunCollector | None = None
         self._is_there = threading.Event()
-        # Requests from before the collector exists.
+        # Requests that arrive before the collector exists.
         self._size: tuple[int, int] | None = None
         self._drained: Collection[str] = ()
         self._work: Callable[[], Completed] | None = None
         self._learners: RunLearners | None = None
 
     def set_learners(self, learners: RunLearners) -> None:
-        """Use ``learners``, which exist before the collector that writes to them, and end after it."""
+        """Use ``learners``. They start before the collector that writes to them, and end after the collector."""
         self._learners = learners
         self._run.set_learners(learners)
 
@@ -76,7 +76,7 @@ class Session:
         self._run_log, self._videos = run_log, folder
 
     def begin(self, collector: RunCollector, resume_point: ResumePoint) -> None:
-        """Take over a new collector, and apply earlier requests to it. Call it on the main thread."""
+        """Use the new ``collector``, and apply earlier requests to it. Call this on the main thread."""
         self.resume_point = resume_point
         self._collector = collector
         if collector.evaluates:
@@ -159,7 +159,8 @@ class Session:
         return done
 
     def _end(self, error: BaseException | None) -> None:
-        """Write the last checkpoint, as :mod:`collectorfleet.run.endings` decides. StopNow is not raised any more."""
+        """Write the last checkpoint, as :mod:`collectorfleet.run.endings` decides. From now on, StopNow is not
+        raised."""
         self._stop.run_ended()
         asked = self._stop.reason
         way = end_reason(error, asked.way if asked else None)
@@ -213,9 +214,9 @@ def open_session(
     """Yield the session of ``fleet``. Its collectors end with the ``with`` block.
 
     Collectors run on the Ray cluster of this process, or in processes of ``launcher``. The run resumes from
-    ``history``, and ``say`` gets a sentence on where it resumes. Checkpoints are written to ``folder``, unless it is
-    None. ``learners_on_gpus`` and ``evaluators_on_gpus`` are False if the machine lacks the GPUs in the spec.
-    ``starting`` is the report until there is a collector. ``videos`` is the folder for videos of episodes.
+    ``history``, and ``say`` is called with a sentence that names this point. Checkpoints are written to ``folder``,
+    unless it is None. ``learners_on_gpus`` and ``evaluators_on_gpus`` are False if the machine lacks the GPUs in the
+    spec. ``starting`` is the report until there is a collector. ``videos`` is the folder for videos of episodes.
     """
     making = CollectorSetup(fleet.spec, stop, history, folder, say)
     options = collector_options(fleet.spec, gpu_per_collector, evaluators_on_gpus=evaluators_on_gpus)
@@ -229,7 +230,7 @@ def open_session(
     )
     video_files = None if videos is None else VideoFolder(videos)
     session = Session(making, run, starting, stop)
-    # The writer opens the output before loggers create files, because these may be in the output's folder.
+    # The writer opens the output before loggers create files, because the loggers' files may be in the output's folder.
     writer = _writer(fleet, history.run_id)
     run_log = open_run_log(fleet, session.report, video_files)
     session.set_video_log(run_log, video_files)
@@ -267,7 +268,7 @@ def _begin_with_collector(
     open_learners: Callable[[Any], RunLearners] | None,
     writer: OutputWriter | None,
 ) -> None:
-    """Create the collector of the manifest, and set the work on its batches.
+    """Create the collector of the manifest, and set the work that uses the collector's batches.
 
     ``open_learners`` starts the learners of ``spec.learners`` for the policy in its argument.
     """

@@ -55,8 +55,7 @@ class Compared:
         return [(place, reason) for place, reason in reasons if reason]
 
     def at_end(self, source: Source) -> tuple[float, Sequence[Row]] | None:
-        """Return the greatest number of frames that all drawn groups reached, and each group's mean and IQM at this
-        number.
+        """Return the largest number of frames that all drawn groups reached, and each group's mean and IQM there.
 
         Return None if no group is drawn, or if there is no number of frames that all drawn groups have.
         """

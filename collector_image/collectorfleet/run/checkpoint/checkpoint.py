@@ -11,9 +11,9 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An undamaged checkpoint. ``completed``: the work of its run was done.
+    """An undamaged checkpoint. ``completed`` is True if the run had done its work.
 
-    ``replay_buffer``: the path of a dump, or None.
+    ``replay_buffer`` is the path of a dump, or None.
     """
 
     number: int

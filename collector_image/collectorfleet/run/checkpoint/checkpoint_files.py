@@ -26,7 +26,8 @@ from collectorfleet.stored_json import parse_json
 
 log = logging.getLogger(__name__)
 
-# The format of new checkpoints. 0.1.0 wrote format 1 without the number. A release reads all formats up to its own.
+# The format of new checkpoints. Release 0.1.0 wrote format 1 without a format number. A release reads all formats up to
+# its own format.
 FORMAT: Final = 1
 _COUNTERS: Final = "checkpoint.json"
 _STATE: Final = "state.pt"
@@ -47,7 +48,7 @@ def numbers_in(folder: Path) -> list[int]:
 
 
 def free_number(folder: Path) -> int:
-    """Return a number that is larger than the numbers of all checkpoints, and of all files with such a name."""
+    """Return a number that is larger than the number in the name of any checkpoint, or of any file named like one."""
     return max(_named_numbers(folder), default=0) + 1
 
 
@@ -110,7 +111,7 @@ def write_checkpoint(
 
 
 def check_format(folder: Path, number: int) -> None:
-    """Raise InvalidOption if a newer release wrote the checkpoint. A damaged checkpoint passes."""
+    """Raise InvalidOption if a newer release wrote the checkpoint. Return if the checkpoint is damaged."""
     try:
         _counters(folder, number)
     except InvalidOption:
@@ -177,6 +178,6 @@ def newest_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def _replay_buffer(checkpoint: Path) -> Path | None:
-    # The dump has no digest: hashing takes longer than dumping, and it was synced before the checkpoint's rename.
+    # The dump has no digest: hashing takes longer than dumping, and the dump was synced before the checkpoint's rename.
     dump = checkpoint / _REPLAY_BUFFER
     return dump if dump.is_dir() else None

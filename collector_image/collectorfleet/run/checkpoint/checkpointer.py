@@ -4,7 +4,8 @@ If a write fails, log and status report the error, and the run continues. If ano
 the run ends. A write is not interrupted.
 
 The training function may be interrupted in the middle of a batch. Its states then match neither the previous batch nor
-the current batch. So the states between two batches are kept in memory, as often as this takes at most 1 % of the time.
+the current batch. So the states between two batches are copied in memory. Copies are made so rarely that they take at
+most 1 % of the time.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 # When a batch is delivered, one publish may be in progress, and the training on the batch publishes another version.
 VERSIONS_AHEAD: Final = 2
 _REMEMBERING_COSTS: Final = 0.01
-# The timeout is long, because learners write their checkpoints between two calls.
+# The timeout is long, because each learner writes its checkpoint between two of its calls.
 _ACTORS_WITHIN: Final = timedelta(hours=1)
 # The timeout is short, because the next driver waits, and the run may end because some learners are lost.
 _ACTORS_OF_A_LOST_RUN_WITHIN: Final = timedelta(minutes=1)
@@ -74,7 +75,8 @@ class Checkpointer:
         self._clock = clock
         self._last = clock()
         self._failure: str | None = None
-        # The cause without the free space, which differs between tries, so that each cause is logged once.
+        # The cause without the free space, which differs between tries. Otherwise the same cause would be logged at
+        # each try.
         self._cause: str | None = None
         self._buffer: KeptBuffer | None = None
         self._beside: list[Callable[[timedelta], None]] = []
@@ -131,7 +133,7 @@ class Checkpointer:
                     raise
                 self._failed(error)
                 return
-            # Remember this state, too, because its write may fail.
+            # Remember this state, too, because writing the state may fail.
             self._remembered = None if self._beside else (position, state)
             self._writing = threading.Thread(target=self._write, args=[position, snapshot, started], name="checkpoint")
             self._writing.start()
@@ -149,7 +151,7 @@ class Checkpointer:
             return
         with self._uninterrupted():
             self._remembered = None
-            # The next checkpoint reports a state that cannot be serialized.
+            # If a state cannot be serialized, the next checkpoint reports the error.
             with suppress(Exception):
                 self._remembered = position, self._state.dumps()
             self._remembered_at = self._clock()
@@ -209,7 +211,7 @@ class Checkpointer:
                 if not buffer.dump(place):
                     return _Snapshot(state)
         except Exception:
-            # The unfinished dump would take space on a full volume.
+            # Remove the unfinished dump, which would take space on a full volume.
             with suppress(OSError):
                 remove(place)
             raise

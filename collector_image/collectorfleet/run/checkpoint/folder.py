@@ -42,29 +42,30 @@ _REPLAY_BUFFER: Final = "replay-buffer"
 
 
 class CheckpointFolder:
-    """The checkpoints of one fleet. Only this driver can change them. Use it in one thread at a time."""
+    """The checkpoints of one fleet. Only this driver can change the checkpoints. Use the object in one thread at a
+    time."""
 
     def __init__(self, path: Path, *, fleet: str, run: str) -> None:
         """Make the folder, or resume from its content. Blocks until no earlier driver can change the folder.
 
-        ``run`` is the name of the run if the folder is new. Raises InvalidOption if the folder has other content or
-        belongs to another fleet. Raises FolderTakenOver if another driver takes it at this moment. Raises
-        InfrastructureError if the volume is full or fails. Raises UserCodeError if the folder cannot be written to, or
-        if all its checkpoints are damaged.
+        A new folder gets the run name ``run``. A used folder keeps the name in its ``fleet.json``. Raises InvalidOption
+        if the folder has other content or belongs to another fleet. Raises FolderTakenOver if another driver takes the
+        folder at the same moment. Raises InfrastructureError if the volume is full or fails. Raises UserCodeError if
+        the folder cannot be written to, or if all its checkpoints are damaged.
         """
         path = path.absolute()  # the user's code may change the current folder
         self.path = path
         self._fleet = fleet
         try:
             make(path)
-            # This check comes before taking the folder, which may belong to another fleet.
+            # Check the owner before taking the folder, because the folder may belong to another fleet.
             starts = owner.owner_of(path, fleet, run).starts
             for newest in numbers_in(path)[:1]:
                 check_format(path, newest)
             self.files = FencedFolder(path)
             self._take(starts)
             with self.files.reporting_takeover():
-                # Read the owner again, because another driver may have written until now.
+                # Read the owner again, because another driver may have written fleet.json until now.
                 self.run = owner.owner_of(path, fleet, run).run
                 self.starts = self.files.drivers_before
                 self._say_whose()
@@ -84,9 +85,9 @@ class CheckpointFolder:
     def history(self, *records: Position, drivers: int = 0) -> RunHistory:
         """Return the records of earlier drivers in this folder, together with ``records`` from other sources.
 
-        ``drivers`` is the number of earlier drivers in the fleet's status. The result has this number or the folder's
-        number, whichever is larger. The status also counts drivers that found the volume full. The folder also counts
-        the drivers of an earlier fleet of the same name.
+        ``drivers`` is the number of earlier drivers in the fleet's status. The result has the larger of this number and
+        the folder's number. The status also counts drivers that found the volume full. The folder also counts the
+        drivers of an earlier fleet of the same name.
         """
         records = (*records, self.journal.last_noted)
         return RunHistory(self.run, max(self.starts, drivers), self.newest, records)
@@ -130,7 +131,7 @@ class CheckpointFolder:
             self._pass_over_full(error)
 
     def _pass_over_full(self, error: OSError) -> None:
-        """Log that the volume is full, or raise any other ``error``.
+        """If ``error`` means a full volume, log it. Raise any other error.
 
         On a full volume, only the count of drivers is lost.
         """

@@ -15,7 +15,7 @@ class Checkpoints(Protocol):
 
     @property
     def status(self) -> CheckpointStatus | None:
-        """The newest checkpoint, and the cause if a newer write failed. Any thread may read it."""
+        """The newest checkpoint. If a later write failed, also the cause. Any thread may read this attribute."""
 
     @property
     def due(self) -> bool:
@@ -31,7 +31,7 @@ class Checkpoints(Protocol):
         """
 
     def add_writer(self, write: Callable[[timedelta], None]) -> None:
-        """Call ``write`` before each checkpoint, with its timeout. ``write`` writes to its own files.
+        """Before each checkpoint, call ``write`` with a timeout. ``write`` writes its own files.
 
         If ``write`` raises CollectorFleetError or OSError, no checkpoint is written.
         """
@@ -48,7 +48,7 @@ class Checkpoints(Protocol):
     def write(self, position: Position, *, completed: bool = False, soon: bool = False) -> bool:
         """Write a checkpoint. Blocks until the write has ended, and returns whether the checkpoint is on disk.
 
-        ``soon``: learners have one minute instead of one hour to write their checkpoints.
+        If ``soon`` is True, learners have one minute instead of one hour to write their checkpoints.
         """
 
     def remember(self, position: Position, *, at_any_cost: bool = False) -> None:

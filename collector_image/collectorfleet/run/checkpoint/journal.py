@@ -1,8 +1,8 @@
-"""Record the progress of a driver with each batch, so that the next driver has it after a kill.
+"""Record the progress of a driver with each batch, so that the next driver knows the progress after a kill.
 
-The journal is not synced to disk. The kernel's cache keeps the writes of a killed process, so a write of some
-microseconds survives the loss of a pod. A crash of the node may lose the newest entries. The next driver then uses the
-checkpoint and the status.
+The journal is not synced to disk, so a write takes only some microseconds. The kernel's cache keeps the writes of a
+killed process, so the writes survive the loss of a pod. A crash of the node may lose the newest entries. The next
+driver then uses the checkpoint and the status.
 
 Each driver writes a new file, which replaces the file of the previous driver. The new file begins with the last entry
 of the old file. If the previous driver still runs, it writes its entries to the old file. No driver reads the old file
@@ -21,14 +21,14 @@ from typing import Final
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.position import Position
 
-# Number of the entry, frames delivered by all drivers, version, checksum. The file has two places for entries, which
-# are written in turn. After a torn write, the entry in the other place is intact.
+# Number of the entry, frames delivered by all drivers, version, checksum. The file has two places for entries, and the
+# driver writes to them alternately. After a torn write, the entry in the other place is intact.
 _ENTRY: Final = struct.Struct("<QQQI")
 _PLACES: Final = 2
 
 
 class Journal:
-    """The file ``name`` in ``folder``, which this driver has taken. Raises FolderTakenOver or OSError."""
+    """The file ``name`` in ``folder``. This driver has taken the folder. Raises FolderTakenOver or OSError."""
 
     def __init__(self, folder: FencedFolder, name: str) -> None:
         self._number, frames, version = _last_entry(folder.path / name)
@@ -44,8 +44,8 @@ class Journal:
                 self.close()
             if not isinstance(error, OSError) or not (folder.path / name).exists():
                 raise
-            # Write to the previous driver's file, which has its space on a full volume. Some file systems also refuse
-            # to replace a file that is open elsewhere.
+            # Write to the previous driver's file. Its space is already allocated if the volume is full. Some file
+            # systems also refuse to replace a file that is open elsewhere.
             self._descriptor = _open(folder.path / name)
 
     def note(self, frames_ever: int, version: int) -> None:
@@ -65,7 +65,7 @@ def _open(path: Path) -> int:
 
 
 def _last_entry(path: Path) -> tuple[int, int, int]:
-    """Return number, frames and version of the newest intact entry, or zeros without one."""
+    """Return number, frames and version of the newest intact entry, or zeros if there is no intact entry."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:

@@ -1,4 +1,5 @@
-"""Keep the replay buffer of a run in its checkpoints. The buffer's actor dumps it into a folder, and loads it again.
+"""Keep the replay buffer of a run in its checkpoints. The buffer's actor dumps the buffer into a folder, and loads the
+dump.
 
 The actor itself writes the dump, because a transfer through the driver would need three times the buffer's memory. So
 actor and driver need the same folder, and the actor runs in the driver's pod.
@@ -19,7 +20,8 @@ _LEAST_ROOM_BYTES: Final = 2**20
 
 
 class KeptBuffer:
-    """Dumps and loads ``buffer``, a ``ReplayBuffer(service_backend="ray")``. Each call blocks while its actor works."""
+    """Dumps and loads ``buffer``, a ``ReplayBuffer(service_backend="ray")``. Each call blocks while the buffer's actor
+    works."""
 
     def __init__(self, buffer: Any) -> None:
         self._buffer = buffer

@@ -1,4 +1,4 @@
-"""Keep state of the collector in checkpoints automatically, without a call of ``run.keep``."""
+"""Save state of the collector in checkpoints. The user does not have to call ``run.keep``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ PARAMETERS: Final = "collector.environment_parameters"
 
 
 class KeptFromCollector:
-    """One piece of the collector's state. ``saved`` is its state in the checkpoint, or empty without a checkpoint."""
+    """One piece of the collector's state. ``saved`` is this piece's state in the checkpoint, or empty without a
+    checkpoint."""
 
     def __init__(self) -> None:
         self.saved: Mapping[str, Any] = {}

@@ -22,13 +22,14 @@ class Owner:
 
 
 def owner_of(folder: Path, fleet: str, run: str) -> Owner:
-    """Return the owner of the folder. If the folder is empty, ``run`` begins here and owns it.
+    """Return the owner of the folder. The run ``run`` becomes the owner of an empty folder.
 
     Raises InvalidOption if another fleet owns the folder, or if the folder or its ``fleet.json`` has other content.
     Raises OSError if the folder cannot be read.
     """
     file = folder / FILE
-    # This check comes first, because another driver may start now, and fleet.json is the first file it publishes.
+    # Look for other files before reading fleet.json. Another driver may start now, and fleet.json is the first file
+    # that a driver publishes.
     is_used = holds_anything(folder)
     if file.exists():
         return _read(file, fleet)

@@ -1,4 +1,4 @@
-"""Hold the objects that a training function keeps over restarts, and serialize their states into one block of bytes.
+"""Register a training function's objects for checkpoints, and serialize their states into one block of bytes.
 
 The bytes are a snapshot. Training continues once the snapshot exists, and another thread writes it to disk.
 """
@@ -33,8 +33,8 @@ class TrainingState:
         self._where = f"checkpoint {state_file}"
         if state_file is not None:
             try:
-                # Unpickling needs the user's classes. A user who can write the file can run code here, as with the
-                # image.
+                # Unpickling needs the user's classes. A user who can write the file can run code here, like a user who
+                # can change the image.
                 self._waiting = torch.load(state_file, map_location="cpu", weights_only=False)
             except Exception as error:  # (unpickling calls the user's code)
                 raise UserCodeError.of(self._where, error) from error

@@ -1,6 +1,7 @@
 """Fetch ``spec.code.artifact``: the layers of an OCI artifact or image, by the digest of its manifest.
 
-Flux, ORAS and image builders push trees as tars. The content of a layer decides its format, not its media type.
+Flux, ORAS and image builders push trees as tars. The format of a layer is detected from its content, not from its media
+type.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _platform(inner: dict[str, Any]) -> str:
 
 
 def _apply_whiteouts(names: Iterable[str], folder: MemberFolder) -> frozenset[str]:
-    """Remove the files of lower layers that a layer's whiteouts name. Return the names of the whiteouts."""
+    """Remove files of lower layers if a whiteout of this layer names them. Return the names of the whiteouts."""
     marks = frozenset(name for name in names if name.rstrip("/").rpartition("/")[2].startswith(_WHITEOUT))
     for name in marks:
         above, _, mark = name.rstrip("/").rpartition("/")

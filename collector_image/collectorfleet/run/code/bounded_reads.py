@@ -69,7 +69,7 @@ class BoundedTar(tarfile.TarFile):
 
     fileobj: BoundedReads
 
-    # Newer releases of Python add further compressions, whose memory nothing here limits.
+    # Allow only these compressions. Newer releases of Python add others, and this module does not limit their memory.
     OPEN_METH: ClassVar[dict[str, str]] = {"tar": "taropen", "gz": "gzopen", "bz2": "bz2open", "xz": "xzopen"}
 
     @classmethod

@@ -48,15 +48,15 @@ def of_xz(file: IO[bytes], name: str = "the archive") -> IO[bytes]:
 
 
 def open_member(tree: zipfile.ZipFile, one: zipfile.ZipInfo) -> IO[bytes]:
-    """Return the content of a file in a zip. Raises BadMember or an error of a damaged zip, also while it is read."""
+    """Return the content of a file in a zip. Raises BadMember, also while reading, or an error of a damaged zip."""
     if one.compress_type not in _METHODS:
         raise BadMember(f"{one.filename!r} is compressed by method {one.compress_type}; use deflate, bzip2 or LZMA")
     if one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return tree.open(one)
-    # Read the compressed bytes: zipfile takes them for the content of a file that is not compressed.
+    # To read the compressed bytes, tell zipfile that the file is not compressed.
     compressed = copy(one)
     compressed.compress_type, compressed.file_size = zipfile.ZIP_STORED, one.compress_size
-    compressed.CRC = cast("int", None)  # the checksum of the content, which zipfile then does not verify
+    compressed.CRC = cast("int", None)  # zipfile would compare the checksum with the compressed bytes
     source = tree.open(compressed)
     name = repr(one.filename)
     if one.compress_type == zipfile.ZIP_BZIP2:
@@ -68,7 +68,7 @@ def open_member(tree: zipfile.ZipFile, one: zipfile.ZipInfo) -> IO[bytes]:
 
 
 def _lzma_header(source: IO[bytes], one: zipfile.ZipInfo) -> bytes:
-    """Return the header of a file of format LZMA_ALONE. With this format, and not the raw one, Python limits memory."""
+    """Return a header of the format LZMA_ALONE. Python limits the memory for this format, but not for raw LZMA."""
     begin = source.read(4 + _LZMA_PROPERTIES)
     if len(begin) < 4 + _LZMA_PROPERTIES or struct.unpack("<H", begin[2:4])[0] != _LZMA_PROPERTIES:
         raise BadMember(f"{one.filename!r} has no properties of LZMA")
@@ -77,7 +77,7 @@ def _lzma_header(source: IO[bytes], one: zipfile.ZipInfo) -> bytes:
 
 
 class _Begin:
-    """The bytes ``begin``, and then those of ``file``."""
+    """A file with the bytes ``begin``, followed by the bytes of ``file``."""
 
     def __init__(self, file: IO[bytes], begin: bytes) -> None:
         self._file, self._begin = file, begin
@@ -114,7 +114,8 @@ class _Decoded(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to ``offset`` bytes from the beginning or the current position. To move back, decompress again."""
+        """Move to ``offset`` bytes from the beginning or the current position. A move back decompresses from the
+        beginning."""
         if whence == io.SEEK_END:
             raise io.UnsupportedOperation("the size is not known")
         target = offset + (self._position if whence == io.SEEK_CUR else 0)
@@ -176,7 +177,8 @@ class _Decoded(io.RawIOBase):
 
 
 class _Member(io.RawIOBase):
-    """The content of a file in a zip, with the size in the zip's directory. Its checksum is verified at the end."""
+    """The content of a file in a zip. Its size in the zip's directory is the limit. The checksum is verified at the
+    end."""
 
     def __init__(self, decoded: _Decoded, one: zipfile.ZipInfo) -> None:
         self._decoded = decoded

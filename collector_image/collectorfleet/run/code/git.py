@@ -1,6 +1,6 @@
 """Fetch ``spec.code.git``: the tree of one commit, without its history, from a git server over HTTP.
 
-Git identifies each object by the digest of its content, so a server cannot send another tree than the commit's.
+Git identifies each object by the digest of its content, so a server cannot replace the commit's tree by another tree.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class _GitWeb(Web):
 
     def request(self, method: str, url: str, **options: Any) -> urllib3.BaseHTTPResponse:
         answer = super().request(method, url, **options)
-        # dulwich would take another answer as the answer of a plain file server. Such a server cannot serve a commit
-        # without its history.
+        # dulwich would treat any other answer as the answer of a plain file server. A plain file server cannot serve a
+        # commit without the commit's history.
         if not answer.headers.get("Content-Type", "").startswith("application/x-git-"):
             answer.close()
             raise InvalidOption(f"{self.where}: the server is not a git server; write the address to clone from")
@@ -81,7 +81,7 @@ class _GitWeb(Web):
         return answer
 
     def digits(self) -> int:
-        """Return the number of digits of a commit, by the capabilities in the server's first answer."""
+        """Return how many digits a commit has, from the capabilities in the server's first answer."""
         return _SHA256_DIGITS if b"object-format=sha256" in self._began[0] else _SHA1_DIGITS
 
     def refusal(self) -> str | None:
@@ -110,7 +110,7 @@ class _NoHistory:
 
 
 def write_tree(git: Git, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
-    """Write the commit's tree into ``folder``, and return ``git:`` with the commit.
+    """Write the commit's tree into ``folder``, and return ``git:`` followed by the commit.
 
     ``credentials`` is a folder with the files ``username`` and ``password``. ``tls`` is the TLS context, by default
     with the system's certificate authorities. Raises InvalidOption if the manifest is wrong or access is denied, and
@@ -163,7 +163,7 @@ def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds, tls:
     web = _web(git, bounds, tls)
     client = Urllib3HttpGitClient(
         git.repository,
-        # dulwich uses only `request` and `headers` of a pool. It sends the password to no other server.
+        # dulwich uses only `request` and `headers` of a pool. `web` sends the password to no other server.
         pool_manager=cast("Any", web),
         username=login.username,
         password=login.password,

@@ -59,12 +59,12 @@ class MemberFolder:
 
     def __init__(self, path: Path) -> None:
         self._root = path.resolve(strict=True)
-        # Folders by their parts, without folders behind links. No member replaces a folder, so an entry stays valid.
-        # Otherwise each file of a deep folder would check each level again.
+        # A cache of folders by the parts of their paths, without folders behind links. No member replaces a folder, so
+        # an entry stays valid. Without the cache, each file in a deep folder would check each level again.
         self._folders: dict[tuple[str, ...], Path] = {(): self._root}
 
     def put(self, member: Member, content: IO[bytes] | None = None) -> None:
-        """Write the member. It replaces a file or link of the same name. Raises BadMember or OSError."""
+        """Write the member. The member replaces a file or link of the same name. Raises BadMember or OSError."""
         parts = parts_of(member.name)
         if not parts:
             return
@@ -96,7 +96,7 @@ class MemberFolder:
                 raise BadMember(f"{member.name!r} is a {member.kind.value}")
 
     def place_of(self, name: str) -> Path | None:
-        """Return the path of a member in the folder, or None if it does not exist. Raises BadMember."""
+        """Return the path of a member in the folder, or None if the member does not exist. Raises BadMember."""
         parts = parts_of(name)
         place = self._root
         for part in parts[:-1]:

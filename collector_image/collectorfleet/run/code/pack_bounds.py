@@ -25,7 +25,7 @@ class BadPack(ValueError):
 
 
 def check_pack(pack: BinaryIO, digest_bytes: int, bounds: Bounds) -> None:
-    """Check the objects of ``pack`` against ``bounds``, and leave the position at its end.
+    """Check the objects of ``pack`` against ``bounds``, and leave the read position at the end of the pack.
 
     ``digest_bytes`` is the length of a digest. Raises InvalidOption for too many objects or bytes, BadPack for a
     damaged pack.
@@ -101,7 +101,7 @@ class _Reader:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number of variable length at ``at``, and the index after it. Raises BadPack."""
+    """Return the variable-length number at index ``at``, and the index after the number. Raises BadPack."""
     found = shift = 0
     while at < len(data):
         found |= (data[at] & 0x7F) << shift

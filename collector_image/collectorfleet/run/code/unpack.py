@@ -1,4 +1,4 @@
-"""Unpack a tar or a zip into a folder, without any file outside the folder."""
+"""Unpack a tar or a zip into a folder. No file is written outside the folder."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | No
         try:
             (_unzip if is_zip else _untar)(file, MemberFolder(folder), bounds, before)
         except tarfile.ReadError:
-            # A zip may have other bytes before it, such as the first line of a zipapp.
+            # Other bytes may precede a zip in a file, such as the first line of a zipapp.
             if is_zip or not zipfile.is_zipfile(file):
                 raise
             _unzip(file, MemberFolder(folder), bounds, before)

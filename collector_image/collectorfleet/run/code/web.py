@@ -35,7 +35,7 @@ class Web:
     Requests use the proxies of the environment.
 
     Args:
-        where: the source of the code; each message begins with it.
+        where: the source of the code; each message begins with this text.
         refused: the remedy in the message if the server refuses access.
         headers: default headers, for :meth:`download` and dulwich. :meth:`request` does not add them.
         tls: the TLS context. Default: trust the certificate authorities of the system.
@@ -79,7 +79,7 @@ class Web:
         """Download ``url`` into ``file``. Raises as ``request`` does, and InvalidOption if the bounds are exceeded."""
         answer = self.request("GET", url, headers={**self.headers, **(headers or {})}, preload_content=False)
         try:
-            # A Content-Encoding describes the file, so its bytes are written undecoded.
+            # A Content-Encoding describes the file, so the bytes are written as the server sends them.
             for chunk in answer.stream(_CHUNK, decode_content=False):
                 bounds.fetch(len(chunk))
                 file.write(chunk)
@@ -106,7 +106,7 @@ class Web:
 
 
 class _Pools:
-    """The connection pools by proxy. A redirect may lead to a server with another proxy or without a proxy."""
+    """One pool of connections for each proxy. A redirect may lead to a server with another proxy or without a proxy."""
 
     def __init__(self, where: str, tls: ssl.SSLContext | None) -> None:
         self._where = where

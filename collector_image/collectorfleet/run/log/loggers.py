@@ -121,7 +121,7 @@ class TensorBoard:
             if self._writer is None:
                 # Check this before the writer creates its file: on a full volume each try would leave an empty file.
                 _check_writable(self._folder)
-                # Import this here, because it takes half a second, which delays nothing in this thread.
+                # This import takes half a second, and delays nothing in this thread.
                 from torch.utils.tensorboard import SummaryWriter
 
                 self._writer = SummaryWriter(str(self._folder), purge_step=step, flush_secs=_FLUSH_SECONDS)

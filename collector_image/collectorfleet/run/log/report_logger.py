@@ -9,7 +9,7 @@ from torchrl.record.loggers.common import Logger
 
 
 class ReportLogger(Logger):  # type: ignore[misc]  # TorchRL gives it no type
-    """A logger that passes scalars to ``report``. It ignores their step, because the fleet counts frames."""
+    """A logger that passes scalars to ``report``, without the scalars' step, because the fleet counts frames."""
 
     def __init__(self, report: Callable[..., None]) -> None:
         self._report = report

@@ -1,7 +1,7 @@
 """Send the metrics of a run to its loggers, in a separate thread.
 
-A logger that waits for a network or a full disk delays no batch and does not end the run. If a logger fails, a warning
-says so once.
+A logger that waits for a network or a full disk delays no batch and does not end the run. If a logger fails, this
+module logs one warning.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class RunLog:
     """The log of a run, a context manager. It logs the fleet's metrics every ``every_seconds`` and at the end.
 
     The x axis is the number of frames delivered so far. Metrics of the user keep their names. Metrics of the fleet come
-    from ``report``, and are named ``collectorfleet/NAME``, with the metric's name in Prometheus. ``video_sinks`` are
-    functions that take a video, by their names in messages.
+    from ``report``, and are named ``collectorfleet/NAME``, with the metric's name in Prometheus. ``video_sinks`` maps
+    names for messages to functions that log a video.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Convert the driver's report into Prometheus metrics. Each metric is a status field, with its value and description.
 
-The metrics come from the same report as the status in the API server, so they agree. Unknown values have no metric. No
-I/O.
+The metrics come from the same report as the status in the API server, so metrics and status agree. Unknown values have
+no metric. No I/O.
 """
 
 from __future__ import annotations

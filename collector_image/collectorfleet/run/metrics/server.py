@@ -13,7 +13,7 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 log = logging.getLogger(__name__)
 
-# Both families, because pods have only IPv6 addresses in some clusters, and no IPv6 addresses in others.
+# Listen on IPv6 and IPv4. In some clusters pods have only IPv6 addresses, in other clusters only IPv4 addresses.
 EVERYWHERE: Final = ("::", "0.0.0.0")  # noqa: S104  (Prometheus reads the port from outside the pod)
 THIS_MACHINE: Final = ("127.0.0.1",)
 
@@ -51,7 +51,8 @@ def serve_metrics(
 
 
 class BackgroundMetrics:
-    """Serve metrics of a driver pod from a thread. The run does not wait for the server, and ignores a port in use."""
+    """Serve metrics of a driver pod from a thread. The run does not wait for the server, and continues if the port is
+    in use."""
 
     def __init__(self, fleet: str, report: Callable[[], DriverReport], port: int) -> None:
         self._served = fleet, report, port, EVERYWHERE

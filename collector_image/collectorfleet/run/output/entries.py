@@ -11,13 +11,13 @@ _SHOWN_CHARACTERS: Final = 40
 
 
 def counter_problem(entry: Mapping[str, Any], *keys: str, where: str = "") -> str | None:
-    """Return the problem with the first of ``keys`` that is no whole number from 0 to 2^63 - 1, or None."""
+    """Return the problem of the first of ``keys`` whose value is no whole number from 0 to 2^63 - 1, or None."""
     wrong = (key for key in keys if not _is_counter(entry.get(key)))
     return next((f"{where}{key} is {shown(entry.get(key))}, not a whole number of at least 0" for key in wrong), None)
 
 
 def name_problem(name: Any, part: str, *, where: str) -> str | None:
-    """Return the problem with the name of a part, which begins with ``part``, or None.
+    """Return why ``name`` is no valid name of a part, or None. A valid name begins with ``part``.
 
     A name with a ``/`` or ``..`` leads out of the folder.
     """

@@ -51,7 +51,7 @@ class OutputFolder:
         ``problem_in`` returns what is wrong with the entries of a manifest that has the types of ``empty``, or None.
 
         Raises UserCodeError if the folder cannot be written to, has output of another run or format than ``empty``
-        names, or has any other content. Raises FolderTakenOver if another driver takes it at this moment.
+        names, or has any other content. Raises FolderTakenOver if another driver takes the folder at the same moment.
         """
         self.path = Path(path).absolute()  # the user's code may change the current folder
         self._part = part
@@ -90,7 +90,7 @@ class OutputFolder:
     def name_after(self, last: str | None) -> str:
         """Return the name of the part after the part ``last``, or of the first part.
 
-        The name is free: a file or folder of somebody else may already have the name of the next number.
+        The name is unused. Numbers in the names of other files and folders are skipped.
         """
         number = int(last.removeprefix(f"{self._part}-")) + 1 if last else 0
         while os.path.lexists(self.path / self._name_of(number)):
@@ -102,7 +102,7 @@ class OutputFolder:
 
     @contextmanager
     def new_part(self, name: str) -> Iterator[Path]:
-        """Yield a path to write the part to. At the end of the block, it is synced to disk and published as ``name``.
+        """Yield a path to write the part to. At the end of the block, the part is synced and published as ``name``.
 
         Raises FolderTakenOver or OSError. After an error, the part is removed.
         """
@@ -149,7 +149,8 @@ class OutputFolder:
 
     def _found(self, empty: Mapping[str, Any]) -> dict[str, Any] | None:
         file = self.path / MANIFEST
-        # This check comes first, because another driver may start now, and the manifest is the first file it publishes.
+        # Look for other files before reading the manifest. Another driver may start now, and the manifest is the first
+        # file that a driver publishes.
         is_used = holds_anything(self.path)
         if not file.exists():
             if is_used:

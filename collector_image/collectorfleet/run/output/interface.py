@@ -21,7 +21,7 @@ class OutputWriter(Protocol):
         """The written output, as a sentence."""
 
     def write(self, batch: TensorDictBase) -> None:
-        """Take a batch. Some calls block while this batch and earlier batches are written to disk.
+        """Accept a batch. Some calls block until this batch and earlier batches are on disk.
 
         Raises UserCodeError if user code raises or the folder cannot be written to. Raises InfrastructureError if the
         volume is full or fails, and FolderTakenOver if another driver has taken over the folder.

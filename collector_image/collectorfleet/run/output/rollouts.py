@@ -82,7 +82,7 @@ class RolloutWriter:
         return f"{counted(self.frames, 'frame')} in {counted(self.shards, 'shard')} {are} in {self._folder.path}"
 
     def write(self, batch: TensorDictBase) -> None:
-        """Take a batch. Blocks while a full shard is written. Raises CollectorFleetError if the write fails."""
+        """Accept a batch. Blocks while a full shard is written. Raises CollectorFleetError if the write fails."""
         if self._waiting and batch.shape != self._waiting[0].shape:
             self.flush()
         if not self._waiting:
