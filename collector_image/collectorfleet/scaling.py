@@ -19,7 +19,7 @@ class Placed:
 
 class ScalingPolicy(Protocol):
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
-        """Return the names of the ``count`` collectors that end."""
+        """Return the names of the ``count`` collectors to end."""
         ...
 
 
@@ -27,8 +27,8 @@ class ScalingPolicy(Protocol):
 class EmptyWholePods:
     """A policy that empties whole pods.
 
-    Collectors that do not run end first, then the collectors of the pods with the fewest collectors. Among equals, the
-    highest index ends first, as in a StatefulSet.
+    Collectors that do not run end first, then the collectors of the pods with the fewest collectors. Among equal
+    collectors, the collector with the highest index ends first, as in a StatefulSet.
     """
 
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
@@ -44,7 +44,7 @@ class EmptyWholePods:
 
 @dataclass(frozen=True)
 class HighestIndexes:
-    """A policy that ends the highest indexes, because a shrinking Indexed Job ends the pods of the highest indexes."""
+    """A policy that ends the collectors with the highest indexes. A shrinking Indexed Job ends the same pods."""
 
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
         return [one.name for one in sorted(collectors, key=lambda one: -one.index)[:count]]

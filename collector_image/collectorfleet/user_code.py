@@ -49,7 +49,7 @@ def load(import_path: str) -> Callable[..., Any]:
 class Factory:
     """A callable, given by import path, with keyword arguments.
 
-    A call of the object imports the callable and calls it in the present process. The call may add keyword arguments.
+    A call of the object imports the callable and calls it in the current process. The call may add keyword arguments.
     """
 
     path: str
@@ -79,7 +79,7 @@ class Function:
 
 
 def takes(code: Callable[..., Any], argument: str) -> bool:
-    """Return whether ``code`` has a parameter of exactly this name, without a value from ``kwargs`` or ``partial``.
+    """Return whether ``code`` has a parameter of exactly this name, to which ``kwargs`` or ``partial`` give no value.
 
     Imports the code of a :class:`Factory`, and raises the errors of :func:`load`.
     """

@@ -99,11 +99,12 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
     Args:
         folder: the root of the archive. Modules in this folder can be imported.
         include: lines in the syntax of a ``.gitignore``. Matching files are packed although they would be left out. To
-        pack a hidden file, or a file whose name looks like a key or secret (``*.pem``), give its name without
-        wildcards. without: files that are not packed, such as the manifest.
+            pack a hidden file, or a file whose name looks like a key or secret (``*.pem``), give its name without
+            wildcards.
+        without: files that are not packed, such as the manifest.
 
     Raises:
-        FolderRefused: a file's name looks like a key or secret, a link leads out of the folder, a line of ``include``
+        FolderRefused: a file's name looks like a key or secret, a link cannot be followed, a line of ``include``
             matches nothing, or a file cannot be read.
         TooLarge: the files do not fit into a ConfigMap. If the files have more than 16 MiB in total, they are not read.
     """

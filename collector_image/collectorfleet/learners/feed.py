@@ -86,7 +86,7 @@ class LearnerFeed:
         self._held.atexit = False
 
     def publish(self, collector: FleetCollector) -> list[str]:
-        """Publish the policies that changed since the last call to the fleet. Return the ids of these policies.
+        """Publish to the fleet the policies that changed since the last call. Return the ids of these policies.
 
         Blocks while learners finish earlier calls. The published version has the weights of all policies. The versions
         of unchanged policies do not increase.

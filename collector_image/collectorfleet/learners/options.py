@@ -33,20 +33,24 @@ class LearnerOptions:
 
     Keyword Args:
         config: keywords of every policy. Keywords of ``add_policy`` override these keywords. Dicts are merged key by
-        key. gpus: the sum of the GPUs of all policies: a whole number, or a share below 1. shards: the number of
-        shards. None: one shard for each GPU. Without GPUs, one shard for each policy. placement: "Spread" selects the
-        shard with the fewest policies, "FirstFit" the first shard with a free place. fake_gpus: for tests. If True,
-        ``gpus`` decides the places, but no GPUs are requested from Ray. replay_class: the class of a shard's replay
-        actor. Its method ``forget(policy_id)`` drops a policy's frames. replay_config: keywords of the replay class.
-        policy_cpus, replay_cpus: CPUs of a policy's actor, and of a replay actor. pods: sizes of the pods that may run
-        shards. None: the present Ray nodes that have ``resources``. checkpoint_dir: an empty folder that all pods can
-        access. :meth:`LearnerShards.checkpoint` writes there, and a
-            restarted actor resumes from there. ``policy_class`` and ``replay_class`` then need ``state_dict()`` and
-            ``load_state_dict()``. None: dead actors are not restarted, because they would lose their state unnoticed.
+            key.
+        gpus: the sum of the GPUs of all policies: a whole number, or a share below 1.
+        shards: the number of shards. None: one shard for each GPU. Without GPUs, one shard for each policy.
+        placement: "Spread" selects the shard with the fewest policies, "FirstFit" the first shard with a free place.
+        fake_gpus: for tests. If True, ``gpus`` decides the places, but no GPUs are requested from Ray.
+        replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames.
+        replay_config: keywords of the replay class.
+        policy_cpus, replay_cpus: CPUs of a policy's actor, and of a replay actor.
+        pods: sizes of the pods that may run shards. None: the current Ray nodes that have ``resources``.
+        checkpoint_dir: an empty folder that all pods can access. :meth:`LearnerShards.checkpoint` writes into this
+            folder, and a restarted actor resumes from this folder. ``policy_class`` and ``replay_class`` then need
+            ``state_dict()`` and ``load_state_dict()``. None: dead actors are not restarted, because they would lose
+            their state unnoticed.
         resume_from: the ``checkpoint_dir`` of earlier learner shards. If the folder has the id of a new policy, the
-        policy resumes from the folder. If the shards have as many places as before, the policy also gets its earlier
-        place and frames. resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without them
-        run no shard. max_restarts: how often an actor may be restarted. Restarts after the loss of a node count, too.
+            policy resumes from the folder. If the shards have as many places as before, the policy also gets its
+            earlier place and frames.
+        resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without them run no shard.
+        max_restarts: how often an actor may be restarted. Restarts after the loss of a node count, too.
         start_timeout: the time limit for a shard to get its resources, and for an actor to be built.
     """
 

@@ -212,9 +212,9 @@ class LearnerShards:
 
             InvalidOption: ``checkpoint_dir`` is not set. Nothing is written.
             OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. This
-            error is also raised if the index of the checkpoint cannot be written. UserCodeError: a ``state_dict()`` or
-            a ``forget()`` raised, or a pod cannot access the folder. InfrastructureError: an actor is dead, or did not
-            answer in time.
+                error is also raised if the index of the checkpoint cannot be written.
+            UserCodeError: a ``state_dict()`` or a ``forget()`` raised, or a pod cannot access the folder.
+            InfrastructureError: an actor is dead, or did not answer in time.
         """
         self._check_open()
         if self._options.checkpoint_dir is None:

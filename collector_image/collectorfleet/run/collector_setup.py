@@ -51,8 +51,7 @@ class CollectorSetup:
         folder: CheckpointFolder | None,
         say: Callable[[str], None],
     ) -> None:
-        """``say`` is called with a sentence that names the point at which the run resumes. Raises UserCodeError if a
-        checkpoint cannot be read."""
+        """``say`` gets a sentence about where the run resumes. Raises UserCodeError if a checkpoint cannot be read."""
         self._say = say
         self._spec = spec
         self._history = history

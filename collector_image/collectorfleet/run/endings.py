@@ -115,8 +115,7 @@ def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReaso
 
 
 def checkpoint_of(way: EndReason, *, returned: bool) -> LastCheckpoint:
-    """Return the last checkpoint of a run that ended this way. ``returned`` is True if the training function
-    returned."""
+    """Return the last checkpoint of a run that ended this way. ``returned``: whether the training function returned."""
     ending = ENDINGS[way]
     return (ending.returned if returned else ending.cut_short) or LastCheckpoint.NONE
 

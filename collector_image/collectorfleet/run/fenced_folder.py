@@ -100,8 +100,7 @@ class FencedFolder:
 
     @contextmanager
     def publishing(self, name: str) -> Iterator[Path]:
-        """Yield a path for a file or folder. At the end of the block, sync the file or folder and publish it as
-        ``name``.
+        """Yield a path for a file or folder. The end of the block syncs the path to disk and publishes it as ``name``.
 
         Raises FolderTakenOver, OSError or the error of the caller. After an error, the staged path is removed.
         """

@@ -159,8 +159,7 @@ class Session:
         return done
 
     def _end(self, error: BaseException | None) -> None:
-        """Write the last checkpoint, as :mod:`collectorfleet.run.endings` decides. From now on, StopNow is not
-        raised."""
+        """Write the last checkpoint, as :mod:`collectorfleet.run.endings` decides. StopNow can no longer be raised."""
         self._stop.run_ended()
         asked = self._stop.reason
         way = end_reason(error, asked.way if asked else None)

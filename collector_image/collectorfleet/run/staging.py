@@ -39,9 +39,9 @@ def turns_in(folder: Path) -> list[Turn]:
 
 
 def sign(folder: Path, turn: Turn) -> None:
-    """Write this process into the staging folder of ``turn`` as its driver. Raises OSError."""
+    """Record this process as the driver of the staging folder of ``turn``. Raises OSError."""
     place = folder / turn.name
-    # Users with write access to the folder may also take the staging folder away, as drivers of other users do.
+    # Let all users with write access to the folder rename the staging folder. The next driver may be another user's.
     with suppress(OSError):  # not all file systems have modes
         place.chmod(stat.S_IMODE(folder.stat().st_mode) & 0o777 | stat.S_IRWXU)
     try:
@@ -67,7 +67,7 @@ def read_driver(staging: Path) -> dict[str, str]:
 
 
 def _me() -> dict[str, str]:
-    # In a pod, the host's name is the pod's.
+    # In a pod, the host's name is the pod's name.
     return {
         "driver": f"{socket.gethostname()}, process {os.getpid()}",
         "since": datetime.now(UTC).isoformat(timespec="seconds"),

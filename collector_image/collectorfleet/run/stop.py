@@ -1,7 +1,7 @@
 """Stop a run from outside, after a signal, a lost Lease or the deletion of the fleet.
 
-The first request sets ``run.stop_requested``, and the collector's iteration ends after the current batch. So a training
-function can save its state. After the time that :mod:`.endings` allows, or at a second signal, :class:`StopNow` is
+The first request sets ``run.stop_requested``, and the collector's iteration ends after the current batch. The training
+function can then save its state. After the time that :mod:`.endings` allows, or at a second signal, :class:`StopNow` is
 raised in the training function. The exception is delayed until a checkpoint in progress is written. Before there is
 state to save, each request takes effect at once.
 """
@@ -34,7 +34,7 @@ class StopReason:
 
 
 class StopRequest:
-    """A request to stop the run. Any thread may make it."""
+    """A request to stop the run. Any thread may request the stop."""
 
     def __init__(self, killed_after: float | None = None) -> None:
         """``killed_after`` is the time in seconds from SIGTERM until the process is killed.
@@ -50,7 +50,8 @@ class StopRequest:
         self._nothing_to_save = False
         self._writing = 0
         self._interrupt_after_writing = False
-        # Signal handlers read this, because a handler may run in the middle of setting the event.
+        # Signal handlers read this flag instead of the event, because a handler may interrupt the code that sets the
+        # event.
         self._is_over = False
         self._ended = threading.Event()
         # Reentrant, because a signal handler may acquire the lock while its thread holds it.
@@ -58,18 +59,18 @@ class StopRequest:
 
     @property
     def reason(self) -> StopReason | None:
-        """Why the run is to end, or None without a request."""
+        """The reason in the request to stop, or None without a request."""
         return self._reason
 
     def requested(self) -> bool:
         return self._reason is not None
 
     def leave_time_for(self, checkpoint_seconds: Callable[[], float]) -> None:
-        """Interrupt the training function early enough for a checkpoint that takes this many seconds."""
+        """Interrupt the training function early enough for a checkpoint of duration ``checkpoint_seconds()``."""
         self._checkpoint_seconds = checkpoint_seconds
 
     def raise_if_requested(self) -> None:
-        """Raise StopNow if the run is to end.
+        """Raise StopNow if there is a request to stop.
 
         Call this between the steps of the start, when there is nothing to save.
         """
@@ -78,9 +79,9 @@ class StopRequest:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Let a request raise StopNow in the main thread at once, inside the ``with`` block.
+        """Inside the ``with`` block, let a request raise StopNow in the main thread at once.
 
-        Use it for the long steps of the start. Blocks may be nested.
+        Use this method for the long steps of the start. Blocks may be nested.
         """
         with self._lock:
             self.raise_if_requested()
@@ -92,7 +93,7 @@ class StopRequest:
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Delay StopNow until the end of the ``with`` block, while a checkpoint is written.
+        """Delay StopNow until the end of the ``with`` block. The block writes a checkpoint.
 
         StopNow interrupts only the main thread.
         """
@@ -172,7 +173,7 @@ class StopRequest:
 def stop_on_signals(stop: StopRequest) -> Iterator[None]:
     """Turn SIGINT, SIGTERM and SIGHUP into requests to stop, inside the ``with`` block. Main thread only.
 
-    An ignored SIGHUP stays ignored, as ``nohup`` wants.
+    If the process ignores SIGHUP, as under ``nohup``, SIGHUP stays ignored.
     """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:

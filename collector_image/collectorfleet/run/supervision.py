@@ -15,8 +15,8 @@ log = logging.getLogger(__name__)
 def supervise(work: Callable[[], Completed], stop: StopRequest) -> Exit:
     """Do ``work`` and return how it ended. Raises nothing.
 
-    After a request to stop, the result is ``Stopped`` even if ``work`` raised. A training function that ends early may
-    raise.
+    After a request to stop, the result is ``Stopped`` even if ``work`` raised. A training function that is stopped
+    early may raise an error.
     """
     ended: Exit
     try:

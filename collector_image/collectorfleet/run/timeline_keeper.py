@@ -93,8 +93,8 @@ def keeper_in(
 ) -> TimelineKeeper:
     """Keep the timeline in ``folder``, beside the checkpoints.
 
-    Continue the folder's timeline or, without one, ``before``. ``also`` has further functions that take the timeline,
-    by name.
+    Continue the timeline in the folder. If there is none, continue ``before``. ``also`` maps names to further functions
+    that get the timeline.
     """
     try:
         before = files.read(folder.path / files.NAME) or before

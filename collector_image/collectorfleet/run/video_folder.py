@@ -36,7 +36,8 @@ class VideoFolder:
         self._path.mkdir(parents=True, exist_ok=True)
         file = self._path / name_of(video.version, video.episode, video.episode_return)
         write(file, lambda out: out.write(video.data))
-        # A resumed driver may evaluate a version again, and its return may differ from the earlier file's.
+        # A resumed driver may evaluate a version again. The return may then differ from the return in the earlier
+        # file's name.
         for earlier in self._path.glob(f"{prefix_of(video.version, video.episode)}*"):
             if earlier != file:
                 earlier.unlink(missing_ok=True)

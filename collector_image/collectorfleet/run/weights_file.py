@@ -18,7 +18,7 @@ _VERSIONS_OF: Final = ("collectorfleet", "torch", "torchrl")
 
 
 def write_weights(file: Path, weights: KeptWeights) -> None:
-    """Write ``weights`` with their metadata, atomically, in the format of the suffix of ``file``.
+    """Write ``weights`` with their metadata, atomically. The suffix of ``file`` selects the format.
 
     Raises OSError, and KeyError for an unknown suffix.
     """

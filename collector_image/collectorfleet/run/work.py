@@ -27,7 +27,7 @@ from collectorfleet_api.v1alpha1 import Progress
 def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Completed:
     """Call the training function.
 
-    Raises UserCodeError if the function raises. Passes each CollectorFleetError of the function on. Raises
+    Raises UserCodeError if the function raises. Raises a CollectorFleetError of the function unchanged. Raises
     ReplayBufferLost if the replay buffer of the collector is lost, and InfrastructureError if another actor is lost,
     such as a learner.
     """
@@ -52,7 +52,7 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
 
 
 def learn(collector: FleetCollector, run: Run, batch_size: int) -> Completed:
-    """Let each policy of ``run.learners`` learn once after each batch, and publish the changed policies, to the end.
+    """Until the end, let each policy of ``run.learners`` learn once after each batch, and publish changed policies.
 
     Raises UserCodeError if a learner raises, and another CollectorFleetError if a learner is lost permanently.
     """
@@ -72,8 +72,8 @@ def run_script(
 
     The program gets ``collector`` as FleetCollector, and ``run`` from :func:`collectorfleet.current_run`.
 
-    Raises UserCodeError if the program raises, exits with an error or collects no batch. Passes a CollectorFleetError
-    on.
+    Raises UserCodeError if the program raises, exits with an error or collects no batch. Raises a CollectorFleetError
+    of the program unchanged.
     """
     where = f"script {script.name}"
     with _as_program(script), as_current(run), _as_fleet_collector(collector):

@@ -1,4 +1,4 @@
-"""Extract the part of a fleet's spec that may affect training. Runs with the same part are repetitions. Pure."""
+"""Extract the part of a fleet's spec that may affect training. If this part is equal, runs are repetitions. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 Configuration = dict[str, Any]
 
-# How pods are scheduled, restarted and cleaned up, and where files are stored.
+# Fields for how pods are scheduled, restarted and cleaned up, and for where files are stored.
 _OPERATIONAL: Final = frozenset(
     {
         *("imagePullPolicy", "imagePullSecrets", "priorityClassName", "tolerations", "networkPolicy", "workers", "ray"),
@@ -21,7 +21,7 @@ _OPERATIONAL_OF_DRIVER: Final = frozenset({"checkpoint", "livenessDeadlineSecond
 
 
 def configuration(spec: CollectorFleetSpec) -> Configuration:
-    """Return the configuration as JSON values. It has no pod templates and no secrets, because people share it."""
+    """Return the configuration as JSON values. Because people share it, it has no pod templates and no secrets."""
     wire = spec.to_wire()
     found = {key: _shared(key, value) for key, value in wire.items() if key not in _OPERATIONAL}
     found["driver"] = {key: value for key, value in found["driver"].items() if key not in _OPERATIONAL_OF_DRIVER}

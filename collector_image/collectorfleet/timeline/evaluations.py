@@ -41,7 +41,7 @@ def _best(results: Sequence[Evaluated]) -> int:
 
 
 def _closest(results: Sequence[Evaluated]) -> int:
-    """Return the place of the result whose neighbours are fewest frames apart."""
+    """Return the index of the result whose two neighbours are closest to each other, in frames."""
     best = _best(results)
     inner = (place for place in range(1, len(results) - 1) if place != best)
     return min(inner, key=lambda place: abs(results[place + 1].frames - results[place - 1].frames))

@@ -13,7 +13,7 @@ from collectorfleet.stored_json import parse_json
 from collectorfleet.timeline.evaluations import halved
 from collectorfleet.timeline.timeline import Timeline
 
-# An object may have 1 MiB. Most timelines have a tenth of this bound.
+# A Kubernetes object may have 1 MiB. Most packed timelines need a tenth of ``MOST_BYTES``.
 MOST_BYTES: Final = 100_000
 _MOST_BYTES_OF_CONFIGURATIONS: Final = 30_000
 

@@ -29,7 +29,7 @@ class Points:
         self.every = every
 
     def add(self, time: float, values: Values) -> None:
-        """Add a point. An earlier or equal ``time`` is ignored. Only the first 60 names are kept."""
+        """Add a point. A point that is not later than the newest point is ignored. Only the first 60 names are kept."""
         if self.times and time <= self.times[-1]:
             return
         if len(self.times) > 1 and self.times[-1] - self.times[-2] < self.every:

@@ -18,12 +18,12 @@ MOST_EARLIER: Final = 20  # configurations
 _LONGEST: Final = 500  # characters of an event
 # The prefix of metrics that the training function reports.
 REPORTED: Final = "reported/"
-# Takes the place of a collector's name in events of evaluations.
+# An event of an evaluation has this text in place of a collector's name.
 EVALUATION: Final = "evaluation"
 
 
 class Recorder:
-    """Records the timeline of a run. It continues ``before``, the timeline of an earlier driver."""
+    """Records the timeline of a run. The recorder continues ``before``, the timeline of an earlier driver."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Recorder:
             self._tell(now, "the driver was restarted")
 
     def note(self, report: DriverReport, now: float) -> None:
-        """Record ``report`` at the time ``now`` in seconds since the epoch. ``now`` grows with each call."""
+        """Record ``report`` at the time ``now`` in seconds since the epoch. ``now`` must increase with each call."""
         if report.progress is not None:
             self._total = report.progress.total_frames
         self._points.add(now, dict(_numbers(report)))

@@ -24,7 +24,7 @@ _OPTION: Final = re.compile(r"(--?[A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
 
 
 def without_secrets(value: Any) -> Any:
-    """Return the user's arguments, with ``masked`` in place of values with secret names."""
+    """Return the user's arguments, with ``masked`` in place of values whose names indicate secrets."""
     if isinstance(value, dict):
         return {key: _of_name(str(key), one) for key, one in value.items()}
     if isinstance(value, list):
@@ -33,10 +33,10 @@ def without_secrets(value: Any) -> Any:
 
 
 def without_words(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of a program, with digests in place of words. Options, numbers and truth values are kept.
+    """Return the arguments of a program, with digests in place of words. Options, numbers and truth values stay.
 
-    A word may be a secret after any option. The digest still distinguishes runs. The value of a secret option is
-    masked.
+    A word after any option may be a secret. Runs with different words have different digests. The value of a secret
+    option is masked.
     """
     found: list[str] = []
     name = ""
@@ -69,7 +69,7 @@ def _masked(value: Any, *, numbers: bool) -> Any:
 
 
 def _word(name: str, text: str) -> str:
-    """Return ``text`` masked, unchanged or as a digest. ``name`` is its option, or empty."""
+    """Return ``text`` masked, unchanged or as a digest. ``name`` is the option before ``text``, or empty."""
     value = _number(text)
     if _of_name(name, value) == MASKED:
         return MASKED

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from collectorfleet_api.v1alpha1.base import Count, Model
 
-# The last second that Python's dates have.
+# The last second that a datetime of Python can represent.
 _LAST_SECOND: Final = 253_402_300_799
 Seconds = Annotated[float, Field(ge=0, le=_LAST_SECOND)]
 
@@ -73,7 +73,7 @@ class Timeline(Model):
     lives: dict[str, list[Span]] = Field(default_factory=dict)
     evaluations: list[Evaluated] = Field(default_factory=list)
     happened: list[RunEvent] = Field(default_factory=list)
-    left_out: Count = 0  # number of dropped events, the oldest of the run
+    left_out: Count = 0  # number of dropped events; the oldest are dropped first
     ended: str | None = None  # a sentence on how the run ended
     configuration: dict[str, Any] | None = None
     earlier: list[Earlier] = Field(default_factory=list)

@@ -13,7 +13,7 @@ _NAME: Final = re.compile(r"version-(\d{6,18})-episode-(\d{1,9})-return-(-?[0-9]
 
 @dataclass(frozen=True)
 class VideoFile:
-    """An animated WebP file of one episode. ``episode`` counts from 0; ``episode_return`` has six digits."""
+    """An animated WebP file of one episode. ``episode`` counts from 0; ``episode_return`` is rounded to six digits."""
 
     version: int
     episode: int
@@ -34,8 +34,8 @@ def prefix_of(version: int, episode: int) -> str:
 def newest_videos(folder: Path) -> list[VideoFile]:
     """Return the videos of the last written version in ``folder``, in the order of episodes.
 
-    Without the folder, or if a file has its name, the list is empty. Among files of the same time, the highest version
-    counts. Raises OSError if a file cannot be read.
+    The list is empty if the folder does not exist or is a file. If files have the same time, the highest version counts
+    as the last. Raises OSError if a file cannot be read.
     """
     # The time decides, not the version: after a resume from an older checkpoint, new versions may be lower.
     try:

@@ -34,7 +34,7 @@ def called_option(code: CodeType, line: int) -> str | None:
 
 # -------------------------------------------------------------- rollouts
 def carrier_of(collector: Collector) -> TensorDictBase:
-    """Return the TensorDict that the next step begins with. The fast loop begins and ends with this TensorDict, too."""
+    """Return the TensorDict with which the next step begins. The fast loop begins and ends with the same TensorDict."""
     carrier: TensorDictBase = collector._carrier
     return carrier
 
@@ -50,7 +50,7 @@ def make_carrier(collector: Collector) -> None:
 
 
 def lacks_device(collector: Collector) -> bool:
-    """Return whether TorchRL's carrier has no device. Its frames then have no device either."""
+    """Return whether TorchRL's carrier has no device. TorchRL's frames then have no device either."""
     return bool(collector._carrier_has_no_device)
 
 
@@ -71,7 +71,7 @@ def kept_batch(collector: Collector) -> TensorDictBase:
 
 
 def set_kept_batch(collector: Collector, batch: TensorDictBase) -> None:
-    """Make rollouts write into ``batch``. Requests differ in the number of frames, and loops may share a rollout."""
+    """Make rollouts write into ``batch``. Requests differ in their frames, and two loops may share a rollout."""
     collector._final_rollout = batch
 
 
@@ -102,7 +102,7 @@ def compact_keys(collector: Collector) -> set[Any]:
 
 
 def truncated_at_end(collector: Collector, batch: TensorDictBase) -> TensorDictBase:
-    """Return ``batch``. If the collector's option ``set_truncated`` is set, its last step is truncated."""
+    """Return ``batch``. If the collector's option ``set_truncated`` is set, mark the last step as truncated."""
     truncated: TensorDictBase = collector._maybe_set_truncated(batch)
     return truncated
 
@@ -126,12 +126,12 @@ def start_trajectories(collector: Collector) -> None:
 
 # -------------------------------------------------------------- the policy
 def acting_policy(collector: Collector) -> Any:
-    """Return the policy as TorchRL calls it, before it is compiled or recorded, to inspect its modules."""
+    """Return the policy before TorchRL compiles or records it. Callers inspect the modules of this policy."""
     return collector._wrapped_policy_uncompiled
 
 
 def recorded_policy(collector: Collector) -> Callable[[TensorDictBase], Any]:
-    """Return the policy as TorchRL compiles and records it.
+    """Return the policy after TorchRL has compiled and recorded it.
 
     Reading this attribute may compile and record the policy.
     """
@@ -140,14 +140,14 @@ def recorded_policy(collector: Collector) -> Callable[[TensorDictBase], Any]:
 
 
 def set_recorded_policy(collector: Collector, policy: Callable[[TensorDictBase], Any]) -> None:
-    """Make TorchRL's loop call ``policy``. A hook of a recorded policy would run only during its recording."""
+    """Make TorchRL's loop call ``policy``. A hook of a recorded policy would run only during the recording."""
     collector._wrapped_policy_maybe_compiled = policy
 
 
 def policy_writes(collector: Any) -> set[Any]:
     """Return the keys that the policy writes.
 
-    Empty for a collector with processes, because only its processes have the keys.
+    The set is empty for a collector with processes, because only the processes know the keys.
     """
     writes: set[Any] = getattr(collector, "_policy_output_keys", set())
     return writes

@@ -10,7 +10,8 @@ from torchrl.envs import EnvBase, GymWrapper, ParallelEnv, SerialEnv
 
 # The entry that selects the environments to reset. TorchRL's documentation describes it.
 RESET_KEY: Final = "_reset"
-# Methods that the fast loops replace. An environment that overrides one of them may behave differently there.
+# Methods that the fast loops do not call. If an environment overrides one of these methods, the environment may behave
+# differently in a fast loop.
 STEPPING: Final = (
     *("step", "_step_and_maybe_reset", "step_and_maybe_reset", "_complete_done"),
     *("maybe_reset", "any_done", "reset", "_reset_check_done", "_native_autoreset_set_invalid_next_observation"),
@@ -33,13 +34,13 @@ CACHES: Final = frozenset({"_cache", "_parent", "_container", "_seed_calls_reset
 
 # -------------------------------------------------------------- steps
 def call_step(env: EnvBase, given: TensorDictBase) -> TensorDictBase:
-    """Step without the extra work of ``EnvBase.step``, which launches many kernels."""
+    """Step without ``EnvBase.step``. Its extra work would launch many kernels."""
     reached: TensorDictBase = env._step(given)
     return reached
 
 
 def call_reset(env: EnvBase, given: TensorDictBase, **options: Any) -> TensorDictBase:
-    """Reset without the extra work of ``EnvBase.reset``, which waits for the device."""
+    """Reset without ``EnvBase.reset``. Its extra work would wait for the device."""
     begun: TensorDictBase = env._reset(given, **options)
     return begun
 
@@ -72,7 +73,7 @@ def call_reset_hook(env: EnvBase, following: TensorDictBase, output: TensorDictB
 
 # -------------------------------------------------------------- what an environment allows
 def compiles_step(env: EnvBase) -> bool:
-    """Return whether TorchRL has compiled the environment's step, which the fast loops would not call."""
+    """Return whether TorchRL has compiled the environment's step. The fast loops would not call the compiled step."""
     return "_compiled_step_and_maybe_reset" in vars(env)
 
 
@@ -92,7 +93,7 @@ def has_dynamic_specs(env: EnvBase) -> bool:
 
 
 def has_simple_ends(env: EnvBase) -> bool:
-    """Return whether an environment has no ends other than ``done``, ``terminated`` and ``truncated`` at its root."""
+    """Return whether ``done``, ``terminated`` and ``truncated`` at the root are all end flags of the environment."""
     return bool(env._simple_done)
 
 
@@ -119,7 +120,7 @@ def gymnasium_of(env: GymWrapper) -> Any:
 
 
 def wrapped_by(env: EnvBase) -> Any:
-    """Return the object that an environment wraps, of any library, or None if it wraps nothing."""
+    """Return the object that an environment wraps, or None. The object may belong to any library."""
     return vars(env).get("_env")
 
 

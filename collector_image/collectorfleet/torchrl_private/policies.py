@@ -51,7 +51,7 @@ def generator_key(module: ProbabilisticTensorDictModule) -> Any:
 
 
 def generator_of(module: ProbabilisticTensorDictModule) -> torch.Generator | None:
-    """Return the generator that a module draws with. None means torch's default generator."""
+    """Return the generator with which a module draws. None means torch's default generator."""
     generator: torch.Generator | None = module._generator
     return generator
 
@@ -63,5 +63,5 @@ def draw(module: ProbabilisticTensorDictModule, distribution: Any, **options: An
 
 
 def reshapes_output(module: MLP) -> bool:
-    """Return whether an MLP reshapes the output of its last layer. Calling only the layers would skip this."""
+    """Return whether an MLP reshapes the output of its last layer. Calling only the layers would skip the reshape."""
     return bool(module._reshape_out)

@@ -89,5 +89,5 @@ def update_of_vec_norm(transform: VecNorm) -> Callable[..., Tensor]:
 
 
 def set_update_of_vec_norm(transform: VecNorm, update: Callable[..., Tensor]) -> None:
-    """Make ``VecNorm`` call ``update``, to count updates. VecNorm's own counts decay, and do not give this number."""
+    """Make ``VecNorm`` call ``update``, to count updates. VecNorm's own counts decay, so they are lower."""
     transform._update = update

@@ -30,7 +30,7 @@ class Transport(Protocol):
     name: str
 
     def start(self, collector: CollectorId) -> None:
-        """Start a collector. The message Placed follows when there is room for it, then Started, Raised or Lost."""
+        """Start a collector. Once there is room, the message Placed follows, and then Started, Raised or Lost."""
 
     def put(self, snapshot: Any) -> Stored:
         """Store a snapshot of weights or of a normalization once for all collectors, with its digest.
@@ -48,20 +48,20 @@ class Transport(Protocol):
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         """Request a rollout. The message Answer, Raised or Lost follows. A collector handles its requests in order.
 
-        ``weights`` travel with the request. If ``request.version`` is set, they are the weights of this version.
-        Otherwise they are an offer.
+        ``weights`` are sent with the request. If ``request.version`` is set, ``weights`` are the weights of this
+        version. Otherwise ``weights`` are an offer.
         """
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         """Let a collector end a rollout early. The collector answers the request with the frames that it has."""
 
     def stop(self, collector: CollectorId) -> None:
-        """End a collector, even in a rollout. After this returns, no message of the collector is delivered."""
+        """End a collector, even during a rollout. After this returns, no message of the collector is delivered."""
 
     def wait(self, timeout: float) -> Sequence[Message]:
         """Block until there are messages, :meth:`wake` is called, or ``timeout`` seconds have passed.
 
-        May return no message.
+        The result may be empty.
         """
 
     def wake(self) -> None:
@@ -88,7 +88,7 @@ class FleetTransport(Transport, Protocol):
         """
 
     def read(self, stored: Stored) -> Any:
-        """Return the snapshot that :meth:`put` stored. The caller must not write to it. Blocks until it is read.
+        """Return the snapshot that :meth:`put` stored. The caller must not change the snapshot. Blocks during the read.
 
         Raises InfrastructureError if the snapshot is lost.
         """

@@ -42,8 +42,7 @@ _REPLAY_BUFFER: Final = "replay-buffer"
 
 
 class CheckpointFolder:
-    """The checkpoints of one fleet. Only this driver can change the checkpoints. Use the object in one thread at a
-    time."""
+    """The checkpoints of one fleet. Only this driver can change them. Use the object in one thread at a time."""
 
     def __init__(self, path: Path, *, fleet: str, run: str) -> None:
         """Make the folder, or resume from its content. Blocks until no earlier driver can change the folder.

@@ -1,5 +1,4 @@
-"""Keep the replay buffer of a run in its checkpoints. The buffer's actor dumps the buffer into a folder, and loads the
-dump.
+"""Keep the replay buffer of a run in its checkpoints. The buffer's actor writes and loads dumps of the buffer.
 
 The actor itself writes the dump, because a transfer through the driver would need three times the buffer's memory. So
 actor and driver need the same folder, and the actor runs in the driver's pod.
@@ -20,8 +19,7 @@ _LEAST_ROOM_BYTES: Final = 2**20
 
 
 class KeptBuffer:
-    """Dumps and loads ``buffer``, a ``ReplayBuffer(service_backend="ray")``. Each call blocks while the buffer's actor
-    works."""
+    """Dumps and loads ``buffer``, a ``ReplayBuffer(service_backend="ray")``. Each call blocks while the actor works."""
 
     def __init__(self, buffer: Any) -> None:
         self._buffer = buffer

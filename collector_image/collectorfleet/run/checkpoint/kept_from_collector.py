@@ -12,8 +12,7 @@ PARAMETERS: Final = "collector.environment_parameters"
 
 
 class KeptFromCollector:
-    """One piece of the collector's state. ``saved`` is this piece's state in the checkpoint, or empty without a
-    checkpoint."""
+    """One piece of the collector's state. ``saved`` is this piece in the checkpoint, or empty without a checkpoint."""
 
     def __init__(self) -> None:
         self.saved: Mapping[str, Any] = {}

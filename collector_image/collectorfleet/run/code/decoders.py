@@ -114,8 +114,7 @@ class _Decoded(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to ``offset`` bytes from the beginning or the current position. A move back decompresses from the
-        beginning."""
+        """Move to ``offset`` bytes from the beginning or the current position. A move back decompresses again."""
         if whence == io.SEEK_END:
             raise io.UnsupportedOperation("the size is not known")
         target = offset + (self._position if whence == io.SEEK_CUR else 0)
@@ -177,8 +176,7 @@ class _Decoded(io.RawIOBase):
 
 
 class _Member(io.RawIOBase):
-    """The content of a file in a zip. Its size in the zip's directory is the limit. The checksum is verified at the
-    end."""
+    """The content of a file in a zip, with the size in the zip's directory. The end verifies the content's checksum."""
 
     def __init__(self, decoded: _Decoded, one: zipfile.ZipInfo) -> None:
         self._decoded = decoded

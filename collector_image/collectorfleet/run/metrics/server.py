@@ -51,8 +51,7 @@ def serve_metrics(
 
 
 class BackgroundMetrics:
-    """Serve metrics of a driver pod from a thread. The run does not wait for the server, and continues if the port is
-    in use."""
+    """Serve metrics of a driver pod from a thread. The run does not wait for the server, and needs no free port."""
 
     def __init__(self, fleet: str, report: Callable[[], DriverReport], port: int) -> None:
         self._served = fleet, report, port, EVERYWHERE

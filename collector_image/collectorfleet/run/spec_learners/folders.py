@@ -1,8 +1,8 @@
 """Manage the folders of learners beside a run's checkpoints.
 
-Each driver has its own folder. The next driver has to read the folder of the previous driver, which may still write
-into it after losing its fleet. So the next driver first publishes a copy under a name that no earlier driver uses. The
-files of the copy are hard links, because learners replace their files and never change them.
+Each driver has its own folder. The next driver has to read the folder of the previous driver. The previous driver may
+still write into this folder after losing its fleet. So the next driver first publishes a copy under a name that no
+earlier driver uses. The files of the copy are hard links, because learners replace their files and never change them.
 
 A new folder's number is the largest existing number plus 1. The run's count of drivers cannot be used, because it does
 not grow while the volume is full. Only the driver that holds the run's folder can publish the next folder.
@@ -40,7 +40,7 @@ class LearnerFolders:
         named = sorted((one for one in folder.path.iterdir() if _NAME.fullmatch(one.name)), key=_number)
         self._earlier = [one for one in named if _is_ours(one)]
         self._next = _number(named[-1]) + 1 if named else 0
-        # The folder of this driver, as long as the volume is too full for it.
+        # The path of this driver's folder, as long as the volume is too full to make the folder.
         self._unmade: Path | None = None
 
     def make_own(self) -> Path:
@@ -61,9 +61,9 @@ class LearnerFolders:
         return next((folder for folder in reversed(self._earlier) if is_whole(folder)), None)
 
     def take_newest(self) -> Path | None:
-        """Publish a copy of :meth:`newest` that no earlier driver changes. Return its path, or None without a folder.
+        """Publish a copy of the :meth:`newest` folder that no earlier driver changes. Return the copy's path, or None.
 
-        On a full volume, return the folder itself. Raises FolderTakenOver or OSError.
+        On a full volume, return the path of the original folder. Raises FolderTakenOver or OSError.
         """
         before = self.newest()
         if before is None:
@@ -86,13 +86,13 @@ class LearnerFolders:
         if self._unmade is None:
             self._folder.check()
             return
-        # A driver that does not know of its successor may not make the folder itself: both may have chosen this name.
+        # A later driver may have chosen the same name. Publishing fails if there is a later driver.
         with self._folder.publishing(self._unmade.name) as place:
             place.mkdir()
         self._unmade = None
 
     def reporting_takeover(self) -> AbstractContextManager[None]:
-        """Raise FolderTakenOver in place of an error inside the ``with`` block, if a newer driver took the folder."""
+        """If a newer driver took the folder, replace an error of the ``with`` block by FolderTakenOver."""
         return self._folder.reporting_takeover()
 
     def tidy(self, keep: Path | None = None) -> None:
@@ -110,7 +110,7 @@ class LearnerFolders:
                     place.mkdir()
                     fill(place)
             except OSError as error:
-                # A fenced driver of the previous release may still make this folder. Take the next number.
+                # An earlier driver of the previous release may have made this folder meanwhile. Use the next number.
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not path.exists():
                     raise
                 continue
@@ -122,7 +122,7 @@ class LearnerFolders:
 
 def _link(before: Path, place: Path) -> None:
     """Link the files of ``before`` into ``place``, while the driver of ``before`` may still replace and add files."""
-    # Link the record first, because all files that it names exist already.
+    # Link the record first, because all files that the record names already exist.
     names = sorted(os.listdir(before), key=lambda name: name != RECORD)
     for name in names:
         if name.startswith(UNFINISHED):
@@ -138,11 +138,11 @@ def _link(before: Path, place: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether learners wrote the folder. A person's folder may have the same name, and is kept."""
+    """Return whether learners wrote the folder. A person's folder may have the same name, and is not removed."""
     if path.is_symlink() or not path.is_dir():
         return False
     names = os.listdir(path)
-    # A folder of a newer release may have further files, and one of a killed driver has no index.
+    # A folder of a newer release may have further files, and the folder of a killed driver has no index.
     return RECORD in names or all(name.startswith(".") or is_file_of_learners(name) for name in names)
 
 

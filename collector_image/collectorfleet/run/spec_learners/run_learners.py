@@ -1,6 +1,6 @@
 """Define ``run.learners``: the shards and the feed of a fleet with ``spec.learners``.
 
-Use it on the driver's main thread. Only :attr:`RunLearners.status` may be read in any thread.
+Use the learners on the driver's main thread. Any thread may read :attr:`RunLearners.status`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class RunLearners:
         """Let each policy with frames learn from ``batch_size`` frames, in parallel. Blocks until all have learned.
 
         Returns the numbers that ``learn`` returned, as ``learn/<id>``. While an actor restarts, its calls are retried.
-        If a replay actor restarts without frames, its policies wait for the next batch. Raises UserCodeError or
-        InfrastructureError.
+        If a replay actor restarts without frames, the policies of its shard wait for the next batch. Raises
+        UserCodeError or InfrastructureError.
         """
         deadline, rows = Deadline(_MINUTES), list(self.shards)
         sizes = answers({_replay(name): partial(replay.size.remote, name) for name, _, replay in rows}, deadline)
@@ -77,7 +77,7 @@ class RunLearners:
         self._looked = time.monotonic()
 
     def checkpoint(self, within: timedelta) -> None:
-        """Write the states of all actors to disk within ``within``, if the run has checkpoints.
+        """Write the states of all actors to disk if the run has checkpoints. Blocks for at most ``within``.
 
         Raises CollectorFleetError or OSError. A driver that lost its fleet raises FolderTakenOver, and writes nothing.
         """
@@ -100,8 +100,8 @@ class RunLearners:
 class _Learning:
     """A call that lets a policy with frames learn once.
 
-    A retry first checks that the frames still exist. If the lost actor was the replay actor, it restarts without the
-    frames since the last checkpoint.
+    A retry first checks that the frames still exist. After the loss of the replay actor, the frames since the last
+    checkpoint are missing.
     """
 
     def __init__(self, learner: Any, replay: Any, policy_id: str, batch_size: int, deadline: Deadline) -> None:
@@ -120,7 +120,7 @@ class _Learning:
 
 
 class KeptParts:
-    """The policy of a fleet with learners, for checkpoints. Its parts may change when learners are added or removed."""
+    """The policy of a fleet with learners, for checkpoints. Its parts depend on the learners in the spec."""
 
     def __init__(self, policy: nn.Module) -> None:
         self._policy = policy
@@ -154,8 +154,8 @@ def open_learners(
 ) -> RunLearners:
     """Start the shards and policies of ``spec.learners``. Blocks until all actors are scheduled and built.
 
-    The learners resume from the checkpoint of earlier drivers in ``folder``, if there is a checkpoint. Without
-    ``on_gpus``, GPUs are counted for packing but not used. Raises CollectorFleetError.
+    The learners resume from the checkpoint of earlier drivers in ``folder``, if there is a checkpoint. If ``on_gpus``
+    is False, GPUs count for packing, but the learners do not use them. Raises CollectorFleetError.
     """
     asked = spec.learners
     if asked is None:

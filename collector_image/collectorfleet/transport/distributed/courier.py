@@ -33,7 +33,7 @@ log = logging.getLogger("collectorfleet")
 
 # A member that does not answer in this time stays out of the gang until it answers.
 _CALL_TIMEOUT: Final = timedelta(seconds=3)
-# Members time out first, so that they are ready when the driver calls for the next gang.
+# Members time out before the driver, so that they are ready when the driver forms the next gang.
 _TIMEOUT: Final = TIMEOUT + timedelta(seconds=1)
 # The pause before the next attempt. An attempt that failed at once would probably fail again at once.
 _AGAIN: Final = timedelta(seconds=1)
@@ -89,7 +89,8 @@ class Courier:
         self._sent_last = False  # whether the last step sent a parcel; False after it fetched frames
         self._broken = 0  # the newest epoch that a member reported as broken
         self._over = False
-        # Python may collect a parcel at any time, even on a thread that holds the lock. So `drop` takes no lock.
+        # Python may garbage-collect a parcel at any time, even on a thread that holds the lock. So `drop` acquires no
+        # lock.
         self._dropped: deque[int] = deque()
         self._thread = threading.Thread(target=self._carry, name="courier", daemon=True)
         self._thread.start()
@@ -107,9 +108,9 @@ class Courier:
             self._changed.notify_all()
 
     def offer(self, collector: CollectorId, policy: str, parcels: Sequence[Parcel]) -> None:
-        """Send parcels to a member unless it has them.
+        """Send parcels to a member unless the member already has them.
 
-        A newer offer of the same policy replaces parcels that are not sent.
+        A newer offer of the same policy replaces parcels that are not yet sent.
         """
         with self._changed:
             if collector in self._ledger.accounts:
@@ -117,14 +118,14 @@ class Courier:
                 self._changed.notify_all()
 
     def request(self, collector: CollectorId, parcels: Sequence[Parcel]) -> None:
-        """Send parcels to a member, unless it has them."""
+        """Send parcels to a member, unless the member already has them."""
         with self._changed:
             if collector in self._ledger.accounts:
                 self._ledger.request(collector, parcels)
                 self._changed.notify_all()
 
     def drop(self, parcel: int) -> None:
-        """Let members delete a parcel that no later offer or request uses. Members delete it at any later time."""
+        """Let members delete a parcel that no later offer or request uses. Members may delete the parcel later."""
         self._dropped.append(parcel)
 
     def handle_message(self, collector: CollectorId, said: Any) -> None:
@@ -133,7 +134,8 @@ class Courier:
             if collector not in self._ledger.accounts:
                 return
             if isinstance(said, Frames):
-                # The thread that builds and runs sends this message. It does not prove that the group's thread works.
+                # The member's thread for rollouts sends this message. So the message does not prove that the member's
+                # group thread works.
                 self._ledger.frames.append(said)
             else:
                 self._ledger.note_message(collector)
@@ -165,7 +167,7 @@ class Courier:
         self._gang = None
 
     def _next_step(self) -> Callable[[], None] | None:
-        """Return the next step. Blocks while there is none. None means the end."""
+        """Return the next step. Block while there is no step. Return None after :meth:`close`."""
         with self._changed:
             while True:
                 self._pass_on_dropped()
@@ -184,7 +186,8 @@ class Courier:
             return self._form if present else None
         found = self._ledger.next_parcel(gang.members)
         waits = self._ledger.next_frames(gang.members)
-        # Parcels and frames take turns. Fast publishing must not delay frames, and frames must not delay weights.
+        # Send a parcel and fetch frames alternately. Fast publishing must not delay frames, and frames must not delay
+        # weights.
         if found is not None and (waits is None or not self._sent_last):
             self._sent_last = True
             parcel, to, broadcast = found
@@ -241,7 +244,7 @@ class Courier:
     def _call_together(self) -> list[CollectorId]:
         """Call all members and await their answers. Return the called members.
 
-        A member that does not come would make all others wait at the rendezvous.
+        If a member without an answer were in the gang, all others would wait for it at the rendezvous.
         """
         called = self._ledger.call_together()
         for collector in called:

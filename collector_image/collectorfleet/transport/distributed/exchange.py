@@ -26,10 +26,10 @@ TIMEOUT: Final = timedelta(seconds=5)
 
 
 class Parcels(dict[int, Future[Snapshot]]):
-    """Snapshots by parcel number, from the first message about a parcel until it is dropped."""
+    """Snapshots by parcel number, from the first message about a parcel until the parcel is dropped."""
 
     def __missing__(self, number: int) -> Future[Snapshot]:
-        # Two threads may miss the same number. Both get the same future.
+        # Two threads may add the same number at the same time. Both then get the same future.
         return self.setdefault(number, Future())
 
 
@@ -83,7 +83,7 @@ class Exchange:
             try:
                 self._obey(command)
             except (RuntimeError, TimeoutError) as error:
-                # A member left or is late. The driver forms a new gang and requests again the data that it lacks.
+                # Another member left or is late. The driver forms a new gang, and requests the missing data again.
                 self._group = None
                 self._link.send_message(group_messages.Broken(self._epoch, describe(error)))
 
@@ -130,7 +130,7 @@ class Exchange:
 
     def _offer_arrived(self) -> None:
         arrived = {one.policy: one for one in self._awaited if one.arrived}  # later entries of a policy are newer
-        # Older versions may never arrive, because the driver drops unsent parcels when it offers newer ones.
+        # Older versions may never arrive, because the driver drops unsent parcels when it offers newer parcels.
         self._awaited = [one for one in self._awaited if one.policy not in arrived or one.is_newer(arrived[one.policy])]
         for one in arrived.values():
             self._offer(one.policy, one.offer())

@@ -18,7 +18,8 @@ from torch._C import _distributed_c10d as c10d
 
 from collectorfleet.transport.distributed.link import Address
 
-# Each operation has a timeout. Large tensors travel in pieces, so that a slow network does not look like a dead member.
+# Each operation has a timeout. Large tensors are sent in pieces, so that a slow network does not look like a dead
+# member.
 _PIECE_BYTES: Final = 32 * 2**20
 _DRIVER: Final = 0
 
@@ -27,8 +28,8 @@ class Group:
     """A process group. The constructor blocks until all ``size`` members have joined, or raises RuntimeError.
 
     ``store`` is the address of the store at which the members meet. ``own_host`` is the host at which other members
-    reach this member. ``timeout`` bounds the wait for members, and each operation on a piece. A late or broken
-    operation raises RuntimeError, and the group is of no use afterwards.
+    reach this member. ``timeout`` limits the wait for members, and each operation on a piece. A late or broken
+    operation raises RuntimeError, and the group cannot be used afterwards.
     """
 
     def __init__(self, store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> None:
@@ -63,7 +64,7 @@ class Group:
 
 
 def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> Future[Group]:
-    """Join a group on a thread. The caller may abandon the thread.
+    """Join a group on a thread. The caller does not have to wait for the thread.
 
     If a member dies between the rendezvous and the last connection, the others wait for up to 30 s, whatever
     ``timeout`` is. This limit is gloo's own, and nothing ends the wait.

@@ -1,7 +1,7 @@
-"""Messages of the driver and a member about the process group. These messages travel over the member's link.
+"""Messages of the driver and a member about the process group. They are sent over the member's link.
 
-They announce frames and weights with their shapes. The data travels over the group. Objects of variable size
-travel over the link. The other messages are in :mod:`collectorfleet.transport.processes.control`.
+The messages announce frames and weights with their shapes. The data is sent over the group. Objects of variable size
+are sent over the link. The other messages are in :mod:`collectorfleet.transport.processes.control`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class RollCallAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Leave the old gang. Meet the others at the store, ``(host, port)``, as ``rank`` of ``size``."""
+    """Leave the old gang. Join the new gang at the store, ``(host, port)``, as ``rank`` of ``size``."""
 
     epoch: int
     store: tuple[str, int]
@@ -33,7 +33,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class ReceiveParcel:
-    """Receive a parcel over the group of that epoch, by broadcast or alone."""
+    """Receive a parcel over the group of that epoch. The parcel is broadcast, or sent to this member only."""
 
     epoch: int
     parcel: int
@@ -43,7 +43,7 @@ class ReceiveParcel:
 
 @dataclass(frozen=True, slots=True)
 class SendFrames:
-    """Send the frames that answer this request over the group of that epoch."""
+    """Send the frames of the answer to this request. Use the group of that epoch."""
 
     epoch: int
     request_id: int
@@ -51,7 +51,7 @@ class SendFrames:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The frames that answer this request have arrived. The member keeps them until it gets this message."""
+    """The driver has received the frames for this request. Until this message, the member stores the frames."""
 
     request_id: int
 

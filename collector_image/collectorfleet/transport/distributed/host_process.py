@@ -1,4 +1,4 @@
-"""A host of collectors. It connects to the driver, whenever and wherever the driver starts, and follows its messages.
+"""A host of collectors. It connects to the driver whenever and wherever a driver starts, and obeys its messages.
 
 Each collector runs in its own process, so that a hanging collector can be killed. When the connection to the driver
 ends, the host ends all collectors and waits for the next driver.
@@ -47,7 +47,7 @@ class Driver:
 class CollectorHost:
     """A host with the given ``rank`` that runs ``collectors`` processes.
 
-    ``pod`` is its name in the driver's messages.
+    ``pod`` is the host's name in the driver's messages.
     """
 
     def __init__(self, driver: Driver, rank: int, collectors: int, pod: str) -> None:
@@ -58,7 +58,7 @@ class CollectorHost:
         LocalProcesses.prepare()
 
     def serve(self) -> None:
-        """Serve one driver after another. Ends only by HostRefused or the exception of a signal."""
+        """Serve one driver after another. Only HostRefused or the exception of a signal ends this call."""
         while True:
             link, token = self._find_driver()
             log.info("the driver is connected")

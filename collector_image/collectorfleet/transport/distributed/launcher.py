@@ -28,11 +28,11 @@ class Launcher(Protocol):
     def claim(self) -> None:
         """Reserve the launcher for one fleet until :meth:`close`.
 
-        Raises InvalidOption if another fleet uses or used it.
+        Raises InvalidOption if another fleet uses or has used the launcher.
         """
 
     def launch(self, collector: CollectorId, address: Address) -> Launched:
-        """Start a process that runs :func:`member` when there is room for it. Returns at once."""
+        """Start a process that runs :func:`member`, once there is room for the process. Returns at once."""
 
     def close(self) -> None:
         """End the launcher. Call this after all launched processes were killed."""
@@ -41,8 +41,8 @@ class Launcher(Protocol):
 class LocalProcesses:
     """Starts processes on this machine.
 
-    The collector ``c<first>`` gets the first of this machine's GPUs, or the first share of it. The output of the
-    processes is appended to ``output``. None: it goes to this process's own output.
+    The collector ``c<first>`` gets the first of this machine's GPUs, or the first share of this GPU. The output of the
+    processes is appended to ``output``. None: the processes write to this process's own output.
     """
 
     host = "127.0.0.1"

@@ -1,7 +1,8 @@
 """The undelivered parcels and frames of each member. No thread, no torch.
 
-A parcel is owed until the member has confirmed it, or until a newer parcel replaced it before it was sent. Frames wait
-until they have arrived. If a gang breaks, it is formed again, and only undelivered parcels and frames are sent again.
+A parcel is owed until the member has acknowledged the parcel. An unsent parcel is no longer owed once a newer parcel
+replaces it. Frames wait until the driver has received them. If a gang breaks, a new gang is formed, and only
+undelivered parcels and frames are sent again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Account:
     has_answered: bool = True  # whether the member has sent a message since the last call
     owed: dict[int, Parcel] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)  # sent over the current gang, or acknowledged before
-    known_parcels: set[int] = field(default_factory=set)  # parcels that the member knows and keeps a place for
+    known_parcels: set[int] = field(default_factory=set)  # parcels that were announced to the member
     offered: dict[str, tuple[int, ...]] = field(default_factory=dict)  # newest parcels by policy, weights first
     requested: set[int] = field(default_factory=set)  # parcels that are sent even if a newer offer follows
 
@@ -52,8 +53,8 @@ class Ledger:
         account = self.accounts[collector]
         before = account.offered.get(policy, ())
         if before and before[0] in account.sent:
-            # The weights of the last offer were sent, so its other parcels are sent too. Otherwise frequent offers
-            # would leave every version incomplete.
+            # The weights of the last offer were sent, so the other parcels of this offer are sent too. Otherwise
+            # frequent offers would leave every version incomplete.
             account.requested |= account.owed.keys() & before[1:]
         account.offered[policy] = tuple(parcel.number for parcel in parcels)
         for parcel in parcels:
@@ -140,7 +141,7 @@ class Ledger:
             account.sent.add(parcel.number)
 
     def drop(self, parcel: int) -> list[CollectorId]:
-        """Remove a parcel that no later offer names. Return the members that know it."""
+        """Remove a parcel that no later offer names. Return the members that know the parcel."""
         told = [collector for collector, account in self.accounts.items() if parcel in account.known_parcels]
         for collector in told:
             self.accounts[collector].known_parcels.discard(parcel)

@@ -1,9 +1,9 @@
 """A connection between two processes that share a token.
 
-Both prove that they have the token before either unpickles data. Each side sends a random number. Both numbers and the
-token give a key for each direction. Every message carries a MAC by that key and its sequence number, and the first
-message of each side is the proof. A peer without the token cannot send, change or repeat a message. Messages are not
-encrypted.
+Both processes prove that they have the token before either unpickles data. Each side sends a random number. Each side
+derives a key for each direction from both numbers and the token. Every message has a MAC that depends on this key and
+on the message's sequence number. The first message of each side is the proof. A peer without the token cannot send,
+change or repeat a message. Messages are not encrypted.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ log = logging.getLogger("collectorfleet")
 
 Address = tuple[str, int]
 
-# The timeout for a peer that sends nothing, with the token or without it, and for a busy driver.
+# The timeout of the first messages. A peer may send nothing, and the driver may be busy.
 GREETING_SECONDS: Final = 10.0
-# The listener's pause if it cannot accept a connection.
+# The pause of a listener that cannot accept a connection.
 PAUSE_SECONDS: Final = 1.0
 _MAC: Final = hashlib.sha256
 _MAC_BYTES: Final = _MAC().digest_size
 _NONCE_BYTES: Final = 32
 _HEADER: Final = struct.Struct("!Q")
 _PROTOCOL: Final = b"collectorfleet link 1"
-# A lost machine closes no connection. Keepalive probes detect the loss within 20 s. A peer that reads nothing for this
-# time while messages wait, such as a stopped process, is lost, too.
+# A lost machine closes no connection. Keepalive probes detect the loss within 20 s. A peer also counts as lost if it
+# reads nothing for this time while messages wait, such as a stopped process.
 _QUIET_SECONDS: Final = 10
 _PROBE_SECONDS: Final = 5
 _PROBES: Final = 2
 
 
 class Unauthenticated(OSError):
-    """Raised if the peer lacks the token, or if a message was changed on its way."""
+    """Raised if the peer lacks the token, or if a message was changed in transit."""
 
 
 class Unreadable(Exception):
-    """Raised if a message cannot be unpickled here, from the original error. The connection remains usable."""
+    """Raised if a message cannot be unpickled here. ``__cause__`` is the original error. The link stays open."""
 
 
 class Link:
@@ -141,13 +141,13 @@ class Listener:
     def serve(self, converse: Callable[[Link, Any], None]) -> None:
         """Call ``converse`` with each peer's link and first message, on a new thread for each peer.
 
-        The link is closed when the call returns. The listener runs until :meth:`close`. Returns at once.
+        The link is closed when ``converse`` returns. The listener runs until :meth:`close`. Returns at once.
         """
         self._thread = threading.Thread(target=self._serve, args=(converse,), name="listener", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Accept no more connections. Once this returns, others may listen at the address. Open connections remain."""
+        """Accept no more connections. After the call, another listener may use the address. Open connections remain."""
         self._over.set()
         self._wake.close()
         if self._thread is not None:
@@ -178,7 +178,8 @@ class Listener:
             try:
                 connection.settimeout(GREETING_SECONDS)
                 link = _greet(connection, self._token, driver=True)
-                # Each peer sends its name at once. A peer that is stuck would keep a thread and a file forever.
+                # Each peer sends its name at once. Without a timeout, a peer that hangs would occupy a thread and a
+                # file descriptor forever.
                 connection.settimeout(GREETING_SECONDS)
                 said = link.receive_message()
                 connection.settimeout(None)

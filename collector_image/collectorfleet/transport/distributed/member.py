@@ -1,9 +1,9 @@
 """The process of one collector in a gang: :class:`collectorfleet.actor.server.CollectorServer` on four threads.
 
-The first thread receives the driver's messages. The second builds the collector and runs its rollouts. The third waits
-for loaded weights. Only the fourth uses the process group, in the driver's order. So a rollout continues while weights
-arrive or the gang is formed again. Frames are kept until the driver has confirmed them, so a broken gang loses no
-frames.
+The first thread receives the driver's messages. The second thread builds the collector and runs its rollouts. The third
+thread waits for loaded weights. Only the fourth thread uses the process group, in the driver's order. So a rollout
+continues while weights arrive or the gang is formed again. The member stores frames until the driver has acknowledged
+them, so a broken gang loses no frames.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collectorfleet.transport.processes.user_objects import config_of
 
 
 def member(collector: CollectorId, address: Address, token: bytes) -> None:
-    """Serve the driver at ``address`` until it ends. Blocks until then, and ends the process.
+    """Serve the driver at ``address`` until the driver ends. Then end this process.
 
     Raises SystemExit if the driver cannot be reached.
     """
@@ -38,12 +38,12 @@ def member(collector: CollectorId, address: Address, token: bytes) -> None:
         link.send_message(collector)
         _serve(link, collector, link.receive_message())
     except (EOFError, OSError):
-        # The driver is gone. A rollout may run without end, and its result would reach nobody.
+        # The driver has ended. A rollout may run forever, and its result has no receiver.
         os._exit(0)
 
 
 def _serve(link: Link, collector: CollectorId, build: control.Build) -> None:
-    """Build and serve the collector. Raises EOFError or OSError when the driver is gone."""
+    """Build and serve the collector. Raises EOFError or OSError once the driver has ended."""
     config = config_of(collector, build)
     if isinstance(config, Raised):
         link.send_message(control.MemberMessage(config))

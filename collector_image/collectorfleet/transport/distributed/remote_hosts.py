@@ -1,9 +1,9 @@
 """The driver's side of collectors that are started on other machines with ``collectorfleet collect``.
 
-A host is a process that runs several collectors: with four per host, rank 2 has ``c8`` to ``c11``. A host may connect
-at any time. The host sends its rank. Then it starts and ends processes as the driver's messages request. Messages wait
-until the host connects. If the connection is lost, all collectors of the host are lost, and none of these losses counts
-as a restart.
+A host is a process that runs several collectors: with four collectors per host, rank 2 has ``c8`` to ``c11``. A host
+may connect at any time. The host sends its rank. Then it starts and ends processes as the driver's messages request.
+Messages wait until the host connects. If the connection is lost, all collectors of the host are lost, and none of these
+losses counts as a restart.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class CollectorHosts:
     Args:
         host: the address of this machine that hosts connect to. gloo needs one address, not a wildcard.
         port: the port. 0 selects a free port, see :attr:`port`.
-        token: the shared secret, of 16 bytes or more. Messages of a peer without it are not read.
+        token: the shared secret, of 16 bytes or more. Messages of a peer without the token are not read.
 
     Keyword Args:
         collectors_per_host: the number of collectors of each host.
-        gpus_per_collector: the GPUs of each collector: a share of one GPU, or whole GPUs, among the GPUs that its host
-            sees.
+        gpus_per_collector: the GPUs of each collector: a share of one GPU, or whole GPUs, among the GPUs that are
+            visible to the host.
 
     Raises:
         InvalidOption: the token is too short, the address cannot be used, or a number is invalid.
@@ -128,7 +128,7 @@ class CollectorHosts:
         return launched
 
     def kill(self, launched: HostedCollector) -> None:
-        """Kill the collector's process. Does nothing if it has ended."""
+        """Kill the collector's process. Does nothing if the process has ended."""
         with self._lock:
             if self._collectors.pop(launched.id, None) is None:
                 return
@@ -146,7 +146,8 @@ class CollectorHosts:
         """Disconnect all hosts, which then wait for the next driver."""
         self._listener.close()
         with self._lock:
-            # A host that is being welcomed must not stay connected. It would not look for the next driver.
+            # Also disconnect a host that connects at this moment. Otherwise this host would not look for the next
+            # driver.
             self._closed = True
             for host in self._hosts.values():
                 host.link.close()
@@ -188,8 +189,9 @@ class CollectorHosts:
                 host.link.send_message(host_messages.Launch(launched.id, launched.address))
         if before is not None:
             _end(lost, Ended(f"{before.hello.pod} is gone", Fault.NODE_LOST))
-            # The earlier host has usually vanished. If it still runs, it must not reconnect, or both hosts would
-            # replace each other forever. So it gets some time to read the message.
+            # The earlier host usually does not exist any more. If the earlier host still runs, it must not reconnect.
+            # Otherwise both hosts would replace each other forever. So the earlier host gets some time to read the
+            # message.
             before.link.send_message(host_messages.Refused(f"{host.hello.pod} joined later as rank {rank}"))
             before.link.close(flush_seconds=_REFUSAL_SECONDS)
         log.info("%s joined with rank %d", host.hello.pod, rank)

@@ -13,9 +13,9 @@ from collections import deque
 
 
 class SendQueue:
-    """Writes bytes in their order. Any thread may call :meth:`write`.
+    """Writes bytes in the order of the calls. Any thread may call :meth:`write`.
 
-    A connection that ends drops the bytes that are still queued.
+    If the connection ends, the bytes that are still queued are dropped.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -40,7 +40,7 @@ class SendQueue:
                 threading.Thread(target=self._write_queued, name="send-queue", daemon=True).start()
 
     def flush(self, timeout_seconds: float) -> bool:
-        """Block until the kernel has accepted all bytes, or until the timeout. Return whether none is queued."""
+        """Block until the kernel has accepted all bytes, or until the timeout. Return whether the queue is empty."""
         with self._lock:
             return self._emptied.wait_for(lambda: not self._queued, timeout_seconds)
 
@@ -56,7 +56,8 @@ class SendQueue:
             try:
                 self._connection.sendall(data)
             except OSError:
-                # A part of a message may be written, so nothing can follow. The receiving thread notices the end.
+                # A part of a message may have been written, so no other message can follow. The receiving thread
+                # notices the end.
                 with contextlib.suppress(OSError):
                     self._connection.shutdown(socket.SHUT_RDWR)
                 with self._lock:

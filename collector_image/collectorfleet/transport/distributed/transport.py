@@ -1,8 +1,8 @@
 """Collectors in processes that a launcher starts. Together with the driver they form one gang.
 
 The connection to each collector carries small messages, and the end of the connection shows that the collector has
-died. The process group carries frames and weights. A death breaks only the group. The rollouts of the other collectors
-continue while a new gang is formed.
+died. The process group carries frames and weights. The death of a collector breaks only the process group. The rollouts
+of the other collectors continue while a new gang is formed.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class _Collector:
 class DistributedTransport:
     """A transport over a process group of torch.distributed.
 
-    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations
-    without one. The seeds of each collector follow from ``seed``, the fleet's seed.
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations that
+    name none. The seeds of each collector are derived from ``seed``, the fleet's seed.
     """
 
     name = "TorchDistributed"
@@ -64,7 +64,7 @@ class DistributedTransport:
         self._listener.serve(self._converse)
 
     def start(self, collector: CollectorId) -> None:
-        # Its process may connect at once, so the collector is registered first.
+        # The process may connect at once, so the collector is registered first.
         self._collectors[collector] = started = _Collector(self._builds.of(collector))
         started.process = self._launcher.launch(collector, self._listener.address)
         threading.Thread(target=self._watch, args=(collector, started.process), daemon=True).start()
@@ -76,7 +76,7 @@ class DistributedTransport:
         return Stored(hashed, snapshot.size_bytes, parcel)
 
     def _forget_with(self, parcel: Parcel) -> None:
-        """Let members delete a parcel when Python frees the object here. No later offer can use the parcel then."""
+        """When Python frees the parcel here, let members delete it. No later offer can use a freed parcel."""
         if parcel not in self._followed:
             self._followed.add(parcel)
             # The callback holds only the number, because a reference to the parcel would keep it alive.
@@ -101,7 +101,7 @@ class DistributedTransport:
     def ask(self, collector: CollectorId, method: str, *args: Any) -> PendingCall | None:
         written = cloudpickle.dumps(args)
         asked = self._unanswered.expect(collector)
-        # The lookup follows `expect`, so that a stop between the two resolves the answer.
+        # Look up the collector after `expect`. Otherwise a stop between the two would leave the answer unresolved.
         known = self._collectors.get(collector)
         if known is None or known.link is None:
             self._unanswered.lost(collector)

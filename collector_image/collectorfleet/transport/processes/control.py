@@ -1,4 +1,4 @@
-"""Small messages between the driver and a collector's process. Frames and weights travel separately."""
+"""Small messages between the driver and a collector's process. Frames and weights are sent separately."""
 
 from __future__ import annotations
 

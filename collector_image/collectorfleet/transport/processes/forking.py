@@ -17,7 +17,7 @@ from multiprocessing import context, forkserver, popen_forkserver, reduction, sp
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
-# The server process imports these modules once. If torch is built without RPC, the server skips the last one.
+# The server process imports these modules once. If torch is built without RPC, the server skips the last module.
 _PRELOADED: Final = [
     "collectorfleet.preload",
     "collectorfleet.transport.distributed.member",

@@ -1,4 +1,4 @@
-"""Frames on their way to the driver: an answer without its arrays, which travel separately in packed form."""
+"""Frames as a collector sends them to the driver: an answer without arrays, and separately the packed arrays."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Launched(Protocol):
     """The process of one collector."""
 
     def kill(self) -> None:
-        """Kill the process. Does nothing if it has ended."""
+        """Kill the process. Does nothing if the process has ended."""
 
     def wait_for_end(self) -> Ended:
         """Block until the process has ended, and return how it ended."""

@@ -9,7 +9,7 @@ from collectorfleet.messages import CollectorId, Message
 
 
 class Mailbox:
-    """Any thread puts messages in; the gather thread waits for them."""
+    """Any thread may put messages into the mailbox. The gather thread waits for messages."""
 
     def __init__(self) -> None:
         self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
@@ -24,7 +24,7 @@ class Mailbox:
     def wait(self, timeout: float, present: Container[CollectorId]) -> list[Message]:
         """Block until a message arrives, :meth:`wake` is called, or ``timeout`` seconds have passed.
 
-        Returns all messages of collectors in ``present``, in order. May return none.
+        Returns all messages of collectors in ``present``, in order. The list may be empty.
         """
         found = []
         try:

@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 from typing import Final
 
-# The rest is for the batch in use, its copy, the policy and the learner.
+# The remaining memory is for the batch in use, its copy, the policy and the learner.
 _SHARE_FOR_BATCHES: Final = 0.4
 # The limits of the container by cgroup, versions 2 and 1. Version 2 writes `max` for no limit.
 _LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
 def room_for_batches() -> int:
-    """Return how many bytes batches in flight may use: a share of the container's or the machine's memory."""
+    """Return the number of bytes for batches in flight: a share of the container's or the machine's memory."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return int(min([machine, *filter(None, map(_limit, _LIMITS))]) * _SHARE_FOR_BATCHES)
 

@@ -21,7 +21,7 @@ Say = Callable[[MemberMessage | Replied], None]
 
 
 class Serving:
-    """Serves one collector. It passes messages without frames to ``say``, and answers with frames to ``announce``.
+    """Serves one collector. ``say`` is called with each message without frames, ``announce`` with each other answer.
 
     Several threads call both functions. An exception of ``announce`` is reported as a fault of the frames.
     """

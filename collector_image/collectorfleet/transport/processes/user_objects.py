@@ -1,4 +1,4 @@
-"""The user's objects on their way to a collector's process. An object may fail to pickle here, or to unpickle there.
+"""Pickle the user's objects for a collector's process. Pickling may fail in the driver, or unpickling in the process.
 
 An error of pickling is raised before a process starts. An error of unpickling is reported like other errors of the
 user's code.
@@ -20,7 +20,7 @@ from collectorfleet.transport.processes.control import Build
 
 ConfigOf = Callable[[str], CollectorConfig]
 
-# The user's names of these fields.
+# The names by which users know these fields.
 _OPTIONS: Final = {"create_env": "create_env_fn"}
 
 
@@ -39,9 +39,9 @@ def pickled(option: str, value: Any) -> bytes:
 class Builds:
     """Makes the build message of each collector.
 
-    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations
-    without one. The seeds of each collector follow from ``seed``, the fleet's seed. Raises InvalidOption if the policy
-    cannot be pickled.
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations that
+    name none. The seeds of each collector are derived from ``seed``, the fleet's seed. Raises InvalidOption if the
+    policy cannot be pickled.
     """
 
     def __init__(self, config_of: ConfigOf, policy: Any, seed: int) -> None:
@@ -51,7 +51,7 @@ class Builds:
         self._seeds_environments = False
 
     def seed_environments(self, seed: int) -> None:
-        """Seed the environments of later incarnations when they are built. Their seeds follow from ``seed``."""
+        """Seed the environments of later incarnations when they are built. Their seeds are derived from ``seed``."""
         self._seed, self._seeds_environments = seed, True
 
     def of(self, collector: CollectorId) -> Build:

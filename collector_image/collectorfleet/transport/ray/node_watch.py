@@ -68,7 +68,7 @@ def spilled_by(nodes: Sequence[Node]) -> int | None:
 def spilled_bytes(metrics: str) -> int | None:
     """Return the spilled bytes from a raylet's metrics page in Prometheus' text format.
 
-    None if the page does not have the metric.
+    Return None if the page does not have the metric.
     """
     found = _SPILLED.findall(metrics)
     return int(sum(float(value) for value in found)) if found else None

@@ -19,10 +19,10 @@ class PolicyClient:
     def __init__(self, service: Any) -> None:
         """Connect to ``service``, an ``InferenceServer(service_backend="ray")``. Raises PolicyServiceLost.
 
-        Blocks for a call of the service's actor.
+        Blocks until a call of the service's actor returns.
         """
         try:
-            # Each collector needs its own client, because answers come back through it.
+            # Each collector needs its own client, because the service sends answers through the client.
             self._client = service.client()
         except ray.exceptions.RayActorError as error:
             raise PolicyServiceLost.because(cause_of(error)) from error

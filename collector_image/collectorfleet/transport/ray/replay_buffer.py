@@ -1,4 +1,4 @@
-"""The connection of a collector to a replay buffer in a Ray actor, and the check whether that actor lives.
+"""The connection of a collector to a replay buffer in a Ray actor, and a check whether the actor is alive.
 
 An error of the buffer's code is the user's error. The loss of its actor is no user error, and does not restart the
 collector.
@@ -20,11 +20,11 @@ class BufferClient:
     def __init__(self, buffer: Any) -> None:
         """Connect to ``buffer``, a ``ReplayBuffer(service_backend="ray")`` or a compatible object.
 
-        With ``transport="distributed"``, blocks for a call of the buffer's actor. Raises ReplayBufferLost.
+        With ``transport="distributed"``, blocks until a call of the buffer's actor returns. Raises ReplayBufferLost.
         """
         try:
-            # Each collector needs its own client. With transport="distributed" it is a connection, which cannot be
-            # shared.
+            # Each collector needs its own client. With transport="distributed", the client is a connection, which
+            # collectors cannot share.
             self._client = buffer.client()
         except ray.exceptions.RayActorError as error:
             raise ReplayBufferLost.because(cause_of(error)) from error
@@ -54,9 +54,9 @@ def own_error(error: Exception) -> Exception:
 
 
 def loss_of(buffer: Any) -> ReplayBufferLost | None:
-    """Return why the actor of ``buffer``, or of its client, is gone, or None. Blocks until the actor answers."""
+    """Return why the actor of a buffer or client is lost, or None if it is alive. Blocks until the actor answers."""
     try:
-        # This attribute calls the actor through Ray, even if frames travel another way.
+        # Reading this attribute calls the actor through Ray, even if frames are sent without Ray.
         _ = buffer.dim_extend
     except ray.exceptions.RayActorError as error:
         return ReplayBufferLost.because(cause_of(error))

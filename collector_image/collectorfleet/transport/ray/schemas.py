@@ -1,4 +1,4 @@
-"""Sends the schema of rollouts once. The actor leaves it out of later answers, and the driver restores it.
+"""Send the schema of rollouts once. The actor omits the schema from later answers, and the driver adds it again.
 
 A schema is as large as a small rollout, and stays the same unless shapes change. Each request names the schema that the
 driver has. So a lost answer with its schema does not affect later answers.
@@ -13,7 +13,7 @@ from collectorfleet.messages import Answer, CollectorId
 
 
 class SchemaOnce:
-    """The collector's side. It numbers the schemas."""
+    """The collector's side, which numbers the schemas."""
 
     def __init__(self) -> None:
         self._number = 0

@@ -6,12 +6,12 @@ from typing import Final
 
 import ray
 
-# The rest is for weights, for temporary copies, and for Ray itself.
+# The remaining memory is for weights, for temporary copies, and for Ray itself.
 _SHARE_FOR_BATCHES: Final = 0.4
 
 
 def room_for_batches() -> int | None:
-    """Return how many bytes of this node's store batches in flight may use, or None if Ray does not report its size."""
+    """Return the bytes for batches in flight in this node's store, or None if Ray does not report the store's size."""
     here = ray.get_runtime_context().get_node_id()
     for node in ray.nodes():
         if node["NodeID"] == here:

@@ -43,7 +43,7 @@ OptionsOf = Callable[[str], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """The reply to an actor's call: a request, the pending call of `next_applied`, or the call that builds it."""
+    """The reply to an actor's call: a request, the pending call of `next_applied`, or the build of the actor."""
 
     collector: CollectorId
     request_id: int | None
@@ -57,7 +57,7 @@ class RayTransport:
     """A transport over Ray.
 
     ``config_of`` and ``options_of`` return the configuration of the collector in a slot. ``policy`` is sent once for
-    all of them. The seeds of each collector follow from ``seed``, the fleet's seed.
+    all collectors. The seeds of each collector are derived from ``seed``, the fleet's seed.
     """
 
     name = "ObjectStore"

@@ -23,7 +23,7 @@ from collectorfleet.transport.rpc.options import TensorPipeOptions
 
 DRIVER: Final = "driver"
 _DRIVER_NUMBER: Final = 0
-# torch stores the numbers as 16-bit integers. The connections of a reused number stay broken.
+# torch stores the numbers as 16-bit integers. If a number is used again, its connections stay broken.
 LAST_NUMBER: Final = 2**15 - 1
 _ADDRESSES: Final = "addrs/"
 _EVERYBODY: Final = "names/_ALL_WORKER_INFOS"
@@ -57,8 +57,8 @@ class Agent:
                 del os.environ[_INTERFACE]
             else:
                 os.environ[_INTERFACE] = before
-        # torch keeps the agent. Another owner could destroy it while it holds Python's lock, for which the agent's
-        # threads may wait.
+        # Let torch own the agent. Another owner could destroy the agent while holding Python's lock, and the agent's
+        # threads may wait for this lock.
         api._init_rpc_states(agent)  # type: ignore[no-untyped-call]
 
     @classmethod

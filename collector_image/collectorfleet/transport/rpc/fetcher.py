@@ -19,8 +19,9 @@ _KEPT: Final = 4
 class Fetcher:
     """Fetches offered weights.
 
-    ``fetch`` blocks for a snapshot. It returns None if the driver no longer offers the snapshot. ``offer`` is called
-    with a policy and its offer when all snapshots of the offer have arrived. An error of ``fetch`` ends :meth:`serve`.
+    ``fetch`` blocks until a snapshot arrives. ``fetch`` returns None if the driver no longer offers the snapshot.
+    ``offer`` is called with a policy and its offer when all snapshots of the offer have arrived. An error of ``fetch``
+    ends :meth:`serve`.
     """
 
     def __init__(self, fetch: Callable[[int], Snapshot | None], offer: Callable[[str, Offer], None]) -> None:
@@ -61,7 +62,7 @@ class Fetcher:
                 found, awaited = self._next()
             offer = self._complete(found)
             if offer is None:
-                continue  # a newer version replaced it
+                continue  # a newer version replaced this version
             if awaited is None:
                 self._offer(found.policy, offer)
             else:

@@ -1,8 +1,9 @@
 """The process of one collector: :class:`collectorfleet.actor.server.CollectorServer` behind an agent of RPC.
 
-The driver sends short calls, which only queue the message. One thread builds and runs, one waits for loaded weights,
-and one fetches weights. One thread sends all messages, one call after another, so that they keep their order. Frames
-are copied first: TorchRL's collector writes the next rollout into the same memory.
+The driver's calls are short, because they only queue messages. One thread builds the collector and runs its rollouts. A
+second thread waits for loaded weights, and a third thread fetches weights. A fourth thread sends all messages, one call
+after another, so that the messages arrive in order. Frames are copied first: TorchRL's collector writes the next
+rollout into the same memory.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from collectorfleet.transport.rpc.fetcher import Fetcher
 from collectorfleet.transport.rpc.in_order import InOrder
 from collectorfleet.transport.rpc.options import TensorPipeOptions
 
-# The exit code of a process whose call exceeded its timeout, as of timeout(1).
+# The exit code of a process whose call exceeded its timeout. timeout(1) has the same exit code.
 LATE: Final = 124
 # When the driver ends, the connection may break shortly before the driver's process ends.
 _NOTICE_SECONDS: Final = 1.0
@@ -47,7 +48,7 @@ _NOTICE_SECONDS: Final = 1.0
 class Place:
     """The start arguments of a process: its collector, and the driver's address.
 
-    ``visible`` is its ``CUDA_VISIBLE_DEVICES``. None: the driver's GPUs.
+    ``visible`` is the ``CUDA_VISIBLE_DEVICES`` of the process. None: the process sees the driver's GPUs.
     """
 
     collector: CollectorId
@@ -59,7 +60,7 @@ class Place:
 
 
 def member(place: Place) -> None:
-    """Serve the driver until it ends. Blocks until then, and ends the process."""
+    """Serve the driver until the driver ends. Then end this process."""
     global _member
     if place.visible is not None:
         # CUDA is not initialized yet.
@@ -155,7 +156,7 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _end_with_the_driver() -> None:
-    """End this process when the driver ends. A rollout may run without end, and its result would reach nobody."""
+    """End this process when the driver ends. A rollout may run forever, and its result has no receiver."""
     wait([_driver()])
     os._exit(0)
 

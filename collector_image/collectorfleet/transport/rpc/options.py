@@ -42,7 +42,7 @@ def problem(given: Mapping[str, Any]) -> str | None:
     unknown = sorted(given.keys() - set(_NAMES))
     if unknown:
         return f"{', '.join(unknown)} cannot be set here; use {', '.join(_NAMES)}"
-    # torch takes 0 as no timeout.
+    # torch treats 0 as no timeout.
     if not given.get("rpc_timeout", 1) > 0:
         return f"rpc_timeout is {given['rpc_timeout']}; use more than 0 seconds"
     if not given.get("num_worker_threads", 1) >= 1:

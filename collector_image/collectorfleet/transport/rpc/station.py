@@ -1,6 +1,6 @@
 """The driver's only agent. All fleets of the process that use RPC share it, and the last fleet closes it.
 
-A collector calls with the key of its transport, which only this transport's collectors have.
+Each call of a collector contains the key of its transport. Only the transport's collectors know this key.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class _Collector:
     said: int = 0  # number of calls
     offered: dict[str, list[Parcel]] = field(default_factory=dict)  # by policy
     request_weights: dict[int, list[Parcel]] = field(default_factory=dict)  # by request
-    missed_call: str | None = None  # description of the call that it did not take in time
+    missed_call: str | None = None  # the call that the process did not accept in time
 
     def may_fetch(self, parcel: int) -> Parcel | None:
         held = (*self.offered.values(), *self.request_weights.values())
@@ -71,7 +71,7 @@ class RpcTransport:
     """A transport over ``torch.distributed.rpc``.
 
     ``config_of`` and ``visible_of`` return the configuration of the collector in a slot, and the GPUs that it sees.
-    ``policy`` is the policy of configurations without one. The seeds of each collector follow from ``seed``.
+    ``policy`` is the policy of configurations that name none. The seeds of each collector are derived from ``seed``.
     """
 
     name = "RPC"
@@ -95,7 +95,7 @@ class RpcTransport:
         self._station, self._key = station.register_transport(TensorPipeOptions.of(options), self)
 
     def start(self, collector: CollectorId) -> None:
-        # Its process may join at once, so the collector is registered first.
+        # The process may join at once, so the collector is registered first.
         self._collectors[collector] = started = _Collector(self._builds.of(collector), self._station.number())
         place = Place(
             collector,
@@ -128,7 +128,7 @@ class RpcTransport:
     def ask(self, collector: CollectorId, method: str, *args: Any) -> PendingCall | None:
         written = cloudpickle.dumps(args)
         asked = self._unanswered.expect(collector)
-        # The lookup follows `expect`, so that a stop between the two resolves the answer.
+        # Look up the collector after `expect`. Otherwise a stop between the two would leave the answer unresolved.
         known = self._collectors.get(collector)
         if known is None or known.info is None:
             self._unanswered.lost(collector)
