@@ -36,7 +36,7 @@ class Known:
         self._by_uid: dict[str | None, CollectorFleet] = {}
 
     def update(self, fleets: Sequence[CollectorFleet]) -> list[Change]:
-        """Replace the fleets. Return the changed and new fleets, then the deleted fleets."""
+        """Replace the known fleets. Return the changed and new fleets, then the deleted fleets."""
         now = {fleet.metadata.uid: fleet for fleet in fleets}
         gone = [Change(fleet, is_deleted=True) for uid, fleet in self._by_uid.items() if uid not in now]
         changed = [Change(fleet) for uid, fleet in now.items() if not self._has(uid, fleet)]

@@ -1,4 +1,4 @@
-"""Export of a fleet's weights from the cluster to a file. A pod with the checkpoint claim reads them."""
+"""Export of a fleet's weights from the cluster to a file. A pod with the checkpoint claim reads the weights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Exporter:
         self._namespace = connection.namespace
         self._report = report
         self._timeout = {"_request_timeout": REQUEST_SECONDS}
-        # The type is Any, because the return types depend on the arguments and the client's annotations ignore them.
+        # The type is Any: the return types depend on the arguments, and the client's annotations do not express this.
         self._core: Any = client.CoreV1Api(connection.api)
         # This client does not check content types, because streams have no content type.
         self._streams: Any = client.CoreV1Api(client.ApiClient(connection.api.configuration))

@@ -46,7 +46,7 @@ class FleetRequests:
         self._connection = connection
         self._namespace = namespace
         self._timeout = {"_request_timeout": seconds}
-        # The type is Any, because the return types depend on the arguments and the client's annotations ignore them.
+        # The type is Any: the return types depend on the arguments, and the client's annotations do not express this.
         self._custom: Any = client.CustomObjectsApi(connection.api)
         self._everywhere = {"group": names.GROUP, "version": names.VERSION, "plural": names.PLURAL}
         self._here = {**self._everywhere, "namespace": namespace}

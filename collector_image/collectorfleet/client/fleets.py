@@ -61,7 +61,7 @@ class Fleets:
         self._connection = connection or connect(namespace)
         self.namespace = checked_namespace(namespace) if namespace else self._connection.namespace
         self._seconds = request_seconds
-        # The type is Any, because the return types depend on the arguments and the client's annotations ignore them.
+        # The type is Any: the return types depend on the arguments, and the client's annotations do not express this.
         self._core: Any = client.CoreV1Api(self._connection.api)
         self._requests = FleetRequests(self._connection, self.namespace, request_seconds)
         self._explained = self._requests.as_cluster_errors

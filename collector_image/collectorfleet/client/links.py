@@ -25,7 +25,7 @@ class Found:
 def follow(root: Path, names: Collection[str]) -> Iterator[Found]:
     """Yield each file and the target of each link. If the target is a folder, yield each file of that folder.
 
-    A link in a linked folder may lead to a file only. Otherwise links could create any number of paths.
+    A link in a linked folder may lead to a file, but not to a folder. Otherwise links could create any number of paths.
     """
     # A folder of data may have 100,000 files. For so many files, pathlib takes seconds.
     links = {name for name in names if os.path.islink(f"{root}/{name}")}

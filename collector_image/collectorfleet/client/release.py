@@ -23,7 +23,7 @@ def cluster_release(connection: Connection) -> str | None:
     Returns None if the CRD has no version label, or if the account may not read CRDs. Reading CRDs needs a cluster-wide
     right.
     """
-    # The type is Any, because the return type depends on the arguments and the client's annotations ignore them.
+    # The type is Any: the return type depends on the arguments, and the client's annotations do not express this.
     api: Any = ApiextensionsV1Api(connection.api)
     try:
         answer = api.read_custom_resource_definition(

@@ -35,7 +35,7 @@ class Submission:
         *,
         request_seconds: float,
     ) -> None:
-        # The type is Any, because the return types depend on the arguments and the client's annotations ignore them.
+        # The type is Any: the return types depend on the arguments, and the client's annotations do not express this.
         self._custom: Any = client.CustomObjectsApi(api)
         self._core: Any = client.CoreV1Api(api)
         self._namespace = namespace

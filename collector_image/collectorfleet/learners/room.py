@@ -17,7 +17,7 @@ from collectorfleet_api.packing.shards import PodSize
 
 
 class Room:
-    """Resources of one node. The constructor requests the resources. :attr:`ready` resolves once Ray reserved them."""
+    """Resources of one node, which the constructor requests. :attr:`ready` resolves once Ray has reserved them."""
 
     def __init__(self, bundles: Sequence[dict[str, float]]) -> None:
         self._bundles = bundles

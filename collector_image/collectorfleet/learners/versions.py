@@ -98,7 +98,7 @@ class PolicyVersions:
         }
 
     def go_on_from(self, state: Mapping[str, list[int]], fleet_version: int) -> None:
-        """Continue from the state of another driver, before the first publish.
+        """Continue from the state of another driver. Call this before the first publish.
 
         All policies change with ``fleet_version``.
         """

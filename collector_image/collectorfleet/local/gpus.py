@@ -93,7 +93,7 @@ def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
     """Return the manifest's share if it fits, otherwise an equal share of this machine's GPUs, or 0 without a GPU.
 
-    The replacement lets a manifest for a cluster also run on a laptop.
+    With a smaller share, a manifest for a cluster also runs on a laptop.
     """
     asked = round(collectors.resources.gpu, 4)
     if not asked or _fits(asked, collectors.replicas, gpus):

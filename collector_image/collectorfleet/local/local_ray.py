@@ -13,7 +13,7 @@ from collectorfleet_api import ray_settings
 
 
 def prepare_environment(import_path: list[Path]) -> None:
-    """Set the environment of this process and of all Ray workers. Call this before Ray is imported.
+    """Set the environment variables of this process and of all Ray workers. Call this before Ray is imported.
 
     ``import_path`` comes first in the import path.
     """

@@ -1,4 +1,4 @@
-"""Set up the log of a pod, in the format of an environment variable and with the fleet's name in each record."""
+"""Set up the log of a pod, in the format that an environment variable names. Each record has the fleet's name."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class StatusWriter:
 def _applied(report: Object) -> Object:
     """Return ``report`` without empty maps.
 
-    If a map had entries and is empty now, server-side apply stores null for it, which the CRD refuses.
+    If a map had entries and is empty now, server-side apply stores null for this map. The CRD refuses null.
     """
     parts = {key: _applied(value) if isinstance(value, dict) else value for key, value in report.items()}
     return {key: value for key, value in parts.items() if value != {}}

@@ -29,7 +29,8 @@ def undeclared_fields(message: str) -> list[FieldPath]:
 
 
 def without(status: dict[str, Any], fields: Set[FieldPath]) -> dict[str, Any]:
-    """Return ``status`` without ``fields``, which are also removed from items of lists. Does not change ``status``."""
+    """Return a copy of ``status`` without ``fields``. If a path leads through a list, remove the field from each
+    item."""
     for path in fields:
         status = _without(status, path)
     return status

@@ -51,7 +51,8 @@ class CollectorSetup:
         folder: CheckpointFolder | None,
         say: Callable[[str], None],
     ) -> None:
-        """``say`` gets a sentence about where the run resumes. Raises UserCodeError if a checkpoint cannot be read."""
+        """``say`` is called with a sentence on the resume point. Raises UserCodeError if a checkpoint cannot be
+        read."""
         self._say = say
         self._spec = spec
         self._history = history

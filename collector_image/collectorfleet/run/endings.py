@@ -25,7 +25,7 @@ from collectorfleet_api.names import (
 END_SECONDS: Final = 10.0
 # The default grace period of Kubernetes, in seconds.
 _KILLED_AFTER: Final = 30.0
-# The last checkpoint may take longer than earlier checkpoints, by this factor.
+# The last checkpoint may take this many times as long as an earlier checkpoint.
 _SLOWER_CHECKPOINT: Final = 2.0
 # The seconds for a batch in a process without a grace period: enough for a training step, and short for a person who
 # waits.

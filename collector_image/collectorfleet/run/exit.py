@@ -35,7 +35,7 @@ class UserError:
 
 @dataclass(frozen=True)
 class Broken:
-    """Another failure, such as a lost cluster or a bug of this project. A retry may help."""
+    """Any other failure, such as a lost cluster or a bug of this project. A retry may help."""
 
     message: str
     traceback: str = ""

@@ -193,7 +193,7 @@ class FencedFolder:
             raise FolderTakenOver(self.path, told)
 
     def _create(self) -> Turn:
-        """Make a staging folder with the last turn, and return the turn."""
+        """Make a staging folder whose turn follows all other turns. Return the turn."""
         while True:
             number = max([self._least_number, *(one.number + 1 for one in turns_in(self.path))])
             turn = Turn(number, secrets.token_hex(4))

@@ -127,5 +127,5 @@ def _collectors_at_first(given: dict[str, Any], replicas: int) -> int:
         return replicas
     frames, together = given["frames_per_batch"], given.get("envs_per_collector", 1)
     if frames % together or divides(frames, replicas, together):
-        return replicas  # if nothing divides the batch, FleetCollector raises an error with the script's numbers
+        return replicas  # if no number divides the batch, FleetCollector raises an error with the script's numbers
     return fewer(frames, replicas, together)

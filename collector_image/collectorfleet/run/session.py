@@ -213,9 +213,10 @@ def open_session(
     """Yield the session of ``fleet``. Its collectors end with the ``with`` block.
 
     Collectors run on the Ray cluster of this process, or in processes of ``launcher``. The run resumes from
-    ``history``, and ``say`` is called with a sentence that names this point. Checkpoints are written to ``folder``,
-    unless it is None. ``learners_on_gpus`` and ``evaluators_on_gpus`` are False if the machine lacks the GPUs in the
-    spec. ``starting`` is the report until there is a collector. ``videos`` is the folder for videos of episodes.
+    ``history``, and ``say`` is called with a sentence that describes the resume point. Checkpoints are written to
+    ``folder``, unless it is None. ``learners_on_gpus`` and ``evaluators_on_gpus`` are False if the machine lacks the
+    GPUs in the spec. ``starting`` is the report until there is a collector. ``videos`` is the folder for videos of
+    episodes.
     """
     making = CollectorSetup(fleet.spec, stop, history, folder, say)
     options = collector_options(fleet.spec, gpu_per_collector, evaluators_on_gpus=evaluators_on_gpus)

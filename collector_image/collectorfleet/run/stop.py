@@ -54,7 +54,7 @@ class StopRequest:
         # event.
         self._is_over = False
         self._ended = threading.Event()
-        # Reentrant, because a signal handler may acquire the lock while its thread holds it.
+        # Reentrant, because a signal handler may acquire the lock in a thread that already holds the lock.
         self._lock = threading.RLock()
 
     @property

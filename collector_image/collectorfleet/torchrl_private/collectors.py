@@ -71,7 +71,8 @@ def kept_batch(collector: Collector) -> TensorDictBase:
 
 
 def set_kept_batch(collector: Collector, batch: TensorDictBase) -> None:
-    """Make rollouts write into ``batch``. Requests differ in their frames, and two loops may share a rollout."""
+    """Make rollouts write into ``batch``. Requests differ in the number of frames, and two loops may share a
+    rollout."""
     collector._final_rollout = batch
 
 

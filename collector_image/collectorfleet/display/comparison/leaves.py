@@ -32,7 +32,7 @@ def seeds(configuration: Mapping[str, Any] | None) -> str:
 
 
 def _walk(value: Any, path: str = "") -> Iterator[tuple[str, str, bool]]:
-    """Yield path, text, and whether the value is a seed. A list of plain values is one value."""
+    """Yield path, text, and whether the value is a seed. A list of plain values counts as one value."""
     if path == "driver.args" and isinstance(value, list):
         others, found = _split_arguments([str(one) for one in value])
         yield from ((path, seed, True) for seed in found)

@@ -52,7 +52,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Curve:
-    """Returns of one run. ``xs`` increase. They are frames, or seconds from the beginning of the run."""
+    """Returns of one run. The values of ``xs`` increase. They are frames, or seconds from the beginning of the run."""
 
     xs: Sequence[float]
     ys: Sequence[float]

@@ -1,4 +1,4 @@
-"""Read a manifest and its blobs from a registry, by the OCI distribution specification."""
+"""Read a manifest and its blobs from a registry, as the OCI distribution specification defines it."""
 
 from __future__ import annotations
 

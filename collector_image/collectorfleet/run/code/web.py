@@ -89,7 +89,7 @@ class Web:
             answer.close()
 
     def failure(self, error: HTTPError) -> CollectorFleetError:
-        """Return the error of this package for an error of the network or of TLS."""
+        """Convert an error of the network or of TLS to an error of this package."""
         cause = error.reason if isinstance(error, MaxRetryError) and error.reason else error
         proxy = getattr(error.pool, "proxy", None) if isinstance(error, PoolError) else None
         through = f" through the proxy {address_of(proxy)}" if proxy is not None else ""

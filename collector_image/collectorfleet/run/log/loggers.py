@@ -35,7 +35,7 @@ class Logger(Protocol):
 
 
 def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
-    """Return the loggers, by their names in messages.
+    """Return the loggers. The keys are the loggers' names in messages.
 
     Raises InvalidOption if a folder cannot be written, UserCodeError if the user's factory raises.
     """
@@ -48,7 +48,7 @@ def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
 
 
 def video_sinks(loggers: Mapping[str, Logger]) -> dict[str, Callable[[EpisodeVideo], object]]:
-    """Return a function for each logger that supports videos, by the same names. The function logs a video."""
+    """Return a function that logs a video for each logger that supports videos. The keys are the same names."""
     found: dict[str, Callable[[EpisodeVideo], object]] = {}
     for name, logger in loggers.items():
         if isinstance(logger, TensorBoard):

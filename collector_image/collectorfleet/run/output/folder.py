@@ -173,7 +173,7 @@ class OutputFolder:
 
 
 def _has_types_of(empty: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Return whether ``manifest`` has all keys of ``empty``, with values of the same types. None is any type."""
+    """Return whether ``manifest`` has all keys of ``empty``, with values of the same types. None means any type."""
     return all(
         key in manifest and (value is None or type(manifest[key]) is type(value)) for key, value in empty.items()
     )

@@ -33,7 +33,7 @@ _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 class LearnerFolders:
-    """The folders of learners in ``folder``, the folder of the run's checkpoints, for the newest driver."""
+    """The folders of learners, for the newest driver. ``folder`` is the folder of the run's checkpoints."""
 
     def __init__(self, folder: FencedFolder) -> None:
         self._folder = folder

@@ -1,9 +1,9 @@
 """Starts collectors on this machine, forked from a server process that has imported torch and has no other thread.
 
 ``multiprocessing`` makes each new process import the main program, and has no option to turn this off. A script without
-a ``__main__`` guard would run again in each collector. So this module removes that import. The code of
-collectors is in modules. The server process is separate from multiprocessing's, so a program may use
-``multiprocessing.set_forkserver_preload`` for its own processes.
+a ``__main__`` guard would run again in each collector. So this module removes that import. Collectors do not need the
+main program, because their code is in modules. The server process is separate from multiprocessing's, so a program may
+use ``multiprocessing.set_forkserver_preload`` for its own processes.
 
 This module does not import torch, because the starting process may run without torch.
 """

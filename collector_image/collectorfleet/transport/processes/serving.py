@@ -1,4 +1,4 @@
-"""The threads of a collector's process that send no data themselves.
+"""In a collector's process, the threads that send no data themselves.
 
 One thread builds the collector and runs its rollouts. Another thread waits for loaded weights.
 """
@@ -21,7 +21,7 @@ Say = Callable[[MemberMessage | Replied], None]
 
 
 class Serving:
-    """Serves one collector. ``say`` is called with each message without frames, ``announce`` with each other answer.
+    """Serves one collector. Passes answers with frames to ``announce``, and all other messages to ``say``.
 
     Several threads call both functions. An exception of ``announce`` is reported as a fault of the frames.
     """

@@ -75,7 +75,7 @@ def spilled_bytes(metrics: str) -> int | None:
 
 
 def _nodes() -> list[Node] | None:
-    """Return Ray's nodes. None if Ray does not answer or was shut down, because a query would then start a new Ray."""
+    """Return Ray's nodes, or None if Ray does not answer. After a shutdown of Ray, return None without a query."""
     try:
         nodes: list[Node] | None = ray.nodes() if ray.is_initialized() else None
     except Exception as error:  # noqa: BLE001  (Ray has no base class for what a head that is away raises)

@@ -38,7 +38,7 @@ class BufferClient:
         except ray.exceptions.RayTaskError as error:
             raise own_error(error) from None
         except CollectorFleetError:
-            raise  # it already names the cause
+            raise  # the error already names the cause
         except Exception as error:
             # Outside of Ray, the end of the actor appears as a broken connection of any error class.
             lost = loss_of(self._client)

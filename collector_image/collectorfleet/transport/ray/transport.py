@@ -56,8 +56,8 @@ _WAKE = object()
 class RayTransport:
     """A transport over Ray.
 
-    ``config_of`` and ``options_of`` return the configuration of the collector in a slot. ``policy`` is sent once for
-    all collectors. The seeds of each collector are derived from ``seed``, the fleet's seed.
+    ``config_of`` returns the configuration of the collector in a slot, and ``options_of`` returns its Ray options.
+    ``policy`` is sent once for all collectors. The seeds of each collector are derived from ``seed``, the fleet's seed.
     """
 
     name = "ObjectStore"

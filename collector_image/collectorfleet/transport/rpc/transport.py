@@ -70,8 +70,9 @@ class _Collector:
 class RpcTransport:
     """A transport over ``torch.distributed.rpc``.
 
-    ``config_of`` and ``visible_of`` return the configuration of the collector in a slot, and the GPUs that it sees.
-    ``policy`` is the policy of configurations that name none. The seeds of each collector are derived from ``seed``.
+    ``config_of`` returns the configuration of the collector in a slot. ``visible_of`` returns the GPUs that are visible
+    to this collector. ``policy`` is the policy of configurations that name none. The seeds of each collector are
+    derived from ``seed``.
     """
 
     name = "RPC"
@@ -229,7 +230,7 @@ class RpcTransport:
     def _not_taken(self, collector: CollectorId, known: _Collector, error: RuntimeError) -> None:
         if collector not in self._collectors or known.process is None:
             return  # the collector was stopped meanwhile
-        # A late or broken collector is killed. The exit of its process gives a better cause than this error.
+        # A late or broken collector is killed. The exit of the process shows the cause better than this error.
         if is_late(error):
             known.missed_call = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
         known.process.kill()
