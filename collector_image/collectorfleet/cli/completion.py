@@ -16,7 +16,7 @@ from collectorfleet_api.extras import is_installed
 if TYPE_CHECKING:
     from collectorfleet.client import Connection
 
-# This line tells kubectl to offer the printed words alone, and no file names.
+# After this line, kubectl offers only the printed words, and no file names.
 _NO_FILES: Final = ":4"
 # The timeout of a request. The user's shell blocks until the answer arrives.
 _SECONDS: Final = 5

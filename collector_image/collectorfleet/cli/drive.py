@@ -37,5 +37,5 @@ def _drive(options: argparse.Namespace) -> int:
     code = drive(settings)
     sys.stdout.flush()
     sys.stderr.flush()
-    # All output is flushed. A thread that the user's code left running must not keep the pod and its Job alive.
+    # All output is flushed. A running thread of the user's code must not keep the pod and its Job alive.
     os._exit(code)

@@ -20,7 +20,7 @@ class TooLarge(FolderRefused):
 
 
 def shown(name: str) -> str:
-    """Return a printable file name: quoted if it has control characters or bytes that are no UTF-8."""
+    """Return a printable file name: quoted if the name has control characters or is not UTF-8."""
     return name if name.isprintable() else repr(name)
 
 

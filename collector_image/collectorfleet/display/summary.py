@@ -67,7 +67,7 @@ def lines(
 
 
 def in_a_sentence(fleet: CollectorFleet) -> str:
-    """Return phase, reason and message of a fleet; empty if the operator has not written its status yet.
+    """Return phase, reason and message of a fleet, or "" if the operator has not written the fleet's status yet.
 
     ``Completed, Completed: the training function returned after 12 batches``
     """

@@ -58,12 +58,12 @@ def how_far(progress: Progress) -> str:
 
 
 def percent(progress: Progress) -> float | None:
-    """Return the delivered percentage of the requested frames; None without a total."""
+    """Return the delivered percentage of the requested frames, or None if the total is unknown."""
     return run_progress.percent(progress.frames_delivered, progress.total_frames)
 
 
 def seconds_left(progress: Progress) -> float | None:
-    """Return the seconds until the end at the rate of the last 30 s; None without a rate or a total."""
+    """Return the seconds until the end at the rate of the last 30 s, or None if the rate or the total is unknown."""
     return run_progress.seconds_left(progress.frames_delivered, progress.total_frames, progress.frames_per_second)
 
 

@@ -80,7 +80,7 @@ def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
     restarted from a file that still has these frames.
     """
     for policy_id in without:
-        # A coroutine cannot be awaited here. Its frames were dropped by a separate call.
+        # A coroutine cannot be awaited here. A separate call has already dropped the frames.
         if not inspect.iscoroutinefunction(actor.forget):
             actor.forget(policy_id)
     state = {"state": actor.state_dict(), "steps": steps_of(actor)}

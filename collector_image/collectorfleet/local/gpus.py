@@ -71,7 +71,7 @@ def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
 
 
 def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
-    """Return a message on why evaluators run on the CPU, or an empty string if they get the manifest's GPUs.
+    """Return a message on why evaluators run on the CPU, or an empty string if evaluators use the manifest's GPUs.
 
     Collectors have priority. Collectors and evaluators share one GPU if all of them fit on this GPU.
     """

@@ -46,7 +46,7 @@ class Terminal:
         return ProgressLines(report, self.say, every_seconds=LINES_EVERY_SECONDS)
 
     def say_unwritten(self, checkpoint: CheckpointStatus | None) -> None:
-        """Warn if the last checkpoint could not be written, and say from where the run can resume."""
+        """Warn if the last checkpoint could not be written, and name the point from which the run can resume."""
         if checkpoint is None or checkpoint.failure is None:
             return
         frames = counted(checkpoint.frames, "frame", by_thousands=True)

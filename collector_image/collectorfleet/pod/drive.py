@@ -59,7 +59,7 @@ def drive(settings: DriverSettings) -> int:
 def _until_ray_is_told_to_end(settings: DriverSettings, stop: StopRequest) -> Completed:
     """Run the fleet, and turn a SIGTERM that Ray handled into a request to stop.
 
-    Ray replaces the handler of SIGTERM, and its own handler raises SystemExit.
+    Ray replaces the handler of SIGTERM, and Ray's handler raises SystemExit.
     """
     try:
         return _drive(settings, stop)

@@ -29,8 +29,7 @@ def undeclared_fields(message: str) -> list[FieldPath]:
 
 
 def without(status: dict[str, Any], fields: Set[FieldPath]) -> dict[str, Any]:
-    """Return a copy of ``status`` without ``fields``. If a path leads through a list, remove the field from each
-    item."""
+    """Return a copy of ``status`` without ``fields``. In a list, remove the field from each item."""
     for path in fields:
         status = _without(status, path)
     return status

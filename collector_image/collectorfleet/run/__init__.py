@@ -1,5 +1,5 @@
 """Execute one run of one fleet, in a pod or on a laptop: session, training handle, checkpoints, output, metrics.
 
-The code runs on the main thread of the driver's process, which also runs the user's training function. Functions that
-other threads may call document this.
+The code runs on the main thread of the driver's process, which also runs the user's training function. If other threads
+may call a function, the function's docstring says so.
 """

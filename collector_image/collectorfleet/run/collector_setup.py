@@ -1,4 +1,4 @@
-"""Connect a collector to its run: resume it, keep its state in checkpoints, and act between its batches.
+"""Connect a collector to its run: resume it, save its state in checkpoints, and act between its batches.
 
 The manifest or a script may create the collector.
 """
@@ -51,8 +51,7 @@ class CollectorSetup:
         folder: CheckpointFolder | None,
         say: Callable[[str], None],
     ) -> None:
-        """``say`` is called with a sentence on the resume point. Raises UserCodeError if a checkpoint cannot be
-        read."""
+        """``say`` is called with a sentence on the resume point. Raises UserCodeError for an unreadable checkpoint."""
         self._say = say
         self._spec = spec
         self._history = history
@@ -111,7 +110,7 @@ class CollectorSetup:
         self.checkpoints.keep({_LEARNERS: KeptVersions(learners.feed, position.version + 1)})
 
     def made(self, collector: RunCollector, replicas: int) -> None:
-        """Resize a new collector to ``replicas``, and keep its state in checkpoints.
+        """Resize a new collector to ``replicas``, and save its state in checkpoints.
 
         If ``replicas`` collectors cannot divide a batch evenly, FleetCollector begins with fewer collectors.
         """

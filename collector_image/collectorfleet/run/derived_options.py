@@ -32,7 +32,7 @@ def split(spec: CollectorFleetSpec) -> Split:
     replicas, shares = spec.collectors.replicas, spec.collection.shares
     first = spec.collection.stragglers.first_shares if spec.collection.stragglers else None
     if first is not None and first >= replicas:
-        # After scaling down, each batch waits for all collectors, and keeps its previous shape.
+        # After scaling down, each batch waits for all collectors, and the shape of batches does not change.
         return Split(replicas, shares=first)
     frames = spec.collection.frames_per_batch
     if first is not None or shares is not None or frames is None or spec.collection.mode is Mode.ASYNC:
@@ -69,7 +69,7 @@ def remote_config(spec: CollectorFleetSpec, gpus: float, group: str | None = Non
     return {
         "num_cpus": 1,
         "num_gpus": gpus,
-        # This resource keeps collectors on worker pods, because the head and the driver do not have it.
+        # Only worker pods have this resource, so Ray does not place collectors on the head or the driver.
         "resources": {COLLECTOR_RESOURCE: 1, **of_group, **(spec.collectors.resources.custom or {})},
     }
 

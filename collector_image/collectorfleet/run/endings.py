@@ -93,7 +93,7 @@ ENDINGS: Final[Mapping[EndReason, Ending]] = {
 
 
 def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReason:
-    """Return the reason for the end of a run whose work returned, or raised ``error``.
+    """Return the reason for the end of a run. Its work returned, or raised ``error``.
 
     ``asked`` is the reason in the request to end, or None. If there was a request, ``asked`` is returned, even if the
     user's code raised.

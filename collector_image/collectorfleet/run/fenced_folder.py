@@ -160,7 +160,7 @@ class FencedFolder:
         place = self.path / turn.name
         was_there = place.exists()
         place.mkdir(exist_ok=True)
-        # Check for later drivers now, because each driver that comes after this point sees this staging folder.
+        # Check for later drivers now, because each driver that starts after this point sees this staging folder.
         if self._later_than(turn if was_there else None, turn):
             remove(place)
             self._raise_if_taken_over()
@@ -243,7 +243,7 @@ class FencedFolder:
                 try:
                     os.rename(self.path / one.name, place)
                 except FileNotFoundError:
-                    self._raise_if_taken_over()  # otherwise that driver found a later turn, and removed its own folder
+                    self._raise_if_taken_over()  # without an error, that driver saw a later turn and removed its folder
                     time.sleep(_PAUSE_SECONDS)
                     continue
                 except OSError as error:

@@ -136,7 +136,7 @@ class Run:
     def stop_requested(self) -> bool:
         """Whether there is a request to stop the run.
 
-        The collector's iteration then ends after the current batch. A function that works long between two batches can
+        The collector's iteration then ends after the current batch. A function with long steps between two batches can
         check this property.
         """
         return self._stop_requested()

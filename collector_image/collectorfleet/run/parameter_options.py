@@ -17,7 +17,7 @@ _THROUGH: Final = {
 
 
 def environment_parameters_of(spec: CollectorFleetSpec) -> EnvironmentParameters | None:
-    """Return how environments take parameters, or None if they take none."""
+    """Return how environments receive parameters, or None if environments receive no parameters."""
     if not spec.takes_environment_parameters:
         return None
     asked = spec.environment.parameters if spec.environment is not None else None

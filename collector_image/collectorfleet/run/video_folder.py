@@ -14,7 +14,7 @@ def video_folder(spec: CollectorFleetSpec, checkpoints: Path | None, scratch: Pa
     """Return the folder for the videos of a run: beside its checkpoints, else in its output, else in ``scratch``.
 
     ``collectorfleet report`` reads the timeline and the videos beside the checkpoints. Return None if the spec requests
-    no videos, or if there is no folder.
+    no videos, or if the run has none of these folders.
     """
     if spec.evaluation is None or spec.evaluation.video is None:
         return None

@@ -126,6 +126,6 @@ def write_out(batches: Iterable[TensorDictBase], writer: OutputWriter) -> Comple
         for batch in batches:
             writer.write(batch)
     finally:
-        # Flush also after a failure or a stop, to keep the collected frames.
+        # Flush also after a failure or a stop. Otherwise the collected frames would be lost.
         writer.flush()
     return Completed(writer.summary)

@@ -71,8 +71,7 @@ def kept_batch(collector: Collector) -> TensorDictBase:
 
 
 def set_kept_batch(collector: Collector, batch: TensorDictBase) -> None:
-    """Make rollouts write into ``batch``. Requests differ in the number of frames, and two loops may share a
-    rollout."""
+    """Make rollouts write into ``batch``. Requests differ in size, and two loops may share a rollout."""
     collector._final_rollout = batch
 
 
@@ -98,7 +97,7 @@ def draws_random_actions(collector: Collector) -> bool:
 
 
 def compact_keys(collector: Collector) -> set[Any]:
-    """Return the keys that a batch leaves out of ``next``. The fast loop has to leave out the same keys."""
+    """Return the keys that ``next`` lacks in a batch. The fast loop has to omit the same keys."""
     return set(collector._compact_next_keys)
 
 

@@ -57,7 +57,7 @@ class Compared:
     def at_end(self, source: Source) -> tuple[float, Sequence[Row]] | None:
         """Return the largest number of frames that all drawn groups reached, and each group's mean and IQM there.
 
-        Return None if no group is drawn, or if there is no number of frames that all drawn groups have.
+        Return None if no group is drawn, or if no number of frames is in the range of all drawn groups.
         """
         known = [
             (place, group, curves) for place, group in enumerate(self.groups) if (curves := _curves(group, source))

@@ -70,7 +70,7 @@ def _source(compared: Compared, source: Source) -> str:
 
 
 def _left_out(compared: Compared, source: Source) -> str:
-    """Return a paragraph with the groups that have no line over frames, and the reasons; empty if all have one."""
+    """Return a paragraph with the groups that have no line over frames, and the reasons; "" if all have a line."""
     said = [f"{letter(place)}: {escape(why)}." for place, why in compared.left_out(source)]
     return f"<p>{' '.join(said)}</p>" if said else ""
 

@@ -75,7 +75,7 @@ def check(run: Run) -> None:
 
 
 def curve(run: Run, source: Source, axis: Axis) -> Curve | None:
-    """Return the run's returns along ``axis``; None without returns."""
+    """Return the run's returns along ``axis``, or None if the run has no returns."""
     points = _evaluated(run.timeline) if source is Source.EVALUATION else _trained(run.timeline)
     kept = _last_driver_wins(points) if axis is Axis.FRAMES else _in_time(points)
     if not kept:

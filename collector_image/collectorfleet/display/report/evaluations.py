@@ -19,7 +19,7 @@ Scale = Callable[[float], float]
 
 
 def evaluations(results: Sequence[Evaluated]) -> str:
-    """Draw a point with an error bar for each result, and the best result in another color; empty without results."""
+    """Draw a point with an error bar for each result. The best result has another color. Return "" without results."""
     if not results:
         return ""
     rows = ticks.of_numbers(min(0.0, *map(_least, results)), max(map(_most, results)))

@@ -14,7 +14,7 @@ _BAR: Final = 10
 
 
 def lives(frame: Frame, began: float, of_each: Mapping[str, Sequence[Span]]) -> str:
-    """Draw a lane for each collector, with a bar for each state in its color; empty without collectors.
+    """Draw a lane for each collector, with a bar for each state in the state's color. Return "" without collectors.
 
     Lanes are in the order of the collectors' numbers. ``began`` is the start of the run in seconds since the epoch.
     """

@@ -146,7 +146,7 @@ def _area(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale) -> str:
 
 
 def key(colors: Sequence[tuple[str, str]]) -> str:
-    """Return a legend of names and their CSS classes; empty for fewer than two names.
+    """Return a legend of names and their CSS classes. Return "" for fewer than two names.
 
     The page shows the legend only if it is too narrow for the names at the right.
     """

@@ -10,7 +10,7 @@ from collectorfleet.timeline.videos import VideoFile
 
 
 def videos(shown: Sequence[VideoFile]) -> str:
-    """Return a section with the videos of one version; empty without videos.
+    """Return a section with the videos of one version. Return "" without videos.
 
     A reader can close each video, because the videos never stop.
     """

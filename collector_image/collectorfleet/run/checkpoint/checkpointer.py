@@ -46,7 +46,7 @@ _COUNTED: Final = 5
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """The training state at one moment, and the path of the replay buffer's dump, if the buffer is kept."""
+    """The training state at one moment, and the path of the replay buffer's dump, if checkpoints include the buffer."""
 
     state: memoryview
     replay_buffer: Path | None = None
@@ -201,7 +201,7 @@ class Checkpointer:
         return self._state.dumps()
 
     def _snapshot(self, state: memoryview) -> _Snapshot:
-        """Return ``state`` with a dump of the replay buffer, if the buffer is kept. Blocks during the dump."""
+        """Return ``state``, and a dump of the replay buffer if checkpoints include it. Blocks during the dump."""
         buffer = self._buffer
         if buffer is None:
             return _Snapshot(state)

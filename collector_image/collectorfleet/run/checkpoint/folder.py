@@ -6,10 +6,10 @@
       fleet.json                {"fleet": ..., "run": ..., "starts": ...}: the owner of the folder
       journal                   the progress of the driver, updated with each batch
       checkpoint-000011/        state.pt, and checkpoint.json with the counters and the digest of the state
-      checkpoint-000012/        also replay-buffer/, if the run keeps the buffer
+      checkpoint-000012/        also replay-buffer/, if checkpoints include it
 
-The folder keeps two checkpoints. If the newest checkpoint is damaged, a driver resumes from the previous checkpoint. A
-driver that lost its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_folder`.
+The folder has the two newest checkpoints. If the newest checkpoint is damaged, a driver resumes from the previous
+checkpoint. A driver that lost its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_folder`.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class CheckpointFolder:
         """Return the records of earlier drivers in this folder, together with ``records`` from other sources.
 
         ``drivers`` is the number of earlier drivers in the fleet's status. The result has the larger of this number and
-        the folder's number. The status also counts drivers that found the volume full. The folder also counts the
-        drivers of an earlier fleet of the same name.
+        the folder's number. The status also counts drivers that could not write to a full volume. The folder also
+        counts the drivers of an earlier fleet of the same name.
         """
         records = (*records, self.journal.last_noted)
         return RunHistory(self.run, max(self.starts, drivers), self.newest, records)

@@ -136,7 +136,7 @@ class OutputFolder:
                 log.warning("%s was not written by this run and is kept: it has no %s of the run", one, PART)
 
     def _is_ours(self, part: Path) -> bool:
-        # A link may lead to a part of this run that a person keeps elsewhere.
+        # A link may lead to a part of this run that a person moved elsewhere.
         if part.is_symlink():
             return False
         try:

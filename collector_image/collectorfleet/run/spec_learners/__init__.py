@@ -1,1 +1,1 @@
-"""Run the learners of ``spec.learners``: start them, keep them in checkpoints, and report them in the status."""
+"""Run the learners of ``spec.learners``: start them, save them in checkpoints, and report them in the status."""

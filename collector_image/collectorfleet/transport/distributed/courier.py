@@ -52,7 +52,7 @@ class Gang:
 
 
 class Troubles:
-    """Logs why there is no gang. A repeated cause is logged once, because the courier retries every few seconds."""
+    """Logs why there is no gang. The courier retries every few seconds, so a repeated cause is logged only once."""
 
     def __init__(self) -> None:
         self._last = ""

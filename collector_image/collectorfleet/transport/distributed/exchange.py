@@ -72,7 +72,7 @@ class Exchange:
         self.commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def announce(self, answer: Answer) -> None:
-        """Announce an answer, and keep its frames until the driver has them. Any thread may call this."""
+        """Announce an answer, and store the answer's frames until the driver has them. Any thread may call this."""
         frames, self._kept[answer.request_id] = Frames.of(answer)
         self._link.send_message(frames)
 

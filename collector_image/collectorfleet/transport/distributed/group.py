@@ -67,7 +67,7 @@ def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: tim
     """Join a group on a thread. The caller does not have to wait for the thread.
 
     If a member dies between the rendezvous and the last connection, the others wait for up to 30 s, whatever
-    ``timeout`` is. This limit is gloo's own, and nothing ends the wait.
+    ``timeout`` is. This limit is fixed in gloo, and nothing can shorten the wait.
     """
     formed: Future[Group] = Future()
 

@@ -80,7 +80,7 @@ class Ledger:
         self.frames = [one for one in self.frames if one.answer.collector != collector]
 
     def note_message(self, collector: CollectorId) -> None:
-        """Record a message of the member's group thread, which proves that this thread works."""
+        """Record a message of the member's group thread. The message proves that this thread works."""
         account = self.accounts[collector]
         account.is_unresponsive, account.has_answered = False, True
 

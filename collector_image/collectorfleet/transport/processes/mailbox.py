@@ -24,7 +24,7 @@ class Mailbox:
     def wait(self, timeout: float, present: Container[CollectorId]) -> list[Message]:
         """Block until a message arrives, :meth:`wake` is called, or ``timeout`` seconds have passed.
 
-        Returns all messages of collectors in ``present``, in order. The list may be empty.
+        Returns all messages of collectors in ``present``, in order. The result may be empty.
         """
         found = []
         try:
