@@ -34,7 +34,7 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _show(file: str, found: Manifests) -> None:
-    """Print the findings and the valid fleets of a manifest file, or a message that the file has no fleet."""
+    """Print the findings and the valid fleets of a manifest, or a message that the manifest has no fleet."""
     for finding in found.findings:
         print_line(finding)
     for fleet in found.fleets:

@@ -147,7 +147,7 @@ class Exporter:
             raise ClusterError(f"pod {pod}: the copy of {size:,} bytes differs from the file in the pod; try again")
 
     def _run(self, pod: str, command: Sequence[str]) -> bytes:
-        """Run a command in the pod and return its output. Raise InvalidOption with the command's error if it fails."""
+        """Run a command in the pod and return its output. On failure, raise InvalidOption with the command's error."""
         opened = self._open(pod, command)
         try:
             opened.run_forever(timeout=_COMMAND_SECONDS)

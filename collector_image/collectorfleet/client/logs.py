@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 DRIVER: Final = "driver"
-# Ray's prefix has the actor's name and process. The prefix also has the actor's node if this is not the driver's node.
+# Ray's prefix has the actor's name and process. If the actor runs on another node than the driver, the prefix also has
+# this node.
 _OF_AN_ACTOR: Final = re.compile(
     r"^(?:\x1b\[\d+m)*\((?P<name>\S+) pid=\d+(?:, ip=[^)]*)?\)(?:\x1b\[\d+m)* ?(?P<text>.*)$"
 )

@@ -104,7 +104,7 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
         without: files that are not packed, such as the manifest.
 
     Raises:
-        FolderRefused: a file's name looks like a key or secret, a link cannot be followed, a line of ``include``
+        FolderRefused: a file's name looks like a key or secret. Or a link cannot be followed, a line of ``include``
             matches nothing, or a file cannot be read.
         TooLarge: the files do not fit into a ConfigMap. If the files have more than 16 MiB in total, they are not read.
     """

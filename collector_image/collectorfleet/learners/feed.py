@@ -92,8 +92,8 @@ class LearnerFeed:
         of unchanged policies do not increase.
 
         Raises:
-            InvalidOption: the FleetCollector differs from the first one, or a learner's weights no longer fit its
-                module.
+            InvalidOption: the FleetCollector differs from the first FleetCollector, or a learner's weights no longer
+                fit its module.
             UserCodeError, InfrastructureError: a learner raised, or is dead. The next call publishes the changes of the
                 other learners.
         """
@@ -114,7 +114,7 @@ class LearnerFeed:
         :class:`~collectorfleet.learners.replay.PolicyReplay`. Without this method, the policies have no ``staleness``.
 
         Raises:
-            InvalidOption: the FleetCollector differs from the first one.
+            InvalidOption: the FleetCollector differs from the first FleetCollector.
             UserCodeError, InfrastructureError: a replay actor raised, or is dead.
         """
         self._check(collector)

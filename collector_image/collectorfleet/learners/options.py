@@ -49,7 +49,8 @@ class LearnerOptions:
         resume_from: the ``checkpoint_dir`` of earlier learner shards. If the folder has the id of a new policy, the
             policy resumes from the folder. If the shards have as many places as before, the policy also gets its
             earlier place and frames.
-        resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without them run no shard.
+        resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without these resources run no
+            shard.
         max_restarts: how often an actor may be restarted. Restarts after the loss of a node count, too.
         start_timeout: the time limit for a shard to get its resources, and for an actor to be built.
     """

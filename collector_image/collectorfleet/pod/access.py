@@ -3,9 +3,9 @@
 A token is bound to its pod and its ServiceAccount. The token becomes void in two cases:
 
 * The driver's pod is deleted while its kubelet does not answer. The driver continues to run beside its successor, and
-occupies the collectors that the successor needs. * The ServiceAccount is deleted and created again. A new pod gets a
-valid token at once. The kubelet renews the tokens of existing pods only after most of an hour. Until then, the driver
-can neither renew its Lease nor report.
+  occupies the collectors that the successor needs.
+* The ServiceAccount is deleted and created again. A new pod gets a valid token at once. The kubelet renews the tokens
+  of existing pods only after most of an hour. Until then, the driver can neither renew its Lease nor report.
 
 In both cases the driver has to end, and its successor resumes.
 """

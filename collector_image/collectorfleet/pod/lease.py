@@ -2,8 +2,8 @@
 
 The operator creates the Lease, and the driver renews it. If another driver holds the Lease, a driver waits until the
 holder has not renewed the Lease for ``leaseDurationSeconds``. Then the waiting driver takes over. The waiting driver
-measures this time with its own monotonic clock, from the last change that it has seen, because clocks of different
-nodes may differ.
+measures this time with its own monotonic clock, from the last change that it has seen. Clocks of different nodes may
+differ.
 
 Each patch contains the resource version of the Lease that it changes. If two drivers take over at the same time, the
 API server refuses one of them.

@@ -159,7 +159,7 @@ class Reporter:
         self._stop.request(StopReason(EndReason.ACCESS_REFUSED, text))
 
     def _pass_on(self, error: BaseException) -> None:
-        """Pass an error that ended the thread to the run: from :meth:`fleet`, or as a request to stop."""
+        """Inform the run of the error that ended the thread: :meth:`fleet` raises it, or a request stops the run."""
         if not self._fleet.done():
             self._fleet.set_exception(error)
             return

@@ -52,7 +52,7 @@ class Derived:
 class Built:
     """An argument that a factory of the user builds in the driver. ``what`` is its name in messages.
 
-    ``needs_ray``: the factory runs after the driver has connected to Ray.
+    If ``needs_ray`` is True, the factory runs after the driver has connected to Ray.
     """
 
     argument: str

@@ -252,8 +252,8 @@ class FencedFolder:
                     place = self.path / one.name
                 # The earlier driver checks for this file before it publishes anything.
                 (place / DRIVER).unlink(missing_ok=True)
-                # A client of a network file system may cache the folder's old name for a minute. After the removal,
-                # nothing can be published from the folder.
+                # A client of a network file system may cache the folder's old name for a minute. After the removal of
+                # this file, the earlier driver can publish nothing from the folder.
                 try:
                     remove(place)
                 except OSError as error:

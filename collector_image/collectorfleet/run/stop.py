@@ -111,7 +111,7 @@ class StopRequest:
     def request(self, reason: StopReason) -> None:
         """Request the end of the run, and return at once.
 
-        The first reason is kept. A request after the end has no effect.
+        Only the first reason counts. A request after the end has no effect.
         """
         with self._lock:
             if self._is_over:

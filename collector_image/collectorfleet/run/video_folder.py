@@ -11,7 +11,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, EvaluationStatus
 
 
 def video_folder(spec: CollectorFleetSpec, checkpoints: Path | None, scratch: Path | None = None) -> Path | None:
-    """Return the folder for the videos of a run: beside its checkpoints, else in its output, else in ``scratch``.
+    """Return the folder for the videos of a run: beside the run's checkpoints, else in its output, else in ``scratch``.
 
     ``collectorfleet report`` reads the timeline and the videos beside the checkpoints. Return None if the spec requests
     no videos, or if the run has none of these folders.

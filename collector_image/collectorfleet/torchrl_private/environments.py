@@ -93,7 +93,7 @@ def has_dynamic_specs(env: EnvBase) -> bool:
 
 
 def has_simple_ends(env: EnvBase) -> bool:
-    """Return whether ``done``, ``terminated`` and ``truncated`` at the root are all end flags of the environment."""
+    """Return whether an environment's only end flags are ``done``, ``terminated`` and ``truncated`` at the root."""
     return bool(env._simple_done)
 
 

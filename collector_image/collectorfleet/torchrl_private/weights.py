@@ -11,7 +11,7 @@ __all__ = ["weight_signature"]  # Names, shapes and dtypes of weights, which a l
 
 
 def actor_of(service: Any) -> Any:
-    """Return the Ray actor of TorchRL's inference service, because TorchRL's scheme calls actors."""
+    """Return the Ray actor of TorchRL's inference service. TorchRL's scheme needs the actor itself."""
     return service._actor
 
 

@@ -11,7 +11,7 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An undamaged checkpoint. ``completed`` is True if the run had done its work.
+    """An undamaged checkpoint. ``completed`` is True if the run's work was done.
 
     ``replay_buffer`` is the path of a dump, or None.
     """

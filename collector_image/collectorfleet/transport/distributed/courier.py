@@ -86,7 +86,7 @@ class Courier:
         self._changed = threading.Condition()
         self._gang: Gang | None = None
         self._epoch = 0
-        self._sent_last = False  # whether the last step sent a parcel; False after it fetched frames
+        self._sent_last = False  # whether the last step sent a parcel; False: it fetched frames
         self._broken = 0  # the newest epoch that a member reported as broken
         self._over = False
         # Python may garbage-collect a parcel at any time, even on a thread that holds the lock. So `drop` acquires no

@@ -10,8 +10,8 @@ def visible_devices(position: int, gpus: float, visible: str | None) -> str | No
     """Return ``CUDA_VISIBLE_DEVICES`` of the collector at ``position`` with ``gpus`` GPUs. None leaves it unset.
 
     ``visible`` is the machine's own value. None means that all GPUs are visible. As with worker pods, no share spans
-    two GPUs: two collectors with 0.4 GPUs each use one GPU together, and the third collector uses the next GPU. Raises
-    InvalidOption if too few GPUs are visible.
+    two GPUs. For example, two collectors with 0.4 GPUs each use one GPU together, and the third collector uses the next
+    GPU. Raises InvalidOption if too few GPUs are visible.
     """
     share = round(gpus * UNITS_PER_GPU)
     if not share:

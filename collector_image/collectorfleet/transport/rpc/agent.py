@@ -71,7 +71,7 @@ class Agent:
         return bytes(self._store.get(_ADDRESSES + self._name)).decode()
 
     def add_member(self, name: str, number: int, address: str) -> WorkerInfo:
-        """Add a member. Return the argument that addresses it in calls."""
+        """Add a member. Return the argument that addresses the member in calls."""
         self._store.set(_ADDRESSES + name, address)
         info = WorkerInfo(name, number)
         _current()._update_group_membership(info, [], {}, True)
