@@ -30,7 +30,7 @@ def checked_fleet(name: str) -> str:
 
 
 def checked_object(kind: str, name: str) -> str:
-    """Return ``name``, which an object of ``kind`` has in a manifest. Raises FleetRejected for an impossible name."""
+    """Return ``name``, which an object of ``kind`` has in a manifest. Raises FleetRejected if ``name`` is invalid."""
     if not _is_name(name):
         raise FleetRejected(f"{kind} {_shown(name)}: use lower-case letters, digits, '-' and '.' in metadata.name")
     return name

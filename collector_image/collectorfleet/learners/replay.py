@@ -32,7 +32,7 @@ class PolicyReplay:
         return self.size(policy_id)
 
     def sample(self, policy_id: str, batch_size: int) -> TensorDictBase:
-        """Return ``[batch_size]`` frames of the policy, drawn with replacement. Raise LookupError without frames."""
+        """Draw ``[batch_size]`` frames of a policy with replacement. Raise LookupError if it has no frames."""
         if policy_id not in self._buffers:
             raise LookupError(f"policy {policy_id!r}: no frames have arrived yet")
         found: TensorDictBase = self._buffers[policy_id].sample(batch_size)
@@ -44,7 +44,7 @@ class PolicyReplay:
         return 0 if buffer is None else len(buffer)
 
     def weights_versions(self, policy_id: str) -> dict[int, int]:
-        """Return the number of the policy's frames for each version of the fleet, without frames of no version."""
+        """Return the number of the policy's frames by version of the fleet. Frames without a version do not count."""
         buffer = self._buffers.get(policy_id)
         said = None if buffer is None else buffer[:].get(VERSION_KEY, None)
         if said is None:

@@ -85,7 +85,7 @@ class ReportedRun:
         return is_stop_ordered(stored, self._settings.pod)
 
     def follow(self, stored: Object) -> None:
-        """If the stored fleet has a new size or new pods to drain, pass these to the session.
+        """If the stored fleet has a new size or new pods to drain, pass the new values to the session.
 
         Does nothing without a session. Raises FleetGone and InvalidOption like :func:`checked_fleet`.
         """

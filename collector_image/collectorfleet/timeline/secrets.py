@@ -33,7 +33,7 @@ def without_secrets(value: Any) -> Any:
 
 
 def without_words(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of a program, with digests in place of words. Options, numbers and booleans stay.
+    """Return a program's arguments, with digests in place of words. Options, numbers and booleans do not change.
 
     A word after any option may be a secret. Runs with different words have different digests. The value of a secret
     option is masked.

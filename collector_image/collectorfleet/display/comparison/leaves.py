@@ -80,7 +80,7 @@ def _is_json(text: str) -> bool:
 
 
 def _split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return a script's arguments without the seeds, and the seeds. The forms are ``--seed=3`` and ``--seed 3``."""
+    """Return a script's arguments without seeds, and the seeds. A seed has the form ``--seed=3`` or ``--seed 3``."""
     others: list[str] = []
     found: list[str] = []
     place = 0

@@ -44,8 +44,8 @@ class Journal:
                 self.close()
             if not isinstance(error, OSError) or not (folder.path / name).exists():
                 raise
-            # Write to the previous driver's file. This file already has its space, also if the volume is full now. Some
-            # file systems also refuse to replace a file that is open elsewhere.
+            # Write to the previous driver's file. This file needs no new space if the volume is full. Some file systems
+            # also refuse to replace a file that is open elsewhere.
             self._descriptor = _open(folder.path / name)
 
     def note(self, frames_ever: int, version: int) -> None:

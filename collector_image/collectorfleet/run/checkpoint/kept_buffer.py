@@ -1,4 +1,4 @@
-"""Keep the replay buffer of a run in its checkpoints. The buffer's actor writes and loads dumps of the buffer.
+"""Save the replay buffer of a run in its checkpoints. The buffer's actor writes and loads dumps of the buffer.
 
 The actor itself writes the dump, because a transfer through the driver would need three times the buffer's memory. So
 actor and driver need the same folder, and the actor runs in the driver's pod.

@@ -28,7 +28,7 @@ class KeptWeights:
 
 
 def newest_weights(folder: Path) -> KeptWeights:
-    """Return the policy's weights at the newest checkpoint in ``folder``. Raises InvalidOption without weights."""
+    """Return the policy's weights at the newest checkpoint in ``folder``. Raises InvalidOption if no weights exist."""
     checkpoint, state = _newest(folder)
     position = checkpoint.position
     tensors = _tensors(state.get(_POLICY))
@@ -38,7 +38,7 @@ def newest_weights(folder: Path) -> KeptWeights:
 
 
 def best_weights(folder: Path) -> KeptWeights:
-    """Return the evaluated weights with the highest mean return. Raises InvalidOption without such weights."""
+    """Return the evaluated weights with the highest mean return. Raises InvalidOption if no weights were evaluated."""
     checkpoint, state = _newest(folder)
     kept = state.get(EVALUATION)
     if not kept:

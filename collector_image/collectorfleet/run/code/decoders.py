@@ -176,7 +176,7 @@ class _Decoded(io.RawIOBase):
 
 
 class _Member(io.RawIOBase):
-    """The content of a file in a zip, with the size in the zip's directory. The end verifies the content's checksum."""
+    """The content of a file in a zip, of the size in the zip's directory. Reading to the end verifies the checksum."""
 
     def __init__(self, decoded: _Decoded, one: zipfile.ZipInfo) -> None:
         self._decoded = decoded

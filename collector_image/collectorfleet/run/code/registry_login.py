@@ -22,7 +22,7 @@ class Login:
 
 
 def login(credentials: Path, secret: str, reference: Reference) -> Login:
-    """Return the credentials for a registry from the files of a Secret. Raises InvalidOption without credentials."""
+    """Return the credentials for a registry from the files of a Secret. Raises InvalidOption if none match."""
     where = f"spec.code.artifact.credentialsSecret: Secret {secret}"
     try:
         entries: dict[str, dict[str, Any]] = json.loads((credentials / _FILE).read_text())["auths"]

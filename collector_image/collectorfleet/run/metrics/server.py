@@ -51,7 +51,7 @@ def serve_metrics(
 
 
 class BackgroundMetrics:
-    """Serve metrics of a driver pod from a thread. The run does not wait for the server, and needs no free port."""
+    """Serve a driver pod's metrics from a thread. The run does not wait for the server or for a free port."""
 
     def __init__(self, fleet: str, report: Callable[[], DriverReport], port: int) -> None:
         self._served = fleet, report, port, EVERYWHERE

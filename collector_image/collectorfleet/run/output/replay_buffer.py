@@ -6,7 +6,7 @@
       manifest.json        {"format": "ReplayBuffer", "dump": "dump-000003", "frames": ..., "run": ...}
       dump-000003/         for ReplayBuffer.loads(...) of a buffer that is built in the same way
 
-The folder has one dump. The previous dump is removed once the manifest names the new dump.
+The folder contains only the newest dump. The previous dump is removed once the manifest names the new dump.
 """
 
 from __future__ import annotations

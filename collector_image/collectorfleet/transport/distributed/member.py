@@ -38,7 +38,7 @@ def member(collector: CollectorId, address: Address, token: bytes) -> None:
         link.send_message(collector)
         _serve(link, collector, link.receive_message())
     except (EOFError, OSError):
-        # The driver has ended. A rollout may run forever, and its result has no receiver.
+        # The driver has ended. A rollout may run forever, and nobody waits for the result.
         os._exit(0)
 
 

@@ -156,7 +156,7 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _end_with_the_driver() -> None:
-    """End this process when the driver ends. A rollout may run forever, and its result has no receiver."""
+    """End this process when the driver ends. A rollout may run forever, and nobody waits for the result."""
     wait([_driver()])
     os._exit(0)
 

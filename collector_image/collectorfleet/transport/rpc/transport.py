@@ -230,7 +230,7 @@ class RpcTransport:
     def _not_taken(self, collector: CollectorId, known: _Collector, error: RuntimeError) -> None:
         if collector not in self._collectors or known.process is None:
             return  # the collector was stopped meanwhile
-        # A late or broken collector is killed. The exit of the process shows the cause better than this error.
+        # Kill a late or broken collector. The exit of its process shows the cause better than this error.
         if is_late(error):
             known.missed_call = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
         known.process.kill()
