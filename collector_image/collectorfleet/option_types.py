@@ -83,10 +83,6 @@ def plain(value: Any, annotation: Any) -> Any:
         value = value.item()
     elif _is_array(value) and any(map(_has_numbers, alternatives)):
         value = value.tolist()
-    elif type(value) not in (list, tuple):
-        # A TensorDict without batch dimensions also has 0 dimensions.
-        is_scalar = getattr(value, "ndim", None) == 0 and hasattr(value, "item") and not hasattr(value, "keys")
-        value = value.item() if is_scalar else value
     if type(value) in (list, tuple):
         return type(value)(plain(one, annotation) for one in value)
     is_whole = isinstance(value, float) and value.is_integer()

@@ -31,6 +31,7 @@ class BatchBoundary:
         self._position: Callable[[], Position] | None = None
         self._worked_off = Position()
         self._is_on_main_thread = True
+        self._has_batch = False
         # True while the training function processes a batch or runs after the last batch. Its state may then change.
         self._is_worked_on = False
 
