@@ -34,9 +34,10 @@ _INDEX: Final = "collector_index"
 
 
 def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> RolloutRunner:
-    """Build environment, policy and collector. Blocks while the user's code runs, and raises its errors.
+    """Build environment, policy and collector. Blocks while the user's code runs. Raises the errors of that code.
 
-    ``seeds`` are the seeds of this process. The seeds of the processes of its environments are derived from them.
+    ``seeds`` are the seeds of this process. The processes that this process starts for environments get seeds derived
+    from ``seeds``.
     """
     options = dict(config.options)
     shared = SharedVersion.create() if config.mixes_versions else None
@@ -57,11 +58,11 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         options["interruptor"] = cutter
     if not config.has_processes:
         options["return_same_td"] = True
-    # Before the collector is built, because its constructor resets the environment. That reset counts for the
-    # statistics.
+    # The statistics are read before the collector is built, because the collector's constructor resets the environment.
+    # Otherwise the fleet's statistics would lack this reset.
     normalization = None if config.has_processes else normalization_of(env, config)
     if not config.has_processes:
-        # At this point the environment is built, and its workers have not started.
+        # At this point the environment is built, but the environment's worker processes have not started.
         prepare_workers(env, seeds, config.parameters)
     collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
@@ -76,7 +77,10 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
 
 
 def build_player(config: CollectorConfig, seeds: Seeds = ALONE) -> EpisodePlayer:
-    """Build environment and policy of an evaluator. Blocks while the user's code runs, and raises its errors."""
+    """Build environment and policy of an evaluator. Blocks while the user's code runs.
+
+    Raises the errors of that code.
+    """
     with calling(Origin.ENVIRONMENT):
         env = environments(config, None, seeds)
         prepare_workers(env, seeds)
@@ -124,7 +128,8 @@ def normalization_of(env: EnvBase, config: CollectorConfig) -> EnvironmentNormal
 
 
 def _weights_for_factory(factory: Callable[[], Any]) -> dict[str, Any]:
-    # Without a scheme to send weights, such a collector would never update the factory's weights in its processes.
+    # A collector with several processes needs a scheme that sends weights. Without the scheme, the collector would
+    # never update the weights in its processes.
     from torchrl.weight_update import SharedMemWeightSyncScheme
 
     return {"policy_factory": factory, "weight_sync_schemes": {POLICY: SharedMemWeightSyncScheme()}}

@@ -15,7 +15,10 @@ from collectorfleet.parameters import EnvironmentParameters
 
 
 class RolloutLoop(StrEnum):
-    """When the fast loop steps the environments: always, never, or only if its frames are exact (``AUTO``)."""
+    """When the fast loop steps the environments.
+
+    ``AUTO``: only if the frames of the fast loop equal the frames of TorchRL's loop.
+    """
 
     AUTO = "auto"
     FAST = "fast"
@@ -24,7 +27,7 @@ class RolloutLoop(StrEnum):
 
 @dataclass(frozen=True)
 class CollectorConfig:
-    """The configuration of one collector. It is sent pickled.
+    """The configuration of one collector. The driver sends the configuration pickled.
 
     Without a policy and a policy factory, actions are uniformly random.
 
@@ -32,20 +35,27 @@ class CollectorConfig:
         create_env: an environment, or a factory that builds an environment.
         workers: the number of environments in separate processes, for ``Multi*Collector``.
         options: further arguments of ``collector_class``.
-        models: modules whose weights are published besides ``policy``, as attribute paths in the collector.
+        models: modules whose weights the driver publishes in addition to the weights of ``policy``. Each module is
+            given as an attribute path in the collector.
         uses_policy_service: an inference service runs the policy for all collectors, and reports the weights version of
             each action.
-        replay_buffer: the client of a replay buffer. The collector writes its frames to this buffer.
+        replay_buffer: the client of the replay buffer that the collector writes its frames to. None: the collector
+            sends its frames to the driver.
         cut_short: whether the driver may end rollouts early.
         rollout: the loop that steps the environments. Collectors of several processes always use TorchRL's loop.
-        compact_observations: send an observation that occurs twice in a rollout only once.
-        own_constants: use normalization constants of this collector's environment instead of the fleet's constants.
+        compact_observations: if an observation occurs twice in a rollout, the collector sends the observation only
+            once.
+        own_constants: whether the collector uses the normalization constants of its own environment. Otherwise the
+            collector uses the fleet's constants.
         parameters: how the environments take parameters. None: they take no parameters.
-        plays_episodes: the collector is an evaluator. Each request is one episode, or one episode of each environment
-            of a batch. The episode begins with the request's seed.
-        simulator: a process that starts before the environment is built. The environment factory gets its addresses.
-        pixel_key: the entry of the observations that an evaluator records. None: it records the result of ``render()``.
-        render_seconds: the time in seconds that an evaluator may render in one rollout before it stops recording.
+        plays_episodes: whether the collector is an evaluator. Each request to an evaluator is one episode, or one
+            episode of each environment of a batch. The episode begins with the request's seed.
+        simulator: a process that starts before the environment is built. The environment factory gets the addresses of
+            the simulator.
+        pixel_key: the entry of the observations that an evaluator records. None: the evaluator records the result of
+            ``render()``.
+        render_seconds: the seconds that an evaluator may spend on rendering in one rollout. After this time, the
+            evaluator stops recording.
     """
 
     create_env: Any

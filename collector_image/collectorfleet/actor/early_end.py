@@ -1,4 +1,4 @@
-"""End rollouts early, so that a batch does not wait for its slowest collector."""
+"""End rollouts early, so that a batch does not wait for the slowest collector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REMEMBERED = 64
 
 
 class EarlyEnd:
-    """The interruptor of TorchRL's collector: it ends a rollout whose request the driver cuts short."""
+    """The interruptor of TorchRL's collector. If the driver cuts a request short, the interruptor ends the rollout."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class EarlyEnd:
             self._running = request_id
 
     def cut(self, request_id: int) -> None:
-        """End the rollout of a request early. The cut may arrive before the request."""
+        """End the rollout of a request early. This call may come before the request arrives."""
         with self._lock:
             self._cut = [*self._cut[-_REMEMBERED:], request_id]
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from collectorfleet.torchrl_private.environments import CHANGE_STATE, PROCESS_CALL
 
-# Methods that change the state of an environment, so that the last observation is outdated.
+# Methods that change the state of an environment. After such a call, the last observation is outdated.
 _CHANGES_STATE: Final = {"step", "reset", "seed", "set_seed", "load_state_dict", *CHANGE_STATE}
-# Calls that send a method to the processes of an environment. This process cannot see whether the method changes the
-# state.
+# Calls that run a method in the processes of an environment. This process cannot detect whether the method changes the
+# environment's state.
 _REACHES_PROCESSES: Final = {
     (PROCESS_CALL, "__call__"),  # ParallelEnv of TorchRL
     ("AsyncVectorEnv", "call_async"),  # Gymnasium
@@ -21,7 +21,7 @@ _REACHES_PROCESSES: Final = {
 
 
 class EnvironmentCalls:
-    """The observed calls: ``changed_state`` is True once a call changed the state of an environment."""
+    """The observed calls. ``changed_state`` is True as soon as a call has changed the state of an environment."""
 
     def __init__(self) -> None:
         self.changed_state = False
@@ -35,7 +35,8 @@ class EnvironmentCalls:
         name = code.co_name
         if name in _CHANGES_STATE:
             kind = type(frame.f_locals.get(code.co_varnames[0]))
-            # Environments of all libraries have both methods. Optimizers and collectors have only one of them.
+            # Environments of all libraries have both ``step`` and ``reset``. Optimizers and collectors have only one of
+            # the two methods.
             self.changed_state = hasattr(kind, "step") and hasattr(kind, "reset")
         elif name in ("__call__", "call_async"):
             kind = type(frame.f_locals.get(code.co_varnames[0]))
@@ -46,8 +47,8 @@ class EnvironmentCalls:
 def watch_environments() -> Iterator[EnvironmentCalls]:
     """Watch all calls of this thread inside the context, on any object.
 
-    The context uses a profile function instead of wrappers. A method of the environment may reset it below TorchRL's
-    wrappers, and a new wrapper would miss calls through existing references.
+    The context uses a profile function instead of wrappers. A method of the environment may reset the environment below
+    TorchRL's wrappers. A new wrapper would miss calls through existing references.
     """
     calls, before = EnvironmentCalls(), sys.getprofile()
     sys.setprofile(calls.handle_profile_event)

@@ -1,7 +1,7 @@
 """The returns and lengths of the episodes that end in a collector's rollouts, for any training algorithm.
 
-The counter uses trajectory ids. Rollouts are cut into batches at any frame, and batches may be split, masked or from
-several processes.
+The counter identifies episodes by trajectory ids. A batch may begin or end at any frame of an episode. A batch may also
+be split or masked, or come from several processes.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from collectorfleet.messages import Episodes
 
 _REWARD: Final = ("next", "reward")
 _DONE: Final = ("next", "done")
-# The most unfinished trajectories to keep. The oldest is dropped first, such as a trajectory of a lost process.
+# The maximum number of unfinished trajectories that are kept. Above this number, the oldest trajectory is dropped. For
+# example, the trajectories of a lost process never finish.
 _MOST_OPEN: Final = 100_000
 
 
 class EpisodeCounter:
-    """A counter of one collector's episodes, with return and length of each unfinished trajectory."""
+    """Counts one collector's episodes. The counter stores the return and the length of each unfinished trajectory."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[int, tuple[float, int]] = OrderedDict()
 
     def ended(self, batch: TensorDictBase) -> Episodes | None:
-        """Return the episodes that end in ``batch``, unordered, or None if the frames lack the entries to count them.
+        """Return the episodes that end in ``batch``, unordered. Return None if the frames lack the required entries.
 
-        The entries are ``("next", "reward")``, ``("next", "done")`` and ``("collector", "traj_ids")``, with one value
-        for each frame. The reward must not be complex. Environments of several agents have several rewards, so they
-        have no single return.
+        The required entries are ``("next", "reward")``, ``("next", "done")`` and ``("collector", "traj_ids")``. Each
+        entry must have one value for each frame. The reward must not be complex. The environment of several agents has
+        several rewards for each frame. So its episodes have no single return, and the result is None.
         """
         ids, reward, done = (batch.get(key, None) for key in (keys.TRAJECTORY_KEY, _REWARD, _DONE))
         frames = batch.numel()
@@ -43,7 +44,7 @@ class EpisodeCounter:
             return None
         mask = batch.get(keys.MASK_KEY, None)
         valid = slice(None) if mask is None else mask.reshape(-1).cpu().numpy()
-        # numpy has no bfloat16, and returns are sums of float64.
+        # Convert rewards to float64: numpy has no bfloat16, and returns are sums in float64.
         reward = reward.detach().to("cpu", torch.float64)
         ids, reward, done = (one.detach().reshape(-1).cpu().numpy()[valid] for one in (ids, reward, done))
         return self._count(ids, reward, done)
@@ -51,7 +52,8 @@ class EpisodeCounter:
     def _count(self, ids: np.ndarray, reward: np.ndarray, done: np.ndarray) -> Episodes:
         if not len(ids):
             return Episodes((), ())
-        # The frames of a trajectory are adjacent, except where rows are cut. So an id may occur in several pieces.
+        # The frames of a trajectory are adjacent, unless the batch was cut within the trajectory. So an id may occur in
+        # several pieces.
         begins = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1))
         found, lengths = ids[begins], np.diff(begins, append=len(ids))
         returns = np.add.reduceat(reward, begins, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Call the user's factories and check their results at once, so that an error names the factory."""
+"""Call the user's factories, and check each result at once. So an error message names the factory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collectorfleet.actor.origin import EnvironmentRaised, Origin, PolicyRaised,
 from collectorfleet.errors import describe
 from collectorfleet.user_code import name_of
 
-# TorchRL's wrapper for an environment of another library, by the library's package.
+# For each library of environments, by the name of its package: TorchRL's wrapper for these environments.
 _WRAPPERS: Final = {
     "gymnasium": "GymWrapper",
     "gym": "GymWrapper",
@@ -29,18 +29,18 @@ _POLICY: Final = "the policy: a module, or a function of a TensorDict"
 
 
 class NotAnEnvironment(TypeError):
-    """A factory of environments returned a different object."""
+    """A factory of environments returned an object that is no environment."""
 
 
 class NotAPolicy(TypeError):
-    """A factory of policies returned a different object."""
+    """A factory of policies returned an object that is no policy."""
 
 
 class EnvironmentFactory:
-    """A factory that calls ``create`` and checks that it returns an environment. It is sent pickled.
+    """A factory that calls ``create`` and checks that the result is an environment. The driver sends it pickled.
 
     Raises:
-        NotAnEnvironment: ``create`` returns a different object.
+        NotAnEnvironment: ``create`` returns an object that is no environment.
     """
 
     def __init__(self, create: Callable[..., Any]) -> None:
@@ -56,7 +56,7 @@ class EnvironmentFactory:
 
 
 class PolicyFactory:
-    """A factory that calls ``create`` and checks that it returns a policy. It is sent pickled.
+    """A factory that calls ``create`` and checks that the result is a policy. The driver sends it pickled.
 
     Raises:
         NotAPolicy: ``create`` returns None, a class, or an object that is not callable.
@@ -72,7 +72,10 @@ class PolicyFactory:
 
 
 def checked_policy(made: Any, name: str) -> Any:
-    """Return ``made``, the result of the factory ``name``. Raise NotAPolicy if it cannot be called as a policy."""
+    """Return ``made``, the result of the factory ``name``.
+
+    Raise NotAPolicy if ``made`` cannot be called as a policy.
+    """
     if isinstance(made, type):
         raise NotAPolicy(f"{name} returned {_described(made)}; return an instance, {made.__name__}(...)")
     if not callable(made):
@@ -81,12 +84,12 @@ def checked_policy(made: Any, name: str) -> Any:
 
 
 def environment_in_process(create: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``create`` for a process of a collector. The result raises errors as EnvironmentRaised."""
+    """Return ``create``, wrapped for a process of a collector. The wrapper raises errors as EnvironmentRaised."""
     return partial(_forwarding, create, EnvironmentRaised)
 
 
 def policy_in_process(create: Callable[[], Any]) -> Callable[[], Any]:
-    """Return ``create`` for a process of a collector. The result raises errors as PolicyRaised."""
+    """Return ``create``, wrapped for a process of a collector. The wrapper raises errors as PolicyRaised."""
     return partial(_forwarding, create, PolicyRaised)
 
 

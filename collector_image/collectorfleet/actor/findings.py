@@ -1,4 +1,4 @@
-"""Problems of environment and policy that a collector finds when it is built. The driver logs them as warnings."""
+"""Problems of environment and policy that a collector detects when it is built. The driver logs warnings about them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 
 
 def findings(collector: Any) -> tuple[str, ...]:
-    """Return one sentence for each problem; none if the environments run in separate processes."""
+    """Return one sentence for each problem. If the environments run in separate processes, return no sentences."""
     env, policy = getattr(collector, "env", None), getattr(collector, "policy", None)
     if env is None or not isinstance(policy, nn.Module):
         return ()
@@ -31,7 +31,7 @@ def _recurrent(policy: nn.Module) -> list[Any]:
     written_now: set[Any] = set()
     for module in policy.modules():
         if isinstance(module, TensorDictModuleBase):
-            # A module of the user may lack these attributes.
+            # A module that the user wrote may lack these attributes.
             reads, writes = getattr(module, "in_keys", ()), getattr(module, "out_keys", ())
             written = {key[1:] for key in writes if isinstance(key, tuple) and key[0] == "next"}
             written_now |= {key for key in writes if not (isinstance(key, tuple) and key[0] == "next")}

@@ -1,7 +1,8 @@
 """Digests of the first observations of a collector's first episodes.
 
-The driver compares the digests of its collectors: collectors with equal seeds deliver equal frames, and only the
-digests show this. The digest uses observations that the collector collects anyway, without an extra step or reset.
+The driver compares the digests of all collectors. Two collectors with the same seed deliver the same frames, and only
+equal digests reveal this. The digest uses observations that the collector collects anyway, so no extra step or reset is
+needed.
 """
 
 from __future__ import annotations
@@ -19,28 +20,28 @@ from torch import Tensor
 from collectorfleet.codec import frames as keys
 from collectorfleet.codec.tensors import fits_an_array
 
-# If two environments draw 8 starts from S states, the starts are distinct in each environment and equal in both with a
-# probability below 1e-9. This holds for every S.
+# Suppose that two environments with different seeds each draw 8 starts from S states. For every S, the probability is
+# below 1e-9 that the 8 starts are distinct and that both environments draw the same starts.
 STARTS: Final = 8
 
 
 class FirstStarts:
-    """The digest of the starts of one collector's first episodes.
+    """Computes the digest of the first observations of one collector's first episodes.
 
-    Once the digest exists or cannot exist, this object costs no time.
+    As soon as the digest is returned, or cannot be computed any more, calls of this object take no time.
     """
 
     def __init__(self) -> None:
         self._digests: list[bytes] = []
         self._trajectories: set[int] = set()
-        self._rows: int | None = None  # number of environments to look at; None before the first rollout
+        self._rows: int | None = None  # number of used environments; None before the first rollout
         self._over = False
 
     def digest(self, batch: TensorDictBase) -> str | None:
-        """Return the digest once, with the rollout that has the last of the first 8 starts. Otherwise return None.
+        """Return the digest once: for the rollout with the 8th start of an episode. For other rollouts, return None.
 
-        There is never a digest if two episodes start with equal observations, as in an environment with few start
-        states. There is never a digest either if the frames have no trajectory ids.
+        If two of the episodes start with equal observations, as in an environment with few start states, the method
+        always returns None. If the frames have no trajectory ids, the method always returns None, too.
         """
         if self._over or batch.get("next", None) is None:
             return None
@@ -68,7 +69,7 @@ class FirstStarts:
         return None
 
     def _starts(self, ids: np.ndarray, valid: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Yield row and time of each new trajectory's start in ``ids`` [environments, time], the earliest first."""
+        """Yield row and time of each new trajectory's first frame in ``ids`` [environments, time], by time."""
         changes = valid.copy()
         changes[:, 1:] &= ids[:, 1:] != ids[:, :-1]
         rows, times = np.nonzero(changes)
@@ -81,18 +82,18 @@ class FirstStarts:
 
 
 def _distinct_rows(batch: TensorDictBase) -> int:
-    """Return the number of environments to look at: up to 8, or 1 if all of them start equally.
+    """Return how many environments the digest uses: up to 8, or 1 if all environments start equally.
 
-    Environments that start equally have one seed, so the others only repeat the first.
+    Environments that start equally have the same seed. So all others only repeat the episodes of the first environment.
     """
     rows = min(STARTS, math.prod(batch.shape[:-1]))
     return rows if len({_digest_of(batch, row, 0) for row in range(rows)}) > 1 else 1
 
 
 def _digest_of(batch: TensorDictBase, row: int, time: int) -> bytes:
-    """Return the digest of a step's inputs: the observations, and entries such as step counters.
+    """Return the digest of the inputs of one step: the observations, and other entries such as step counters.
 
-    Step counters do not disturb the comparison, because they are equal at each start.
+    Step counters do not affect the comparison, because every episode starts with the same step count.
     """
     environment = map(int, np.unravel_index(row, batch.shape[:-1])) if batch.ndim > 1 else ()
     frame = batch[(*environment, time)]

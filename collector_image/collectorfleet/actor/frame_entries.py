@@ -1,4 +1,4 @@
-"""Read and write entries of a rollout's frames before the frames leave the collector."""
+"""Read and write entries of a rollout's frames before the collector sends the frames."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from torch import Tensor
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY
 from collectorfleet.codec import frames as keys
 
-# The entry in which TorchRL's inference service reports the version that chose the action.
+# The entry in which TorchRL's inference service reports the weights version that chose the action.
 SERVICE_VERSION: Final = "policy_version"
 
 
 def on_the_cpu(batch: TensorDictBase) -> TensorDictBase:
-    """Return ``batch``, or a CPU copy if it has tensors on another device. The reader may have no GPU."""
+    """Return ``batch`` with all its tensors on the CPU.
+
+    If all tensors are on the CPU already, the result is ``batch`` itself, otherwise a copy. The reader may have no GPU.
+    """
     elsewhere = any(entry.device.type != "cpu" for entry in batch.values(True, True) if isinstance(entry, Tensor))
     return batch.cpu() if elsewhere else batch
 
@@ -27,7 +30,7 @@ def valid_frames(batch: TensorDictBase) -> int:
 
 
 def with_service_version(batch: TensorDictBase) -> TensorDictBase:
-    """Return the frames with the service's version as their weights version, because the service runs the policy."""
+    """Set the weights version of the frames to the service's version, because the service runs the policy."""
     batch = batch.copy()
     versions = batch[SERVICE_VERSION].to(torch.int64)
     collector = batch.get(keys.COLLECTOR, None)

@@ -1,8 +1,9 @@
-"""The latest offered and the loaded weights of one policy in a collector.
+"""The newest offered weights and the loaded weights of one policy in a collector.
 
-Three threads use an inbox. One receives offers, one runs rollouts, and one waits to report the loaded version to the
-driver. Weights are loaded while no rollout runs, or between two steps if the collector is configured so. A new offer
-replaces an offer that is not loaded yet, so offers never queue behind a rollout.
+Three threads use an inbox. The first thread receives offers. The second thread runs rollouts. The third thread waits
+for a loaded version, to report the version to the driver. Weights are loaded while no rollout runs. If the collector is
+configured to load weights during a rollout, they are loaded between two steps. A new offer replaces an offer that is
+not loaded yet. So at most one offer waits for the end of a rollout.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collectorfleet.messages import Segment
 
 
 class Offer(NamedTuple):
-    """A weights version: the weights, and the normalization for environments (None: keep the current normalization)."""
+    """The weights of a version, and the normalization of the environments (None: leave it unchanged)."""
 
     version: int
     weights: snapshots.Snapshot
@@ -25,18 +26,19 @@ class Offer(NamedTuple):
 
 
 class LoadedNormalization(Protocol):
-    """The statistics of an environment, which an offer can replace."""
+    """The statistics of an environment. An offer can replace the statistics."""
 
     def load(self, snapshot: snapshots.Snapshot) -> str:
-        """Load the statistics and return the digest of the loaded statistics. Raises ValueError if they do not fit."""
+        """Load the statistics, and return the digest of the loaded statistics. Raise ValueError if they do not fit."""
 
 
 class Inbox:
-    """The offered weights, until they can be loaded, and the loaded version.
+    """The offered weights that are not loaded yet, and the loaded version.
 
     Args:
         target: the tensors to load weights into.
-        pass_on: called with the offer after each load, to inform other parts of the collector.
+        pass_on: a function that the inbox calls with the offer after each load. The function informs other parts of the
+            collector.
         normalization: the statistics of the environment. None: the environment has none.
     """
 
@@ -60,7 +62,7 @@ class Inbox:
         self._segments: list[Segment] = []
 
     def offer(self, offered: Offer) -> None:
-        """Load these weights once no rollout runs, unless newer weights arrived. Loads at once if no rollout runs.
+        """Load these weights at once. If a rollout runs, load them after it, unless newer weights arrive before.
 
         If the weights cannot be loaded, :meth:`next_applied` raises the error.
         """
@@ -74,11 +76,11 @@ class Inbox:
             self._changed.notify_all()
 
     def next_applied(self, seen: int) -> tuple[int, str] | None:
-        """Block until a version other than ``seen`` is loaded. Return version and digest, or None after :meth:`close`.
+        """Block until a version other than ``seen`` is loaded. Return its number and digest; None after :meth:`close`.
 
         Raises:
-            ValueError: the offered weights belong to another policy. Other errors of loading, and the error given to
-                :meth:`fail`, are raised as they are.
+            ValueError: the offered weights belong to another policy. If loading raises another error, or :meth:`fail`
+                was called, the method raises that error unchanged.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._version != seen or self._refused or self._closed)
@@ -88,11 +90,12 @@ class Inbox:
             return None if self._closed else (self._version, self._digest)
 
     def begin_rollout(self, min_version: int, exactly: Offer | None = None, also: Offer | None = None) -> None:
-        """Load the weights for a rollout: ``exactly`` if given, else the newest offer, at least ``min_version``.
+        """Load weights for a rollout: ``exactly`` if given, otherwise the newest offer from ``min_version`` on.
 
-        ``also`` is an offer that arrived with the request. The driver sends offers before the requests that need them,
-        but large offers may arrive later. So the call blocks until ``min_version`` is loaded or the inbox is closed.
-        The driver limits the duration of the rollout.
+        ``also`` is an offer that arrived with the request. The driver sends an offer before the first request that
+        needs the offer. But a large offer may arrive after the request. So the call blocks until ``min_version`` or a
+        newer version is loaded, or the inbox is closed. The call has no time limit of its own, because the driver
+        limits the time of a request.
         """
         with self._changed:
             if exactly is not None:
@@ -107,7 +110,10 @@ class Inbox:
             self._segments = [Segment(0, self._version)]
 
     def before_step(self) -> None:
-        """Load weights that were offered during the running rollout. Called before each action of the policy."""
+        """Load weights that were offered since the last step.
+
+        The collector calls this before each action of the policy.
+        """
         if self._running and self._offered is not None:
             with self._changed:
                 self._load_offered()
@@ -118,7 +124,7 @@ class Inbox:
         self._steps += 1
 
     def end_rollout(self) -> list[Segment]:
-        """Load the waiting offer after a rollout. Return which versions the rollout ran with, from which step on."""
+        """End a rollout, and load the waiting offer. Return the versions of the rollout, each with its first step."""
         with self._changed:
             self._running = False
             segments = self._segments
@@ -126,7 +132,7 @@ class Inbox:
             return segments
 
     def fail(self, error: Exception) -> None:
-        """Make :meth:`next_applied` raise ``error``, an error with a cause other than the weights."""
+        """Make :meth:`next_applied` raise ``error``. The cause of ``error`` is not the weights."""
         with self._changed:
             self._refused = error
             self._changed.notify_all()

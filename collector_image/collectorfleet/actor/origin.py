@@ -1,6 +1,7 @@
-"""Find out which part of the user's code raised an error. The caller of that code attaches the origin to the error.
+"""Find out which part of the user's code raised an error. The code that calls this part marks the error.
 
-The error keeps its type and its traceback. The ``try`` costs no time in a step that raises no error.
+The mark (the *origin*) changes neither the type nor the traceback of the error. In a step without an error, the mark
+costs no time.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from torchrl.envs import EnvBase
 from collectorfleet.torchrl_private.collectors import PROCESS_CHECK, called_option
 
 _KEY: Final = "collectorfleet_origin"
-# TorchRL's collectors of several processes put this text between message and traceback of an error from a process.
+# If a process of a TorchRL collector raises an error, TorchRL writes this text between the error's message and its
+# traceback.
 _WORKER_TRACEBACK: Final = "\n\nWorker traceback:"
-# TorchRL's collectors call the code of these packages themselves, such as copy.py for entries that are no tensors.
+# TorchRL's collectors call code of these packages directly. So an error in this code is not an error of the user's
+# code.
 _LIBRARIES: Final = ("tensordict", "torch", "torchrl", "numpy")
 _OWN: Final = str(Path(__file__).parents[1]) + os.sep
 _STANDARD_LIBRARY: Final = (sysconfig.get_path("stdlib") + os.sep, "<frozen ")
@@ -30,7 +33,7 @@ _PACKAGES: Final = ("site-packages", "dist-packages")
 
 
 class Origin(StrEnum):
-    """The part of the code that raised an error, as messages name it."""
+    """The part of the code that raised an error. The values are the names in messages."""
 
     ENVIRONMENT = "environment"
     POLICY = "policy"
@@ -45,9 +48,9 @@ class Origin(StrEnum):
 
 
 class RaisedInProcess(Exception):
-    """Code of the user raised an error in a process of a collector. The text describes the original error.
+    """The user's code raised an error in a process of a collector. The text describes the original error.
 
-    TorchRL rebuilds the error from its class and its text, so the class has to carry the origin.
+    TorchRL sends only the class and the text of an error from a process. So each origin has its own class of error.
     """
 
     origin: Origin
@@ -62,8 +65,8 @@ class PolicyRaised(RaisedInProcess):
 
 
 def mark(error: BaseException, origin: Origin) -> None:
-    """Attach ``origin`` to ``error``, unless an inner call has already attached one."""
-    # Some classes of errors forbid setattr.
+    """Attach ``origin`` to ``error``, unless an inner call has already attached an origin."""
+    # Some classes of errors do not allow new attributes.
     error.__dict__.setdefault(_KEY, origin)
 
 
@@ -78,11 +81,12 @@ def calling(origin: Origin) -> Iterator[None]:
 
 
 def origin_of(error: BaseException) -> Origin:
-    """Return the attached origin, or find it by the first frame of an environment or a module in the traceback.
+    """Return the attached origin. Without it, the first frame of an environment or a module in the traceback decides.
 
-    The search is needed where TorchRL's loops call environment and policy themselves. A hook or a ``postproc`` that a
-    TorchRL collector calls is the origin, even if the error is from code that it calls. Other errors of TorchRL's
-    collectors concern their options. An error of a TensorDict that a collector stacks concerns the frames.
+    The traceback is needed if TorchRL's own loop calls environment and policy. If a TorchRL collector called a hook or
+    ``postproc``, the hook or ``postproc`` is the origin, even if code that it calls raised the error. If a TorchRL
+    collector itself raised the error, the origin is ``OPTIONS``. If a library raised the error while a collector
+    stacked frames, the origin is ``FRAMES``.
     """
     if isinstance(error, RaisedInProcess):
         return error.origin
@@ -111,14 +115,18 @@ def origin_of(error: BaseException) -> Origin:
 
 
 def _is_library(file: str) -> bool:
-    # TorchRL's collectors call the fleet's collector, which may call TorchRL's loop.
+    # TorchRL's collectors call code of this package, and that code may call TorchRL's loop.
     if file.startswith(_OWN) or any(f"/{package}/" in file for package in _LIBRARIES):
         return True
-    # The folder for installed packages may be inside the folder of the standard library.
+    # The folder of installed packages may be inside the folder of the standard library. Installed packages count as the
+    # user's code.
     return file.startswith(_STANDARD_LIBRARY) and not any(f"/{folder}/" in file for folder in _PACKAGES)
 
 
 def cause_of(error: BaseException, description: str) -> str:
-    """Return the message of the original error without the worker's traceback. ``description`` describes ``error``."""
+    """Return the message of the original error without the worker's traceback.
+
+    ``description`` is the text of ``error``.
+    """
     text = str(error) if isinstance(error, RaisedInProcess) else description
     return text.partition(_WORKER_TRACEBACK)[0]

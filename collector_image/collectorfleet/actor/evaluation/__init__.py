@@ -1,1 +1,1 @@
-"""The evaluator process: it plays episodes with one version of the weights."""
+"""The evaluator process. It runs episodes with one version of the weights."""

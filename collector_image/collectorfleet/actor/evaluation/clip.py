@@ -10,10 +10,11 @@ MOST_FRAMES: Final = 200
 
 
 class Clip:
-    """At most 200 frames of an episode: frames that are evenly spaced over its steps, and the last frame.
+    """At most 200 frames of an episode: frames at equal intervals of steps, and the last frame of the episode.
 
-    The length of an episode is not known in advance, so the clip keeps every step at first. If there are more than 200
-    frames, the clip drops every second frame. From then on, it keeps half as many steps.
+    The length of an episode is not known in advance, so the clip keeps the frame of every step at first. As soon as the
+    clip has more than 200 frames, it drops every second frame and doubles the interval between the frames that it keeps
+    later.
     """
 
     def __init__(self) -> None:
@@ -21,7 +22,7 @@ class Clip:
         self._every = 1
 
     def wants(self, step: int) -> bool:
-        """Return whether to keep the frame after ``step`` steps."""
+        """Return whether the clip keeps the frame after ``step`` steps."""
         return step % self._every == 0
 
     def add(self, frame: Pixels) -> None:
@@ -31,6 +32,6 @@ class Clip:
         """
         self.frames.append(frame)
         if len(self.frames) > MOST_FRAMES:
-            # The number of frames is odd here, so the newest frame stays.
+            # The number of frames is odd here. So the newest frame is not dropped.
             self.frames = self.frames[::2]
             self._every *= 2

@@ -21,11 +21,11 @@ _CERTAIN_CHANNELS: Final = (1, 3)  # four channels may be a stack of four frames
 
 
 class CannotRender(Exception):
-    """The environment returned no usable frame. The message describes the required change."""
+    """The environment returned no usable frame. The message tells the user what to change."""
 
 
 class Frames:
-    """The frames of ``env``, one for each environment of a batch.
+    """Reads the frames of ``env``, one frame for each environment of a batch.
 
     Args:
         pixel_key: the entry of the observations that has the frames. None: ``env.render()`` returns them.
@@ -37,7 +37,7 @@ class Frames:
         self._environments = env.batch_size.numel()
 
     def now(self, observed: TensorDictBase, rows: list[int]) -> list[Pixels]:
-        """Return the frames of these environments, uint8 ``[height, width, 3]``, at most 320 pixels wide and high.
+        """Return the present frames of these environments: uint8 ``[height, width, 3]``, at most 320 by 320 pixels.
 
         Raises CannotRender, or the error of ``render()``.
         """
@@ -92,7 +92,7 @@ def _is_picture(shape: Sequence[int]) -> bool:
 
 
 def _pixels(frame: Any) -> Pixels:
-    """Return ``frame`` as uint8 ``[height, width, 3]``. Floats range from 0 to 1."""
+    """Return ``frame`` as uint8 ``[height, width, 3]``. If ``frame`` has floats, their range must be 0 to 1."""
     if isinstance(frame, list | tuple):
         raise CannotRender("render() returned a list; use render_mode: rgb_array")
     values = frame.detach().cpu().numpy() if isinstance(frame, Tensor) else np.asarray(frame)

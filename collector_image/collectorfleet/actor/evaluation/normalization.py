@@ -1,4 +1,4 @@
-"""Load the statistics of the evaluated version into the evaluator's environment, and keep them frozen."""
+"""Load the statistics of the evaluated version into the evaluator's environment, and freeze these statistics."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ _REWARD = "reward"
 
 
 class FrozenNormalization:
-    """The statistics of an evaluation environment, which change only when a version is loaded.
+    """The statistics of an evaluation environment. They change only when the evaluator loads a version.
 
     Args:
-        env: the environment. Its running statistics are frozen from now on.
-        constants: whether the fleet publishes constants, such as the constants of ``ObservationNorm``.
+        env: the environment. The constructor freezes the running statistics of this environment.
+        constants: whether the fleet publishes normalization constants, such as the constants of ``ObservationNorm``.
 
     Raises:
-        InvalidOption: the environment keeps statistics that cannot be read, or running statistics of rewards.
+        InvalidOption: the environment keeps statistics that cannot be read, or the environment keeps running statistics
+            of rewards.
     """
 
     def __init__(self, env: EnvBase, *, constants: bool) -> None:
@@ -38,7 +39,8 @@ class FrozenNormalization:
                     "returns of two versions cannot be compared; remove the reward from its in_keys in the "
                     "evaluation environment"
                 )
-        # The environment keeps its own constants of rewards, because they change no action.
+        # The evaluation environment uses its own normalization constants for rewards, because rewards do not affect
+        # actions.
         self._kept = {
             name: kept
             for name, kept in found.items()
@@ -47,7 +49,7 @@ class FrozenNormalization:
         for transform in transforms_of(env):
             if isinstance(transform, VecNorm | VecNormV2):
                 transform.freeze()
-        # A transform of the user cannot be frozen.
+        # A transform that the user wrote has no method to freeze its statistics.
         self._drifts = any(isinstance(kept[0], OfUsers) and kept[0].is_updated_by_steps for kept in self._kept.values())
         self._loaded: snapshots.Snapshot | None = None
 
@@ -58,10 +60,11 @@ class FrozenNormalization:
     def check(self, snapshot: snapshots.Snapshot) -> None:
         """Compare the statistics of a version with the statistics of the environment.
 
-        The environment may lack statistics of rewards, because they change no action.
+        The environment may lack statistics of rewards, because rewards do not affect actions.
 
         Raises:
-            InvalidOption: the statistics of observations differ from the published statistics.
+            InvalidOption: the environment does not keep the same statistics of observations as the training
+                environment.
         """
         given = [name for name in codec.decode(snapshot) if not _is_of_rewards(name)]
         if set(_matched(self._kept, given).values()) != set(given) or len(given) != len(self._kept):
@@ -84,7 +87,10 @@ class FrozenNormalization:
         return snapshots.digest(codec.encode(proofs).arrays)
 
     def begin_episodes(self) -> None:
-        """Reset the user's transforms to the version's statistics, because earlier episodes may have changed them."""
+        """Load the statistics of the version into the user's transforms again.
+
+        Earlier episodes may have changed the statistics in these transforms.
+        """
         if self._loaded is not None and self._drifts:
             self.load(self._loaded)
 
@@ -94,10 +100,11 @@ def _is_of_rewards(name: str) -> bool:
 
 
 def _matched(here: Iterable[str], there: Iterable[str]) -> dict[str, str]:
-    """Return the matching name in ``there`` for each name in ``here`` that has a match.
+    """Map each name in ``here`` to the matching name in ``there``. Names without a match are left out.
 
-    A name contains the position of its transform. The position differs if another transform occurs on one side only. So
-    the position is ignored if class and key occur once on both sides.
+    A name contains the position, the class and the key of a transform. If one environment has an additional transform,
+    the positions in both environments differ. So the position is ignored if class and key occur only once in each
+    environment.
     """
     here, names = list(here), set(there)
     counts_here, counts_there = Counter(map(_without_place, here)), Counter(map(_without_place, names))
@@ -113,5 +120,5 @@ def _matched(here: Iterable[str], there: Iterable[str]) -> dict[str, str]:
 
 
 def _without_place(name: str) -> str:
-    """Return a name without its numbers: ``VecNormV2.observation`` for ``1.VecNormV2.observation``."""
+    """Return a name without positions: ``VecNormV2.observation`` for ``1.VecNormV2.observation``."""
     return ".".join(part for part in name.split(".") if not part.isdigit())

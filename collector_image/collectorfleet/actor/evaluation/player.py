@@ -1,4 +1,4 @@
-"""Play each episode from its seed to its end, with one version of the weights."""
+"""Run each episode from the reset with its seed to its end, with one version of the weights."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _POLICY_PREFIX: Final = ""
 
 
 class EpisodePlayer:
-    """An evaluator: it answers each request with the episodes that begin with the request's seed.
+    """An evaluator. It answers each request with the episodes that begin with the request's seed.
 
-    An environment without a batch dimension plays one episode. A batch of ``n`` environments plays the first episode of
-    each environment, in the order of the rows.
+    With an environment without a batch dimension, a request is one episode. With a batch of ``n`` environments, a
+    request is the first episode of each environment, in the order of the rows.
     """
 
     loop = "Episodes"
@@ -68,13 +68,13 @@ class EpisodePlayer:
         self.inboxes = {POLICY: inbox}
         self._frames = Frames(self._env, config.pixel_key)
         self._render_seconds = config.render_seconds
-        # An evaluator does not contribute statistics to the collectors.
+        # An evaluator does not contribute to the fleet's statistics.
         self.normalization: EnvironmentNormalization | None = None
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
-        """Play the episodes of ``request.seed`` with exactly ``request.version``.
+        """Run the episodes of ``request.seed`` with exactly the weights version ``request.version``.
 
-        ``weights`` have this version. None: the version is already loaded.
+        ``weights`` are the weights of this version. None: the version is already loaded.
         """
         if request.seed is None or request.version is None:
             raise RuntimeError("an evaluator was asked for a rollout")
@@ -106,7 +106,7 @@ class EpisodePlayer:
             )
 
     def cut_short(self, request_id: int) -> None:
-        """Do nothing: an evaluator always plays episodes to their end."""
+        """Do nothing, because an evaluator runs every episode to its end."""
 
     def _play(self, seed: int, recorder: EpisodeRecorder) -> Episodes:
         seed_everything(seed)
@@ -133,13 +133,13 @@ class EpisodePlayer:
                 if not running.any():
                     return Episodes(tuple(returns.tolist()), tuple(lengths.tolist()))
                 with calling(Origin.ENVIRONMENT):
-                    # Environments with an ended episode step on until the last episode ends. Their further steps do not
-                    # count.
+                    # The loop steps all environments until the last episode ends. Steps after the end of an
+                    # environment's own episode do not count.
                     here = env.maybe_reset(env.step_mdp(stepped))
 
 
 def _limited(env: EnvBase, frames: int | None) -> EnvBase:
-    """Return ``env`` with the frame limit of training episodes, if there is one."""
+    """Return ``env`` with the frame limit of training episodes. Without such a limit, return ``env`` unchanged."""
     if frames is None or frames <= 0:
         return env
     if any(isinstance(one, StepCounter) and one.max_steps is not None for one in transforms_of(env)):
@@ -148,7 +148,7 @@ def _limited(env: EnvBase, frames: int | None) -> EnvBase:
 
 
 def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Return the reward of each environment in one step, float64. For several agents, it is their mean reward."""
+    """Return the reward of each environment in one step, float64. Several agents: the mean of the agents' rewards."""
     found = [
         _by_environment(env, stepped.get(("next", key) if isinstance(key, str) else ("next", *key)))
         for key in env.reward_keys
@@ -157,7 +157,7 @@ def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
 
 
 def _done(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Return whether each environment is done, bool ``[environments, 1]``.
+    """Return, for each environment, whether it is done: bool ``[environments, 1]``.
 
     If the environment has no common ``done``, the result has one column for each agent.
     """
@@ -178,9 +178,9 @@ def _by_environment(env: EnvBase, values: Tensor) -> Tensor:
 
 
 def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> WeightsTarget:
-    """Return the target of the weights, with the names that the tensors have in a collector."""
+    """Return the tensors to load weights into. Their names are the names that the tensors have in a collector."""
     modules: dict[str, nn.Module] = {_POLICY_PREFIX: policy} if isinstance(policy, nn.Module) else {}
-    # Paths of further models start at TorchRL's collector, which has these two attributes.
+    # The attribute paths of further models start at TorchRL's collector. TorchRL's collector has these two attributes.
     holder = SimpleNamespace(env=env, policy=policy)
     for path in config.models:
         module: Any = reduce(getattr, path.split("."), holder)

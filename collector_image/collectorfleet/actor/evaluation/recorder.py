@@ -1,4 +1,4 @@
-"""Record the first episodes of a rollout. If recording fails, there is no video, and the episodes continue."""
+"""Record the first episodes of a rollout. If recording fails, the episodes continue without a video."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from collectorfleet.messages import Recorded
 
 
 class EpisodeRecorder:
-    """The recording of one rollout: the episodes of the first ``count`` environments of a batch.
+    """Records one rollout: the episodes of the first ``count`` environments of a batch.
 
-    If rendering takes longer than ``most_seconds``, the episodes continue and there is no video.
+    If rendering takes longer than ``most_seconds`` in total, the episodes continue without a video.
     """
 
     def __init__(self, frames: Frames, count: int, most_seconds: float) -> None:
@@ -32,10 +32,10 @@ class EpisodeRecorder:
         self._failure: str | None = None
 
     def see(self, observed: TensorDictBase, running: NDArray[np.bool_]) -> None:
-        """Record the frames of the environments after a reset or a step.
+        """Record the present frames of the environments. Called after each reset and each step.
 
-        ``running`` is bool ``[environments]``, True where the episode continues. If an episode has just ended, this
-        frame is its last.
+        ``running`` is bool ``[environments]``. True: the episode of this environment continues. If an episode has just
+        ended, its present frame is the last frame of its video.
         """
         if not self._recording:
             return
@@ -47,7 +47,7 @@ class EpisodeRecorder:
             return
         began = time.monotonic()
         try:
-            # Rendering must not change the result of an episode, even if it draws random numbers.
+            # Rendering must not change the result of an episode, even if the renderer draws random numbers.
             with unchanged_generators():
                 frames = self._frames.now(observed, rows)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (a renderer may raise any error)
@@ -60,7 +60,10 @@ class EpisodeRecorder:
             self._fail(_too_slow(step + 1, self._seconds, self._most_seconds))
 
     def recorded(self) -> Recorded:
-        """Return the video files, or the reason why there are none. Blocks for about a second to encode them."""
+        """Return the video files, or the reason why there are no videos.
+
+        Blocks for about a second to encode the videos.
+        """
         if self._failure is None:
             try:
                 return Recorded(tuple(encode(clip.frames) for clip in self._clips))

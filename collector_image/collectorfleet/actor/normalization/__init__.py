@@ -1,1 +1,1 @@
-"""Find, read and load the statistics of a collector's environment, and reject unsupported statistics by name."""
+"""Find, read and load the statistics of a collector's environment. Reject unsupported statistics with their name."""

@@ -1,7 +1,8 @@
-"""The normalization of a collector's environment, which the driver reads and replaces.
+"""The normalization of a collector's environment. The driver reads and replaces this normalization.
 
-Statistics of a version replace the present statistics. The steps since then are the contribution of the collector. The
-next answer carries the contribution to the driver once.
+When the collector loads a weights version, the statistics of the version replace the statistics of the environment. The
+statistics of the steps since the last answer are the contribution of the collector. The next answer sends the
+contribution to the driver once.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from collectorfleet.normalization import Array, Normalization, RunningStatistics
 
 
 class EnvironmentNormalization:
-    """The statistics of one collector's environments. ``begun`` has the initial statistics.
+    """The statistics of one collector's environments. ``begun`` contains the initial statistics.
 
-    Any thread may use it, but not while the environment takes a step.
+    Any thread may use this object, but not while the environment takes a step.
     """
 
     def __init__(self, kept: Mapping[str, list[Kept]]) -> None:
@@ -35,9 +36,11 @@ class EnvironmentNormalization:
 
     @classmethod
     def of(cls, env: EnvBase, *, constants: bool) -> EnvironmentNormalization | None:
-        """Return the normalization of ``env``, or None without statistics. Raises InvalidOption, see :func:`find`.
+        """Return the normalization of ``env``; None if ``env`` has no statistics.
 
-        ``constants``: whether constants are included.
+        Raises InvalidOption, see :func:`find`.
+
+        ``constants``: whether the normalization includes constants.
         """
         kept = {name: those for name, those in find(env).items() if those[0].is_updated_by_steps or constants}
         return cls(kept) if kept else None
@@ -45,7 +48,7 @@ class EnvironmentNormalization:
     def now(self) -> Normalization:
         """Return the current statistics.
 
-        If several environments have statistics, the values come from the first environment.
+        If several environments have the same statistics, return the values of the first environment.
         """
         return {name: those[0].read() for name, those in self._kept.items()}
 
@@ -53,7 +56,8 @@ class EnvironmentNormalization:
         """Load statistics into the environments in place. Return the digest of the loaded statistics.
 
         Raises:
-            ValueError: the statistics belong to another environment. The environments are unchanged in this case.
+            ValueError: the names of the statistics differ from the names in the environments. In this case the
+                environments are unchanged.
         """
         given = codec.decode(snapshot)
         if given.keys() != self._kept.keys():
@@ -73,7 +77,7 @@ class EnvironmentNormalization:
         return snapshots.digest(codec.encode(proofs).arrays)
 
     def contribution(self) -> Normalization | None:
-        """Return the statistics of the steps since the last call, or None without new steps.
+        """Return the statistics of the steps since the last call; None if there were no new steps.
 
         Raises:
             ValueError: the environment returned a value that is not finite.
@@ -90,7 +94,7 @@ class EnvironmentNormalization:
         return found or None
 
     def reset_base(self) -> None:
-        """Take the present statistics as the new base, after a loaded state has replaced them."""
+        """Exclude the present statistics from the next contribution, because a loaded state has replaced them."""
         with self._lock:
             self._base = self._read()
 
@@ -111,7 +115,8 @@ def load(env: EnvBase, normalization: Normalization) -> None:
     """Load statistics into an environment of this process.
 
     Raises:
-        InvalidOption: the environment keeps different statistics, or statistics that cannot be read.
+        InvalidOption: the environment keeps other statistics than the collectors, or the environment keeps statistics
+            that cannot be read.
     """
     kept = find(env)
     learnt = {name for name, those in kept.items() if not isinstance(those[0], OfConstants)}
@@ -126,5 +131,5 @@ def load(env: EnvBase, normalization: Normalization) -> None:
 
 
 def differ(sums: Mapping[str, Array], travelled: RunningStatistics) -> bool:
-    """Return whether the loaded sums differ from the sent sums. Loaded sums that match are the same objects."""
+    """Return whether loaded sums differ from the sent sums. ``load`` returns the sent objects if the sums are equal."""
     return any(sums[name] is not value for name, value in travelled.sums.items())

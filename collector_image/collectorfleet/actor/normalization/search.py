@@ -1,4 +1,7 @@
-"""Find the statistics of an environment at any depth. Reject unsupported statistics by name."""
+"""Find the statistics of an environment and of all inner environments.
+
+Reject unsupported statistics with their name.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ _INSTEAD: Final = "freeze the transform (freeze()), or make it constant (to_obse
 def find(env: EnvBase) -> dict[str, list[Kept]]:
     """Return all statistics of an environment by name.
 
-    Equal environments that step together, as in a SerialEnv, have their statistics under one name.
+    If several equal environments step together, as in a SerialEnv, one name has the statistics of all these
+    environments.
 
     Raises:
         InvalidOption: the environment has statistics that cannot be read.
@@ -27,17 +31,17 @@ def find(env: EnvBase) -> dict[str, list[Kept]]:
     found: dict[str, list[Kept]] = {}
     for name, kept in _in(env, ""):
         there = found.setdefault(name, [])
-        # Environments of one EnvCreator share the memory of their statistics, so the memory is listed once.
+        # Environments of the same EnvCreator share the memory of their statistics. So only one of them is listed.
         if all(other.identity != kept.identity for other in there):
             there.append(kept)
     return found
 
 
 def build_without_running_statistics(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
-    """Build an environment in a separate process, which cannot share running statistics with the fleet.
+    """Build an environment in a separate process. Such an environment cannot share running statistics with the fleet.
 
     Raises:
-        InvalidOption: its transforms keep running statistics.
+        InvalidOption: the transforms of the environment keep running statistics.
     """
     env = create if isinstance(create, EnvBase) else create(**arguments)
     _refuse_running(env, "environments in processes of their own", "use envs_per_collector")
@@ -61,9 +65,10 @@ def transforms_of(env: EnvBase) -> Iterator[Transform]:
 
 
 def _in(env: EnvBase, place: str) -> Generator[tuple[str, Kept], None, int]:
-    """Yield the statistics by name. Return the number of transforms.
+    """Yield each name with its statistics. Return the number of transforms.
 
-    Inner transforms come first, so that names do not depend on the environments around them.
+    Transforms are numbered from the innermost transform on. So a name does not depend on transforms that are added
+    outside.
     """
     index = 0
     match env:
@@ -108,9 +113,10 @@ def _refuse_unknown(transform: Transform) -> None:
 
 
 def _look_into_processes(env: ParallelEnv) -> None:
-    """Reject running statistics in processes.
+    """Reject running statistics of environments in separate processes.
 
-    Processes do not show their environments, so this function builds one of each kind here and closes it.
+    This process cannot inspect an environment in another process. So this function builds an environment of each kind
+    in this process, inspects the environment and closes it.
     """
     count = 1 if are_alike(env) else env.num_workers
     for create, arguments in list(zip(env.create_env_fn, env.create_env_kwargs, strict=True))[:count]:

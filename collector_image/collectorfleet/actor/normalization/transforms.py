@@ -1,4 +1,4 @@
-"""The statistics that a transform keeps for one key, behind one interface: :class:`Kept`."""
+"""Read and load the statistics that a transform keeps for one key. All kinds have the interface :class:`Kept`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from collectorfleet.torchrl_private.transforms import (
 
 
 class Kept(Protocol):
-    """Statistics of one key of a transform.
+    """The statistics that a transform keeps for one key.
 
-    ``is_updated_by_steps`` is True if the statistics change with each step. Statistics that share memory have the same
+    ``is_updated_by_steps`` is True if each step updates the statistics. Statistics that share memory have the same
     ``identity``.
     """
 
@@ -36,13 +36,18 @@ class Kept(Protocol):
     def read(self) -> RunningStatistics: ...
 
     def load(self, running: RunningStatistics) -> dict[str, Array]:
-        """Load the statistics in ``running``. Return the loaded sums: the given objects if every bit matches."""
+        """Load the statistics in ``running``, and return the loaded sums.
+
+        If every bit of the loaded sums matches, the result has the arrays of ``running`` themselves. Otherwise the
+        result has new arrays.
+        """
 
 
 class OfVecNormV2:
     """Statistics of VecNormV2: means with exponential decay.
 
-    With decay 1, the statistics are means of all steps. A mean times the number of updates is a sum.
+    If the decay is 1, the statistics are means over all steps. In this case the sum is the mean times the number of
+    updates.
     """
 
     def __init__(self, transform: Any, key: Any) -> None:
@@ -77,9 +82,9 @@ class OfVecNormV2:
 
 
 class OfVecNorm:
-    """Statistics of VecNorm: sums and their count, all with exponential decay.
+    """Statistics of VecNorm: the sums and the count of the values, all with exponential decay.
 
-    The count decays as well, so the number of updates is counted separately.
+    Because the count decays as well, this class counts the updates separately.
     """
 
     _NAMES = ("sum", "ssq", "count")
@@ -121,7 +126,7 @@ class OfVecNorm:
 
 
 class _Counted:
-    """An update method of VecNorm that counts its calls by key."""
+    """A wrapper of VecNorm's update method that counts the calls for each key."""
 
     def __init__(self, update: Any) -> None:
         self._update = update
@@ -134,7 +139,7 @@ class _Counted:
 
 
 class OfConstants:
-    """Constants of a transform, which do not change with steps."""
+    """Constants of a transform. Steps do not change the constants."""
 
     is_updated_by_steps = False
 
@@ -147,7 +152,7 @@ class OfConstants:
 
     @property
     def _tensors(self) -> dict[str, Tensor]:
-        # Read at each call: a transform that moves to another device gets other tensors.
+        # The tensors are read at each call, because a transform has new tensors after it is moved to another device.
         return {name: getattr(self._transform, name) for name in self._names}
 
     def read(self) -> RunningStatistics:
@@ -159,7 +164,10 @@ class OfConstants:
 
 
 class OfUsers:
-    """Statistics that a user's transform returns and loads with its own methods, see ``docs/normalization.md``."""
+    """Statistics of a user's transform.
+
+    The transform has methods to return and load them: ``docs/normalization.md``.
+    """
 
     def __init__(self, transform: Any) -> None:
         self._transform = transform
@@ -182,13 +190,13 @@ class OfUsers:
 
 
 def kept_by(transform: Transform) -> dict[str, Kept]:
-    """Return the statistics of a transform by key; empty for a transform without statistics or of an unknown kind."""
+    """Return the statistics of a transform by key. Empty: the transform has no statistics, or its kind is unknown."""
     match transform:
         case VecNormV2(stateful=True):
             start_vec_norm_v2(transform, transform.parent.fake_tensordict().get("next"))
             return {_name(key): OfVecNormV2(transform, key) for key in transform.in_keys}
         case VecNorm():
-            # TorchRL allows keys that the environment does not have.
+            # TorchRL allows ``in_keys`` that the environment does not have. Such keys have no statistics.
             there = transform.parent.fake_tensordict().get("next").keys(include_nested=True)
             return {_name(key): OfVecNorm(transform, key) for key in transform.in_keys if key in there}
         case ObservationNorm(initialized=True) | RewardScaling():
@@ -199,7 +207,7 @@ def kept_by(transform: Transform) -> dict[str, Kept]:
 
 
 def _name(key: Any) -> str:
-    """Return the name of one key, which may be nested, or of several keys."""
+    """Return the name of one key (possibly a nested key) or of a list of keys."""
     if isinstance(key, list):
         return ",".join(map(_name, key))
     return key if isinstance(key, str) else "/".join(key)
@@ -211,7 +219,7 @@ def _numbers(tensor: Tensor) -> Array:
 
 
 def _written(tensor: Tensor, value: Array, travelled: Array) -> Array:
-    """Copy ``value`` into ``tensor``. Return ``travelled`` if the copy matches in that dtype, else its values."""
+    """Copy ``value`` into ``tensor``. Return ``travelled`` if the copy is exact, else the values of ``tensor``."""
     expected = torch.from_numpy(np.asarray(value)).to(tensor.dtype)
     with torch.no_grad():
         tensor.copy_(expected)

@@ -1,1 +1,1 @@
-"""Parameters of environments that change while a collector runs."""
+"""Environment parameters that the user changes while a collector runs."""

@@ -1,4 +1,4 @@
-"""Give parameters to all environments of a collector, including environments in separate processes."""
+"""Send parameters to all environments of a collector, including environments in separate processes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from collectorfleet.messages import Parameters
 from collectorfleet.parameters import EnvironmentParameters
 from collectorfleet.torchrl_private.environments import environments_of
 
-# Attributes of the environment in a process of a ParallelEnv. They are set when the process builds its environment.
+# Names of attributes that a process of a ParallelEnv sets on its environment after it has built the environment.
 _OFFER: Final = "offer_environment_parameters"
 _ROWS: Final = "environment_parameters_rows"
 
 
 class ParameterizedEnvironments:
-    """All environments in ``env``, in the order of the rows of its batch."""
+    """All environments in ``env``. Their order is the order of rows in a batch of ``env``."""
 
     def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:
         self._env = env
@@ -44,11 +44,11 @@ class ParameterizedEnvironments:
 
     @property
     def has_processes(self) -> bool:
-        """Whether some environments run in processes, whose errors only :meth:`rows` reports."""
+        """Whether some environments run in processes. Only :meth:`rows` reports errors of these environments."""
         return any(isinstance(one, _InProcesses) for one in self._parts)
 
     def rows(self) -> list[Row]:
-        """Return the current parameters of each row of the batch."""
+        """Return the state of the parameters for each row of the batch."""
         found: list[Row] = []
         for one in self._parts:
             found += one.rows() if isinstance(one, _InProcesses) else [one.row()] * one.rows
@@ -56,11 +56,11 @@ class ParameterizedEnvironments:
 
 
 def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
-    """Make ``env`` answer the calls of :class:`_InProcesses`. ``env`` was built in a process of a ParallelEnv."""
+    """Add the methods that :class:`_InProcesses` calls to ``env``. A process of a ParallelEnv has built ``env``."""
     there: list[ParameterizedEnvironments] = []
 
     def environments() -> ParameterizedEnvironments:
-        # Built at the first call: building starts the processes of a ParallelEnv inside the environment.
+        # Built only at the first call, because this starts the processes of every ParallelEnv inside ``env``.
         if not there:
             there.append(ParameterizedEnvironments(env, options, keeps_errors=True))
         return there[0]
@@ -74,7 +74,7 @@ def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
             return describe(error)
         return ""
 
-    # TorchRL calls attributes of the environment in the process by name.
+    # A ParallelEnv calls methods of its environments by name. So both functions become attributes of the environment.
     answering: Any = env
     setattr(answering, _OFFER, offer)
     setattr(answering, _ROWS, lambda: environments().rows())

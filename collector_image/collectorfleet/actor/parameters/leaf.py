@@ -1,4 +1,4 @@
-"""Give parameters to one environment at its next reset, or at once."""
+"""Set the parameters of one environment at its next reset, or at once."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from collectorfleet.torchrl_private.environments import RESET_KEY, gymnasium_of,
 
 
 class Row(NamedTuple):
-    """The state of one environment of a batch.
+    """The parameters and resets of one environment of a batch.
 
     Args:
-        version: the version of its parameters. 0: the parameters that it was built with.
-        resets: the number of its resets since it first got parameters.
-        taken_at: the reset at which it took the current parameters, as a count of resets.
-        failure: the error that it raised when it took parameters; empty without an error.
+        version: the version of the environment's parameters. 0: the parameters that the environment was built with.
+        resets: the number of resets of the environment since the first parameters were offered.
+        taken_at: the value of ``resets`` when the current parameters were set.
+        failure: the error that setting or checking the parameters raised; empty without an error.
     """
 
     version: int
@@ -42,9 +42,9 @@ class Row(NamedTuple):
 class ParameterizedEnvironment:
     """An environment that takes parameters and contains no other environments.
 
-    With ``apply="reset"`` it must be a single environment, because the environments of a batch are reset at different
-    times. ``keeps_errors`` stores errors of the user's code in :class:`Row`. In a process, a raised error would end the
-    process.
+    With ``apply="reset"`` the environment must be a single environment, because the environments of a batch are reset
+    at different times. If ``keeps_errors`` is true, a reset stores errors of the user's code in :class:`Row` and does
+    not raise them. An environment in a separate process needs this, because a raised error would end the process.
     """
 
     def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:
@@ -61,10 +61,12 @@ class ParameterizedEnvironment:
         self._is_watched = False
 
     def offer(self, offered: Parameters) -> None:
-        """Take the parameters at once, or at the next reset. The parameters replace earlier parameters that still wait.
+        """Set the parameters at once, or at the next reset.
+
+        They replace earlier parameters that still wait for a reset.
 
         Raises:
-            ParametersRefused: the environment offers no way to set them.
+            ParametersRefused: the environment has no way to set these parameters.
         """
         if self._at_reset and (self.rows > 1 or is_vector(self._env)):
             raise ParametersRefused(
@@ -90,7 +92,8 @@ class ParameterizedEnvironment:
     def _take(self, offered: Parameters) -> None:
         if self._taker is not None:
             with calling(Origin.PARAMETERS):
-                # The environment gets copies, so that other environments keep their values if it changes a list.
+                # The environment gets a copy. If the environment changes a list in the copy, the values of other
+                # environments do not change.
                 self._taker.take(copy.deepcopy(dict(offered.values)))
         self._taken, self._taken_at = offered, self._resets
 
@@ -103,9 +106,9 @@ class ParameterizedEnvironment:
 
     # ---------------------------------------------------------------- resets
     def _watch(self) -> None:
-        """Wrap the reset method on the instance, to count all resets and to set parameters before a reset.
+        """Wrap the reset method of the instance. The wrapper counts resets and sets waiting parameters before a reset.
 
-        The wrapper calls the original method, so resets behave as before.
+        The wrapper then calls the original method, so resets work as before.
         """
         if self._is_watched:
             return
@@ -113,7 +116,8 @@ class ParameterizedEnvironment:
         env: Any = self._env
         if self._options.through == Through.RESET_OPTIONS:
             self._give_options()
-        # The fast loop calls an environment of Gymnasium without TorchRL's wrapper.
+        # The fast loop calls a Gymnasium environment directly, without TorchRL's wrapper. So the inner environment is
+        # wrapped.
         owner, name = (gymnasium_of(env), "reset") if _is_gymnasium(env) else (env, RESET_KEY)
         reset = getattr(owner, name)
 
@@ -128,7 +132,10 @@ class ParameterizedEnvironment:
         setattr(owner, name, watched)
 
     def _give_options(self) -> None:
-        """Pass options to the innermost reset, because wrappers may drop the options or skip the reset."""
+        """Pass the parameters as options to the reset of the innermost environment.
+
+        Wrappers around this environment may drop options or skip a reset.
+        """
         inner = innermost(self._env)
         reset = inner.reset
 

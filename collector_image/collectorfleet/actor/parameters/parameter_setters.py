@@ -24,7 +24,7 @@ _GYMNASIUMS: Final = frozenset(
 
 
 class ParametersRefused(TypeError):
-    """An environment rejects parameters, or does not keep them."""
+    """An environment rejects parameters, or has other values after they were set."""
 
 
 def _nothing(_: Mapping[str, Any]) -> None:
@@ -33,9 +33,9 @@ def _nothing(_: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class ParameterSetter:
-    """Functions that set the parameters of an environment (``take``), and check that they are still set (``check``).
+    """Two functions: ``take`` sets the parameters of an environment, and ``check`` checks that they are still set.
 
-    ``check`` raises ParametersRefused if the environment has other values.
+    ``check`` raises ParametersRefused if the environment has other values than the values that were set.
     """
 
     take: Callable[[Mapping[str, Any]], None]
@@ -43,10 +43,10 @@ class ParameterSetter:
 
 
 def find_setter(env: EnvBase, through: Through, names: Iterable[str]) -> ParameterSetter:
-    """Return the object that sets parameters of these ``names`` in ``env``.
+    """Return the functions that set the parameters ``names`` in ``env``.
 
     Raises:
-        ParametersRefused: the environment has no such method, or no such attributes.
+        ParametersRefused: the environment lacks the method or the attributes that ``through`` requires.
     """
     layers = list(_layers(env))
     if through in (Through.AUTO, Through.SET_PARAMETERS):
@@ -55,14 +55,14 @@ def find_setter(env: EnvBase, through: Through, names: Iterable[str]) -> Paramet
             return ParameterSetter(lambda values: owner.set_parameters(**values))
         if through is Through.SET_PARAMETERS:
             raise ParametersRefused(f"environment {name_of(env)} has no method set_parameters; {_WAYS}")
-    # The attributes of TorchRL's wrapper itself are no parameters.
+    # Attributes of TorchRL's wrapper are skipped, because they are no parameters of the environment.
     attributes = _Attributes(name_of(env), layers[1:] or layers)
     attributes.require(names, "no method set_parameters and " if through is Through.AUTO else "")
     return ParameterSetter(attributes.assign, attributes.check)
 
 
 def name_of(env: EnvBase) -> str:
-    """Return the name of an environment in messages: the class of the innermost environment."""
+    """Return the name that messages use for an environment: the class of the innermost environment."""
     return type(list(_layers(env))[-1]).__qualname__
 
 
@@ -72,7 +72,7 @@ def innermost(env: EnvBase) -> Any:
 
 
 class _Attributes:
-    """Attributes of one environment, by their paths."""
+    """Sets and checks attributes of one environment. Each attribute is given by its path, such as ``wind.speed``."""
 
     def __init__(self, name: str, layers: Sequence[Any]) -> None:
         self._name = name
@@ -112,7 +112,7 @@ class _Attributes:
                 )
 
     def _owner(self, path: str) -> Any:
-        """Return the object that has the last attribute of ``path``; None if there is none."""
+        """Return the object that has the last attribute of ``path``; None if no object has this attribute."""
         first, *rest = path.split(".")
         for layer in self._layers:
             if _has(layer, first):
@@ -134,7 +134,7 @@ def _layers(env: EnvBase) -> Iterator[Any]:
 
 
 def _has(layer: Any, name: str) -> bool:
-    """Return whether this layer itself has the attribute. Attributes of inner layers do not count."""
+    """Return whether ``layer`` itself has the attribute. Attributes of environments inside ``layer`` do not count."""
     if name in getattr(layer, "__dict__", {}) or any(name in vars(kind) for kind in type(layer).__mro__):
         return True
     kept = ("_buffers", "_parameters", "_modules") if isinstance(layer, EnvBase) else ()

@@ -1,4 +1,4 @@
-"""Find the version of the environment parameters of each frame in a rollout."""
+"""Determine which version of the environment parameters each frame of a rollout has."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from collectorfleet.torchrl_private.collectors import carrier_of
 class ParameterStamps:
     """The parameters of a collector's environments, and the versions in its frames.
 
-    Parameters are offered only between two rollouts. So each row of a rollout has at most two versions. Each row counts
-    its resets, and each reset begins a trajectory. The frames of a row have the newest version after the reset that
-    took this version.
+    Parameters are offered only between two rollouts. So each row of a rollout has at most two versions. Each
+    environment counts its resets, and each reset begins a trajectory. One of these resets sets the newest version. From
+    this reset on, the frames of the row have the newest version.
     """
 
     def __init__(self, collector: Any, options: EnvironmentParameters) -> None:
@@ -49,21 +49,25 @@ class ParameterStamps:
         self.is_settled = self._options.apply == Apply.STEP
 
     def begin_rollout(self) -> None:
-        """Note the state of each environment before a rollout."""
+        """Store the state of each environment before a rollout."""
         if not self.is_settled:
             self._rows = self._rows_now()
             self._ids = self._trajectories()
 
     def end_rollout(self, batch: TensorDictBase) -> int | Tensor:
-        """Return the version of all frames, or int64 ``[*batch.shape]`` if the frames have different versions.
+        """Return the version of the frames.
+
+        The result is one number if all frames have the same version. Otherwise it is the version of each frame, int64
+        ``[*batch.shape]``.
 
         Raises:
             ParametersRefused: the number of resets differs from the number of trajectories, so the versions are
-                uncertain. Or an environment in a process has lost its parameters.
+                uncertain. The method also raises this error if an environment in a process no longer has the parameters
+                that were set.
         """
         if self.is_settled:
             if self._environments is not None and self._environments.has_processes:
-                self._rows_now()  # a later reset may have replaced the parameters
+                self._rows_now()  # raises if a reset has replaced the parameters
             return self._newest
         with calling(Origin.PARAMETERS):
             after = self._rows_now()
@@ -99,10 +103,10 @@ class ParameterStamps:
 
 
 def _ordinals(ids: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-    """For each frame, return the number of trajectories that began in its row up to this frame, ``[rows, steps]``.
+    """Return, for each frame, how many trajectories began in its row up to this frame: ``[rows, steps]``.
 
-    Also return how many began in each row, including the trajectory that the next rollout continues. Frames with the id
-    -1 are missing, because their rollout was cut short.
+    Also return how many trajectories began in each row. A trajectory that begins with the next rollout's first frame is
+    included. Frames with the id -1 do not exist, because the rollout was cut short.
     """
     ordinals = torch.empty_like(ids)
     begun = torch.empty(len(ids), dtype=torch.int64)

@@ -1,6 +1,6 @@
-"""Fast loops that step environments, used if their frames equal the frames of TorchRL's collector in each entry.
+"""Fast loops that step environments. A loop is used only if all its frames equal the frames of TorchRL's collector.
 
-TorchRL's loop makes several TensorDicts in each step. These loops call environment and policy directly, and write the
-results into the batch. TorchRL's loop steps everything that these loops do not support.
-:class:`FastLoopUnsupported` names the unsupported part and the reason.
+TorchRL's loop makes several TensorDicts in each step. The fast loops call environment and policy directly, and write
+the results into the batch. If no fast loop supports the environment, the policy or an option, TorchRL's loop makes the
+rollouts. In this case :class:`FastLoopUnsupported` names the unsupported part and the reason.
 """

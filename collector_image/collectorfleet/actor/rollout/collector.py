@@ -1,4 +1,4 @@
-"""TorchRL's collector with a faster loop, which is used if it makes the same rollouts as TorchRL's loop."""
+"""TorchRL's collector with a faster loop. It is used only if its rollouts equal the rollouts of TorchRL's loop."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from collectorfleet.torchrl_private.collectors import (
 
 
 class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
-    """A ``Collector`` with another stepping loop. It takes the arguments of ``Collector``.
+    """A ``Collector`` that can use a fast loop. Its arguments are the arguments of ``Collector``.
 
-    The collector chooses the loop before the first rollout. It chooses again before a rollout if the environment, the
-    transforms or the policy have changed. TorchRL's loop takes over if a rollout shows that the choice was wrong. With
-    ``must_be_fast``, the collector raises FastLoopUnsupported instead.
+    The collector chooses the loop before the first rollout. If the environment, the transforms or the policy have
+    changed before a later rollout, the collector chooses again. If a rollout shows that the chosen loop is not exact,
+    TorchRL's loop makes the remaining steps and all later rollouts. If ``must_be_fast`` is true, the collector never
+    uses TorchRL's loop, and raises FastLoopUnsupported.
     """
 
     must_be_fast = False
-    # Attributes of TorchRL's collector.
+    # The types of attributes that TorchRL's collector sets.
     frames_per_batch: int
     pre_collect_hook: Any
     reset_at_each_iter: bool
@@ -44,7 +45,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     _before_policy: Callable[[], None] | None = None
 
     def _choose(self) -> ChosenLoop | FastLoopUnsupported:
-        """Return the chosen loop, or choose again if the parts that it was chosen for have changed."""
+        """Return the chosen loop. If environment, transforms or policy have changed since the choice, choose again."""
         found = self._found
         if isinstance(found, FastLoopUnsupported):
             return found
@@ -66,7 +67,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     @property
     def steps_by(self) -> str:
-        """The name of the loop in use, with the reason if it is TorchRL's loop."""
+        """The name of the loop in use. For TorchRL's loop, the text includes the reason."""
         found = self._found or self._choose()
         return f"TorchRL: {found}" if isinstance(found, FastLoopUnsupported) else found.loop.name
 
@@ -77,11 +78,13 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
         return str(found) if isinstance(found, FastLoopUnsupported) else None
 
     def call_before_policy(self, call: Callable[[], None]) -> None:
-        """Call ``call`` in each step before the policy, which must be a module. ``call`` may change the weights.
+        """Make the loop call ``call`` in each step before the policy. The policy must be a module.
 
-        The policy's outputs of earlier steps do not change.
+        ``call`` may change the weights.
+
+        Such a change does not affect the policy's outputs of earlier steps.
         """
-        found = self._choose()  # chosen before ``call`` is set, because choosing also sets it
+        found = self._choose()  # before ``call`` is stored, because the choice of a loop sets a stored ``call``
         self._before_policy = call
         self._use(found)
 
@@ -110,7 +113,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
         return truncated_at_end(self, batch)
 
     def _by_torchrl(self) -> TensorDictBase:
-        """Make a rollout with TorchRL's loop, without a second call of the hook."""
+        """Make a rollout with TorchRL's loop. Do not call the hook, because :meth:`rollout` has already called it."""
         hook, self.pre_collect_hook = self.pre_collect_hook, None
         try:
             return super().rollout()
@@ -136,9 +139,9 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self._share(batch, left.begins)
 
     def _share(self, batch: TensorDictBase, step: int) -> None:
-        """Copy the observations of ``step`` into ``next`` of the previous step.
+        """Copy the observations at the start of ``step`` into ``next`` of the previous step.
 
-        TorchRL stores both in the same memory.
+        In TorchRL's loop, both are the same memory.
         """
         time = batch.ndim - 1
         for key in self.env.observation_spec.keys(True, True):
@@ -148,9 +151,10 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
 
 def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None:
-    """Make TorchRL's loop call ``call`` before the policy in each step, and copy the policy's outputs.
+    """Make TorchRL's loop call ``call`` before the policy in each step, and copy the policy's outputs after each step.
 
-    ``call`` may change the weights. Without copies, an output that is a view of the weights would change with them.
+    ``call`` may change the weights. Without copies, a change of the weights would also change outputs that are views of
+    the weights.
     """
     if getattr(collector, "cudagraphed_policy", False) and torch.cuda.is_available():
         _call_before_recorded(collector, call)
@@ -171,7 +175,8 @@ def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None
 def _call_before_recorded(collector: Any, call: Callable[[], None]) -> None:
     recorded = recorded_policy(collector)
 
-    # A hook of the policy would run during the recording of the graph, but not during its replay.
+    # A hook of the policy would run while the graph is recorded, but not when the graph is replayed. So the call is
+    # made outside the graph.
     def acting(observed: TensorDictBase) -> Any:
         call()
         return recorded(observed)

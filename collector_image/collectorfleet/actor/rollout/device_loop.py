@@ -1,7 +1,7 @@
-"""Make the steps of one rollout with an environment that is a batch of tensors, on any device.
+"""Make the steps of one rollout with an environment that consists of batched tensors, on any device.
 
-Steps launch kernels without waiting for them. Values that the host needs, such as the number of ended trajectories, are
-read after the rollout.
+A step launches kernels and does not wait for their results. The host needs some results, such as the number of ended
+trajectories. The loop reads these results after the rollout.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _OUTPUTS, _REACHED, _FOLLOWING = "outputs", "reached", "following"
 
 
 class DeviceLoop:
-    """The loop for an environment that is a batch of tensors. It is built once and makes many rollouts.
+    """The loop for an environment that consists of batched tensors. One loop object makes many rollouts.
 
     Args:
         keys: all keys of a batch.
         device: the device of environment and policy.
-        records: whether policy and environment are recorded as one CUDA graph.
+        records: whether the loop records policy and environment as one CUDA graph.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class DeviceLoop:
 
     @property
     def name(self) -> str:
-        """The name of the loop for the status."""
+        """The name of the loop, as the fleet's status shows it."""
         name = f"Fast, with tensors on {self._device}"
         if self.records_steps:
             return f"{name}, as a CUDA graph"
@@ -70,11 +70,13 @@ class DeviceLoop:
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
-        With ``random``, actions are random and the policy is not called. Returns the part of the rollout that TorchRL's
-        loop has to step. There is such a part if policy or environment begin to write into their inputs.
+        If ``random`` is true, actions are random, and the loop does not call the policy. If the policy or the
+        environment begins to write into its inputs, the loop stops after that step. It then returns the remaining part
+        of the rollout, which TorchRL's loop has to make. Otherwise it returns None.
 
         Raises:
-            FastLoopUnsupported: policy or environment wrote at a point from which TorchRL's loop cannot continue.
+            FastLoopUnsupported: policy or environment wrote into its inputs in a step after which TorchRL's loop cannot
+                continue.
         """
         carrier, interruptor = carrier_of(collector), collector.interruptor
         is_carrier = carrier.device == self.envs.env.device
@@ -111,20 +113,23 @@ class DeviceLoop:
             changed = self.envs.changed_input(reached)
             if changed:
                 into = [key for key, tensor in changed.items() if tensor is now.get(key)]
-                # If TorchRL passes its carrier and not a copy to the environment, its frames show the entries that the
-                # environment sets there.
+                # TorchRL's loop passes either its carrier or a copy of the carrier to the environment. If TorchRL
+                # passes the carrier itself, TorchRL's frames have the entries that the environment sets in its input.
                 shown = {
                     key: tensor for key, tensor in changed.items() if is_carrier or key in into or key not in outputs
                 }
                 rows.write(step, {key: shown[key] for key in now if key in shown and (is_carrier or key in into)})
-                # Only entries that were written in place are also in the memory of the previous step.
+                # If an entry was written in place, the previous step's ``next`` has the written value, too. Replaced
+                # entries do not affect the previous step.
                 if step and into:
                     self._share(rows, step, into, now, mask, CHANGES)
                 now = {key: changed.get(key, tensor) for key, tensor in now.items()}
                 outputs |= {key: tensor for key, tensor in shown.items() if key not in now}
-            # Written after the step: an environment may write into its action, and TorchRL's frames show the result.
+            # The outputs are written to the batch after the step. The environment may write into its action, and
+            # TorchRL's frames have the written action.
             rows.write(step, outputs)
-            # Written before the reset, because a reset may write into the tensors that the step returned.
+            # The results of the step are written to the batch before the reset, because a reset may write into these
+            # tensors.
             rows.write_next(step, reached)
             now, mask = self._go_on(now, reached)
             interrupted = interruptor is not None and interruptor.collection_stopped()
@@ -139,17 +144,18 @@ class DeviceLoop:
         return LeftOver(steps if interrupted else taken, shares=self._shares(mask), why=why)
 
     def methods_of_environments(self) -> list[Any]:
-        """Return the assigned attributes of the environment that affect a step."""
+        """Return the present values of the attributes that affect a step of the environment."""
         return self.envs.assigned()
 
     def _memory(self, batch: TensorDictBase) -> Mapping[Any, Tensor]:
         """Return tensors ``[environments, steps, ...]`` on the device.
 
-        Tensors on another device are replaced by kept memory.
+        If a tensor of the batch is on another device, the result has memory on the loop's device. This memory is reused
+        in later rollouts.
         """
         entries = {key: entry for key in self._keys if (entry := batch.get(key, None)) is not None}
         for key in ENDS:
-            # A hook may have removed this entry from the batch, but trajectories are counted with it.
+            # A hook may have removed this entry from the batch. The loop needs the entry to count trajectories.
             if key in self.envs.env.done_keys and ("next", key) not in entries:
                 entries["next", key] = torch.empty((*batch.shape, 1), dtype=torch.bool, device=self._device)
         return {key: self._on_device(key, entry) for key, entry in entries.items()}
@@ -163,7 +169,7 @@ class DeviceLoop:
         return kept
 
     def _bring(self, memory: Mapping[Any, Tensor], batch: TensorDictBase, taken: int) -> None:
-        """Copy the memory on the device into a batch on another device."""
+        """Copy the memory on the loop's device into the batch, if the batch is on another device."""
         for key, entry in memory.items():
             target = batch.get(key, None)
             if target is not None and target is not entry and key != TRAJECTORY:
@@ -177,7 +183,8 @@ class DeviceLoop:
     def _ask(self, now: Values) -> tuple[Values, Values, list[str]]:
         """Call the policy. Return its inputs, its outputs, and the keys of the inputs that the policy wrote into."""
         if not self._tried:
-            # The first call gets copies to compare, because torch does not count all writes.
+            # In the first call, the policy gets copies of its inputs. The copies are compared with the inputs, because
+            # torch's write counts miss some writes.
             self._tried = True
             shown = {**now, **{key: now[key].clone() for key in self.policy.reads}}
             outputs = self._act(shown)
@@ -201,7 +208,8 @@ class DeviceLoop:
         except BaseException as error:
             mark(error, Origin.POLICY)
             raise
-        # The environment may keep an output that is a view of the weights, or that the next replay overwrites.
+        # An output may be a view of the weights, or memory that the next replay overwrites. Because the environment may
+        # keep a reference to the output, such outputs are copied.
         return {key: owned(values.pop(key)).to(self._device) for key in self.policy.writes}
 
     def _step(self, now: Values, outputs: Values) -> Values:
@@ -213,12 +221,12 @@ class DeviceLoop:
             return self.envs.reset_ended(now, reached)
 
     def _whole_step(self, now: Values) -> Values:
-        """Call the policy, step and reset: one function of tensors, for :class:`GraphedFunction`."""
+        """Call the policy, step the environment, and reset it. :class:`GraphedFunction` records this method."""
         values = dict(now)
         self.policy(values)
         outputs = {key: values[key] for key in self.policy.writes}
         with calling(Origin.ENVIRONMENT), self.envs.written_in_place():
-            # Copies, because the reset may write into the tensors that the step returned.
+            # The tensors are copied, because the reset may write into the tensors that the step returned.
             reached = {key: tensor.clone() for key, tensor in self.envs.step(now, outputs).items()}
             following, mask = self.envs.reset_ended(now, reached)
         made: Values = {} if mask is None else {_MASK: mask}
@@ -237,18 +245,21 @@ class DeviceLoop:
         return parts[_OUTPUTS], parts[_REACHED], parts[_FOLLOWING], made.get(_MASK)
 
     def _share(self, rows: Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None, why: str) -> None:
-        """Copy the written inputs into the previous step as well, because TorchRL's loop has the same tensors there."""
+        """Copy the written inputs into ``next`` of the previous step.
+
+        TorchRL's loop has the same tensors in both places.
+        """
         some = mask is not None and bool(mask.any()) and not bool(mask.all())
         require(not some, f"{why} when some environments have just been reset; {CLONE}")
         if self._shares(mask):
             rows.write_next(step - 1, {key: now[key] for key in written})
 
     def _shares(self, mask: Tensor | None) -> bool:
-        """Return whether TorchRL stores ``next`` of this step and the next step's observation in the same memory."""
+        """Return whether ``next`` of this step and the following observation share memory in TorchRL's loop."""
         return self.envs.shares_observations and (mask is None or not bool(mask.any()))
 
     def _left(self, outputs: Values, mask: Tensor | None) -> Values:
-        """Return the policy's outputs as the next step finds them."""
+        """Return the outputs that the policy leaves in TorchRL's carrier for the next step."""
         kept = {key: tensor for key, tensor in outputs.items() if key != "action"}
         if mask is None:
             return {key: tensor.clone() for key, tensor in kept.items()}
@@ -263,7 +274,7 @@ class DeviceLoop:
         now: Values,
         left: Values,
     ) -> None:
-        """Write the ids of the trajectories, and store the last state in TorchRL's carrier for the next rollout."""
+        """Write the trajectory ids, and store the last state in TorchRL's carrier for the next rollout."""
         carrier = carrier_of(collector)
         ended = ends_of(memory, taken)
         if not self.envs.allows_done_after_reset:

@@ -1,6 +1,7 @@
-"""Draw from common distributions without distribution objects, which cost more time than the draw.
+"""Draw from common distributions without distribution objects. Creating such an object takes more time than the draw.
 
-With the same generator, each draw equals the draw of its distribution class in every bit, with fewer calls of torch.
+With the same generator, each draw equals the draw of the distribution class in every bit. It needs fewer calls of
+torch.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 from torchrl.modules import OneHotCategorical, TanhNormal
 
-# Takes the parameters by name. Returns the draw and its log-probability, or None if no log-probability is requested.
+# A function that takes the parameters by name. The function returns the draw and its log-probability. The
+# log-probability is None if it is not requested.
 Draw = Callable[[Mapping[str, Tensor]], tuple[Tensor, Tensor | None]]
 
 _LOG_ROOT_OF_TWO_PI: Final = math.log(math.sqrt(2 * math.pi))
@@ -24,7 +26,7 @@ _BOUNDS: Final = {"low", "high"}
 
 
 class RandomState(NamedTuple):
-    """The state of the default generator of a device."""
+    """Reads and sets the state of a device's default generator."""
 
     get: Callable[[], Tensor]
     set: Callable[[Tensor], None]
@@ -37,7 +39,7 @@ class RandomState(NamedTuple):
 
 
 def find_draw(module: ProbabilisticTensorDictModule, *, log_prob: bool) -> Draw | None:
-    """Return a function that draws as ``module`` does, or None if only its distribution class can draw."""
+    """Return a function that draws as ``module`` does; None if the distribution is not supported."""
     settings = dict(module.distribution_kwargs)
     parameters = list(module.dist_keys)
     if module.distribution_class is OneHotCategorical and parameters == ["logits"] and not settings:
@@ -63,15 +65,16 @@ class _OneHot:
 
 
 def _choose(probabilities: Tensor) -> Tensor:
-    """Return one index ``[rows, 1]`` for each row, as ``torch.multinomial`` does."""
+    """Draw one index for each row, ``[rows, 1]``, as ``torch.multinomial`` does."""
     if not probabilities.is_cuda:
         return torch.multinomial(probabilities, 1, replacement=True)
-    # On a GPU, multinomial waits for the device to check the probabilities. This line does the same without the check.
+    # On a GPU, multinomial checks the probabilities, and the host has to wait for the check. This line draws the same
+    # index without the check.
     return torch.div(probabilities, torch.empty_like(probabilities).exponential_(1)).argmax(-1, keepdim=True)
 
 
 class _Tanh:
-    """A draw from a normal distribution, squashed into bounds by tanh."""
+    """A draw from a normal distribution. The draw is mapped into bounds by tanh."""
 
     def __init__(self, log_prob: bool, low: Any = -1.0, high: Any = 1.0) -> None:
         self._log_prob = log_prob

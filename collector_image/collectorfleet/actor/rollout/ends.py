@@ -6,9 +6,9 @@ import numpy as np
 
 
 class Ends:
-    """The environments whose episode ends with one step, in ascending order, as lists of equal length.
+    """The environments whose episodes end with one step, in ascending order. The three lists have equal length.
 
-    Most steps end no episode or few. So each end is handled separately.
+    In most steps, no episode or only a few episodes end. So lists are faster than arrays of all environments.
     """
 
     def __init__(self) -> None:
@@ -26,13 +26,16 @@ class Ends:
         return found
 
     def add(self, environment: int, terminated: bool, truncated: bool) -> None:
-        """Add an environment after the present ones."""
+        """Append an environment. Its index must be higher than the present indexes."""
         self.which.append(environment)
         self.terminated.append(terminated)
         self.truncated.append(truncated)
 
     def cut(self, these: np.ndarray) -> None:
-        """Add the episodes that a transform truncates: ``these`` is bool ``[environments]``."""
+        """Add the episodes that a transform truncates.
+
+        ``these`` is bool ``[environments]``, True for truncated episodes.
+        """
         terminated = dict(zip(self.which, self.terminated, strict=True))
         truncated = dict(zip(self.which, self.truncated, strict=True)) | dict.fromkeys(
             these.nonzero()[0].tolist(), True
@@ -43,7 +46,7 @@ class Ends:
 
 
 class RolloutEnds:
-    """The ends of episodes in a rollout, in the order of steps. Each has its step, environment and two flags."""
+    """The ends of episodes in a rollout, in the order of steps. Each end has a step, an environment and two flags."""
 
     def __init__(self) -> None:
         self.steps: list[int] = []

@@ -1,7 +1,7 @@
-"""Make the steps of one rollout with an environment that only TorchRL can step.
+"""Make the steps of one rollout with an environment that must be stepped by TorchRL's methods.
 
-The loop calls the environment's own ``step_and_maybe_reset`` with its transforms. It calls the policy without a
-TensorDict, and stacks the results by key instead of stacking TensorDicts.
+The loop calls ``step_and_maybe_reset`` of the environment, which also applies the transforms. The loop is faster than
+TorchRL's loop because it calls the policy without a TensorDict, and stacks tensors instead of TensorDicts.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from collectorfleet.torchrl_private.collectors import (
 
 
 class EnvironmentLoop:
-    """The loop for an environment that TorchRL steps. It is built once and makes many rollouts.
+    """The loop for an environment that TorchRL's methods step. One loop object makes many rollouts.
 
     Args:
-        keys: all keys of a batch except the ids of trajectories.
+        keys: all keys of a batch except the key of the trajectory ids.
         reads: the entries of the environment that the policy reads.
-        why: the reason why TorchRL steps the environment.
+        why: the reason why TorchRL's methods have to step the environment.
     """
 
     def __init__(self, policy: Policy, keys: Iterable[Any], reads: Iterable[Any], why: str) -> None:
@@ -41,12 +41,12 @@ class EnvironmentLoop:
         self.name = f"Fast, by the environment's own step: {why}"
         self._keys = list(keys)
         self._reads = list(reads)
-        self._delivered: set[Any] = set()  # entries of the environment that an earlier rollout had
+        self._delivered: set[Any] = set()  # entries of the environment in earlier rollouts
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> None:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
-        With ``random``, actions are random and the policy is not called.
+        If ``random`` is true, actions are random, and the loop does not call the policy.
         """
         env, interruptor = collector.env, collector.interruptor
         ends = env.done_keys
@@ -59,7 +59,7 @@ class EnvironmentLoop:
                 env.rand_action(carrier)
             else:
                 self._act(carrier)
-            # Both names refer to the same TensorDict, unless only the environment has a device.
+            # ``given`` and ``carrier`` are the same TensorDict, unless only the environment has a device.
             cast = casts_to_environment(collector) and collector.env_device is not None
             given = carrier.to(collector.env_device) if cast else carrier
             try:
@@ -91,7 +91,7 @@ class EnvironmentLoop:
                 self._stack(key, rows, time, entry.narrow(time, 0, taken))
 
     def methods_of_environments(self) -> list[Any]:
-        """Return no methods, because this loop looks methods up at each call."""
+        """Return an empty list, because this loop looks up the environment's methods at each call."""
         return []
 
     def _act(self, carrier: TensorDictBase) -> None:
@@ -107,12 +107,14 @@ class EnvironmentLoop:
             carrier.set(key, owned(values.pop(key)))
 
     def _has(self, key: Any, rows: list[Any]) -> bool:
-        """Return whether the steps have this entry.
+        """Return whether the steps of this rollout have the entry ``key``.
 
-        Outputs of the policy are missing until its first call. TorchRL also accepts an entry that no step has.
+        Before the first call of the policy, steps with random actions have no outputs of the policy. Like TorchRL, this
+        method accepts an entry that no step has.
 
         Raises:
-            ValueError: only some steps have the entry, or only steps of an earlier rollout had it.
+            ValueError: only some steps have the entry. The method also raises this error if no step has the entry, but
+                an earlier rollout had it.
         """
         missing = sum(row is None for row in rows)
         if not missing:
@@ -127,7 +129,7 @@ class EnvironmentLoop:
     def _stack(self, key: Any, rows: list[torch.Tensor], time: int, entry: torch.Tensor) -> None:
         """Write the rows of one key into the batch.
 
-        An error of shape counts as an error of the code that wrote the key.
+        If a shape is wrong, the origin of the error is the code that wrote the key: the policy or the environment.
         """
         with calling(Origin.POLICY if key in self.policy.writes else Origin.ENVIRONMENT):
             by_spec = torch.Size((*entry.shape[:time], *entry.shape[time + 1 :]))

@@ -30,10 +30,10 @@ _NUMBERS: Final = (float, int, np.number)
 
 
 class Stepped(Protocol):
-    """A group of equal environments.
+    """A group of equal environments that the fast loop steps.
 
-    They have one observation with the key ``key``, of ``shape`` and ``dtype``. If ``resets_itself``, an environment
-    resets exactly when its episode has ended.
+    Each environment has one observation, with the key ``key``, the shape ``shape`` and the dtype ``dtype``. If
+    ``resets_itself`` is true, an environment resets itself whenever its episode has ended, and at no other time.
     """
 
     key: str
@@ -44,23 +44,26 @@ class Stepped(Protocol):
     def __len__(self) -> int: ...
 
     def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
-        """Step all environments. Return the ended episodes, or None without ends.
+        """Step all environments. Return the ended episodes; None if no episode ended.
 
         Writes ``observations`` ``[environments, *shape]`` and ``rewards`` ``[environments, 1]``.
         """
 
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
-        """Reset these environments in TorchRL's order, and write their rows of ``observations``."""
+        """Reset the environments ``which`` in TorchRL's order, and write their rows of ``observations``."""
 
     def leave(self, ends: Ends | None) -> None:
-        """Leave the environments to TorchRL, after a step with these ``ends``."""
+        """Store the state that TorchRL needs to step the environments next. ``ends`` are the ends of the last step."""
 
     def methods(self) -> list[Any]:
-        """Return the current ``step`` of each environment, to compare with the method that was looked up once."""
+        """Return the present ``step`` method of each environment.
+
+        The caller compares it with the method that the loop uses.
+        """
 
 
 class Environments:
-    """Gymnasium environments that are stepped one after the other.
+    """Gymnasium environments that are stepped one after another.
 
     Args:
         read_action: converts actions ``[environments, ...]`` to the input of each environment.
@@ -101,7 +104,7 @@ class Environments:
             observations[index] = seen
 
     def leave(self, ends: Ends | None) -> None:
-        """Do nothing, because TorchRL keeps no state of a step."""
+        """Do nothing, because TorchRL stores no state of these environments between steps."""
 
     def methods(self) -> list[Any]:
         return [env.step for env in self._envs]
@@ -111,7 +114,8 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
     """Return the environments to call and the transforms around them, the innermost first.
 
     Raises:
-        FastLoopUnsupported: the environments are not Gymnasium's, or TorchRL reads more than their results.
+        FastLoopUnsupported: the environments are not Gymnasium's, or TorchRL's wrapper does more than pass on their
+            results.
     """
     base, outer = _peeled(env)
     if isinstance(base, GymWrapper) and is_vector(base):
@@ -124,8 +128,9 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
             base.start()
         chains = [_peeled(one) for one in environments_of(base)]
         inner = chains[0][1]
-        # All environments have equal transforms, so the first environment's transforms are used. Supported transforms
-        # keep no state outside the data, and their settings are compared.
+        # All environments must have equal transforms, so the settings of the transforms are compared. The first
+        # environment's transforms are then used for all environments. This is possible because supported transforms
+        # keep no state outside the data.
         for _, others in chains:
             require([_settings(one) for one in others] == [_settings(one) for one in inner], "transforms differ")
         wrappers = [one for one, _ in chains]
@@ -140,7 +145,7 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
 
 
 def _peeled(env: EnvBase) -> tuple[EnvBase, list[Transform]]:
-    """Return the environment below all transforms, and the transforms, the innermost first."""
+    """Return the environment below all transforms, and a list of the transforms, the innermost first."""
     found: list[Transform] = []
     while type(env) is TransformedEnv:
         found = [*_flat(env.transform), *found]
@@ -169,9 +174,9 @@ def _settings(transform: Transform) -> tuple[Any, ...]:
 
 
 def _only_observation(env: EnvBase) -> str:
-    """Return the key of the only observation.
+    """Return the key of the environment's only observation.
 
-    Raise FastLoopUnsupported if the wrapper does more than Gymnasium's environment.
+    Raise FastLoopUnsupported if TorchRL's wrapper does more than pass on the results of Gymnasium's environment.
     """
     name = type(env).__name__
     require(type(env) in (GymEnv, GymWrapper), f"{name} is not a Gymnasium environment")
@@ -184,7 +189,8 @@ def _only_observation(env: EnvBase) -> str:
     require(not env.run_type_checks, "the environment checks the types of its results")
     require(set(env.done_keys) == _ENDS, "the environment has other ends than done, terminated and truncated")
     require(env.reward_keys == ["reward"] and env.reward_spec.shape[-1:] == (1,), "the reward is not one number")
-    # TorchRL's transform removes the last observation that a self-resetting vector environment adds.
+    # A vector environment that resets itself adds an entry ``final`` with the last observation. A transform of TorchRL
+    # removes this entry, so it does not count.
     observations = {key: spec for key, spec in env.observation_spec.items(True, True) if key[0] != "final"}
     require(len(observations) == 1, f"there are {len(observations)} observations, and not one")
     ((key, spec),) = observations.items()
@@ -197,9 +203,9 @@ def _only_observation(env: EnvBase) -> str:
 
 
 def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-    """Return a function from actions ``[environments, ...]`` to inputs.
+    """Return a function that converts actions ``[environments, ...]`` to the inputs of the environments.
 
-    ``listed`` converts actions that are plain integers.
+    ``listed`` is the function to return for actions that are plain integers.
     """
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
     spec = env.full_action_spec["action"]

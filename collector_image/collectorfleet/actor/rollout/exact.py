@@ -6,7 +6,7 @@ from typing import Any
 
 
 class FastLoopUnsupported(Exception):
-    """The rollouts would differ from TorchRL's, or are not proven equal in each entry. The text has the reason."""
+    """The fast loop's rollouts would differ from TorchRL's rollouts, or might differ. The text has the reason."""
 
 
 def require(holds: Any, why: str) -> None:

@@ -1,4 +1,4 @@
-"""Find the fast loop for a collector, or the reason why only TorchRL's loop fits."""
+"""Find the fast loop for a collector, or the reason why the collector needs TorchRL's loop."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ CPU = (None, torch.device("cpu"))
 
 
 class ChosenLoop(NamedTuple):
-    """A loop, and the structure of environment and policy that it was chosen for."""
+    """A loop, and the structure that environment and policy had when the loop was chosen."""
 
     loop: Loop | DeviceLoop | EnvironmentLoop
     structure: Structure
 
 
 def find_loop(collector: Collector) -> ChosenLoop:
-    """Return the fast loop for a collector between two rollouts.
+    """Return the fast loop for a collector. Call this between two rollouts.
 
     Raises:
-        FastLoopUnsupported: the policy or an option is not supported, so TorchRL's loop has to step the collector.
+        FastLoopUnsupported: the fast loops do not support the policy or an option. The collector has to use TorchRL's
+            loop.
     """
     _require_plain(collector)
     if _device_of_environment(collector).type != "cpu":
@@ -61,10 +62,11 @@ def find_loop(collector: Collector) -> ChosenLoop:
 
 
 def find_tensor_loop(collector: Collector) -> ChosenLoop:
-    """Return the loop for an environment that is a batch of tensors.
+    """Return the loop for an environment that consists of batched tensors.
 
     Raises:
-        FastLoopUnsupported: the environment is no batch of tensors, or changes how TorchRL steps.
+        FastLoopUnsupported: the environment does not consist of batched tensors, or replaces TorchRL's methods for a
+            step.
     """
     loop = _find_device_loop(collector)
     all_of_it = chain(collector.env) if loop.records_steps else containers(collector.env)
@@ -75,10 +77,10 @@ def _found(
     collector: Collector, loop: Loop | DeviceLoop | EnvironmentLoop, environments: list[Any], *, recorded: bool = False
 ) -> ChosenLoop:
     policy_parts = list(loop.policy.modules)
-    kept: list[Any] = []  # objects with tensors that a CUDA graph reads by address
+    kept: list[Any] = []  # objects whose tensors a CUDA graph reads by address
     if recorded or loop.policy.is_recorded:
-        # A graph keeps the values that it was recorded with, such as numbers in attributes. So all inner modules are
-        # watched.
+        # A replay uses the values from the time of the recording, such as numbers in attributes. So the structure
+        # includes all inner modules, to detect changes of such values.
         policy_parts = list({id(inner): inner for one in policy_parts for inner in one.modules()}.values())
         kept = [*policy_parts, *(environments if recorded else [])]
     objects = [*environments, *policy_parts]
@@ -86,7 +88,8 @@ def _found(
 
     def facts() -> list[Any]:
         policy = acting_policy(collector)
-        # A CUDA graph keeps the exploration type and the tensor addresses that it was recorded with.
+        # A replay uses the exploration type and the tensor addresses from the time of the recording. So a change of one
+        # of them must be detected.
         read = [tensor.data_ptr() for tensor in _tensors_of(kept)]
         return [id(collector.env), id(policy), collector.exploration_type, read, *loop.methods_of_environments()]
 
@@ -94,14 +97,14 @@ def _found(
 
 
 def _tensors_of(objects: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """Yield the tensors among the parameters, buffers and attributes of ``objects``."""
+    """Yield all parameters and buffers of ``objects``, and all other attributes that are tensors."""
     for one in objects:
         for values in (vars(one), *(vars(one).get(name, {}) for name in ("_parameters", "_buffers"))):
             yield from (value for value in values.values() if isinstance(value, torch.Tensor))
 
 
 def _tensors_read_once(objects: list[Any]) -> Iterator[torch.Tensor]:
-    """Yield tensors that are read only when a loop is chosen: settings of transforms and of distributions."""
+    """Yield the tensors that a loop reads only once: tensors in the settings of transforms and distributions."""
     for one in objects:
         values: Iterable[Any] = ()
         if isinstance(one, Transform) and type(one) in BY_ITSELF:
@@ -123,7 +126,7 @@ def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
 
 
 def _find_device_loop(collector: Collector) -> DeviceLoop:
-    """Return the loop for an environment that is a batch of tensors, with the policy on the same device."""
+    """Return the loop for an environment that consists of batched tensors. The policy must be on the same device."""
     device, policy_device = _device_of_environment(collector), _device_of_policy(collector)
     require(policy_device in (None, device), f"the environment is on {device} and the policy on {policy_device}")
     storing = collector.storing_device
@@ -147,7 +150,7 @@ def _device_of_environment(collector: Collector) -> torch.device:
 
 
 def _device_of_policy(collector: Collector) -> torch.device | None:
-    """Return the device of the policy, or None if it has no tensors and the collector sets no device."""
+    """Return the device of the policy; None if the collector sets no device and the policy has no tensors."""
     if collector.policy_device is not None:
         return _with_index(collector.policy_device)
     policy = acting_policy(collector)
@@ -156,7 +159,7 @@ def _device_of_policy(collector: Collector) -> torch.device | None:
 
 
 def _with_index(device: torch.device) -> torch.device:
-    """Return the device as its tensors name it: ``cuda:0`` for ``cuda``."""
+    """Return ``device`` with its index, as tensors report it: ``cuda:0`` for ``cuda``."""
     return torch.empty(0, device=device).device
 
 
@@ -181,18 +184,18 @@ def _find_whole_loop(collector: Collector) -> Loop:
         raw = np.zeros((len(envs), *envs.shape), envs.dtype), observed
     outputs = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
     stage = Stage(now, outputs, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
-    # These entries are False at the start of a step, because ended environments were reset.
+    # At the start of a step these entries are always False, because every ended environment has been reset.
     ends = {key: torch.zeros_like(carrier_of(collector).get(key)) for key in ENDS if key in policy.reads}
     return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)
 
 
 def is_recorded(collector: Collector) -> bool:
-    """Return whether the policy is recorded as a CUDA graph.
+    """Return whether the loop has to record the policy as a CUDA graph.
 
     Raises:
         FastLoopUnsupported: the collector requests options that only TorchRL's recorder supports.
     """
-    # Without CUDA, TorchRL's recorder logs a warning and calls the policy without a graph.
+    # If CUDA is not available, TorchRL's recorder logs a warning, and calls the policy without a graph.
     if not (collector.cudagraphed_policy and torch.cuda.is_available()):
         return False
     device = collector.policy_device
@@ -233,9 +236,9 @@ def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[A
 
 
 def _bring_to_cpu(batch: TensorDictBase) -> None:
-    """Move the entries of the batch to the CPU, from where frames are sent.
+    """Move the entries of the batch to the CPU, because the collector sends frames from CPU memory.
 
-    TorchRL may keep policy outputs on a device.
+    TorchRL may have allocated the policy's outputs on another device.
     """
     for key, entry in batch.items(True, True):
         if isinstance(entry, torch.Tensor) and entry.device.type != "cpu":

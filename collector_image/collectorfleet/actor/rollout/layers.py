@@ -1,4 +1,7 @@
-"""Find the layers of a network, to call their ``forward`` directly without the overhead of ``nn.Module.__call__``."""
+"""Find the layers of a network.
+
+A loop calls their ``forward`` directly, to avoid the overhead of ``nn.Module.__call__``.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ from torchrl.modules import MLP
 
 from collectorfleet.torchrl_private.policies import reshapes_output
 
-# Attributes with hooks that torch calls around the ``forward`` of a module.
+# Names of the attributes with a module's hooks. Torch calls these hooks before or after ``forward``.
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
-    """Return ``forward`` of each layer, or None if torch would do more than call them one after the other.
+    """Return ``forward`` of each layer, in order; None if torch would do more than call these methods in order.
 
-    The call of a module takes as long as the computation of a small layer. For a single layer, the direct call gains
-    nothing.
+    The overhead of calling a module is as large as the computation of a small layer. For a network with a single layer,
+    the direct call is not faster, so the result is None.
     """
     if not isinstance(network, nn.Module) or _has_any_global_hook():  # type: ignore[no-untyped-call]
         return None
@@ -30,10 +33,10 @@ def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
 
 
 def _layers(module: Any) -> Iterator[nn.Module]:
-    # A container with an assigned forward does not call its layers in a row.
+    # If the ``forward`` of a container was replaced, the container may not call its layers in order.
     is_row = type(module) is nn.Sequential or (type(module) is MLP and not reshapes_output(module))
     if is_row and "forward" not in vars(module):
-        # Not children(), which lists a repeated layer only once.
+        # ``children()`` would list a repeated layer only once.
         for inner in module:
             yield from _layers(inner)
     elif type(module) is not nn.Identity:
@@ -41,6 +44,6 @@ def _layers(module: Any) -> Iterator[nn.Module]:
 
 
 def _is_plain(module: nn.Module) -> bool:
-    """Return whether calling the module only calls its ``forward``."""
+    """Return whether a call of the module does nothing but call ``forward``."""
     own_call = type(module).__call__ is not nn.Module.__call__ or module._compiled_call_impl is not None
     return not own_call and not any(getattr(module, name) for name in _HOOKS)

@@ -1,7 +1,7 @@
-"""Make the steps of one rollout, from TorchRL's carrier to TorchRL's memory of the batch.
+"""Make the steps of one rollout. Read the start from TorchRL's carrier, and write the frames into TorchRL's batch.
 
-Between two rollouts the whole state is in TorchRL's collector. So its other methods (``reset``, ``load_state_dict``,
-``set_seed``) work unchanged.
+Between two rollouts the whole state is in TorchRL's collector. So the other methods of TorchRL's collector (``reset``,
+``load_state_dict``, ``set_seed``) work unchanged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class LeftOver(NamedTuple):
 
     Args:
         begins: the first of these steps.
-        shares: whether TorchRL stores this step's observation and ``next`` of the step before in the same memory.
+        shares: whether, in TorchRL's loop, the first step's observation and ``next`` of the step before it are the same
+            memory.
         why: the reason why the fast loop stopped.
     """
 
@@ -46,13 +47,14 @@ class LeftOver(NamedTuple):
 
 
 class Loop:
-    """The loop for Gymnasium environments with common transforms. It is built once and makes many rollouts.
+    """The loop for Gymnasium environments with common transforms. One loop object makes many rollouts.
 
     Args:
         keys: all keys of a batch.
-        observed: the array for raw observations, ``[environments, *shape]``, and the transforms that make observations
-            of them. None: the raw observations are the observations.
-        ends: the entries about ends that the policy reads. They are always False at the start of a step.
+        observed: the array for raw observations, ``[environments, *shape]``, and the transforms that turn raw
+            observations into observations. None: the observations are not transformed.
+        ends: those of the entries ``done``, ``terminated`` and ``truncated`` that the policy reads. At the start of a
+            step these entries are always False.
     """
 
     name = "Fast"
@@ -83,17 +85,19 @@ class Loop:
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
-        With ``random``, actions are random and the policy is not called. Returns the part of the rollout that TorchRL's
-        loop has to step. There is such a part if the policy begins to write into its observations.
+        If ``random`` is true, actions are random, and the loop does not call the policy. If the policy begins to write
+        into its observations, the loop stops after that step. It then returns the remaining part of the rollout, which
+        TorchRL's loop has to make. Otherwise it returns None.
 
         Raises:
-            FastLoopUnsupported: the policy wrote at a point from which TorchRL's loop cannot continue.
+            FastLoopUnsupported: the policy wrote into its observations in a step after which TorchRL's loop cannot
+                continue.
         """
         memory = Memory(batch, self._keys, batched=self._batched)
         carrier, interruptor = carrier_of(collector), collector.interruptor
         stage = self._stage
         stage.begin(carrier)
-        # Torch does not count writes by ``.data`` or numpy, so the loop also compares bytes.
+        # Torch's write counts miss writes through ``.data`` or numpy. So the loop also compares bytes.
         compared = [key for key in stage.memory if key in self.policy.reads]
         counted = {**stage.memory, **self._ends}
         versions = [tensor._version for tensor in counted.values()]
@@ -103,7 +107,7 @@ class Loop:
         for transform in self._stepping:
             transform.begin(stage.frames[0])
         ended = RolloutEnds()
-        # Frames with random actions repeat the last outputs of the policy.
+        # In frames with random actions, the other outputs of the policy are the policy's last outputs.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}
         outputs: list[PolicyRows] = []
@@ -116,7 +120,7 @@ class Loop:
             row = step - copied
             if row == stage.steps:
                 memory.write(stage, [one.key for one in outputs], copied, row)
-                values = {}  # Release the last frame, because a frame with references is not overwritten.
+                values = {}  # Drop references to the last frame: the stage overwrites only frames without references.
                 stage.begin_again()
                 counted = {**stage.memory, **self._ends}
                 versions = [tensor._version for tensor in counted.values()]
@@ -150,10 +154,12 @@ class Loop:
                 outputs = stage.output_rows(values, random=random)
             ends = self._step(values["action"], now, after, stage.rewards[row])
             if written:
-                # Written after the step, because a stack of frames uses the environment's original observation.
+                # The written observations are copied after the step, because a stack of frames uses the environment's
+                # original observation.
                 for key, tensor in written.items():
                     now.tensors[key].copy_(tensor)
-            # Written after the step: an environment may write into its action, and TorchRL's frames show the result.
+            # The outputs are written to the batch after the step. The environment may write into its action, and
+            # TorchRL's frames have the written action.
             for one in outputs:
                 one.write(row, values[one.key])
             over = []
@@ -182,7 +188,7 @@ class Loop:
         return LeftOver(steps if interrupted else step + 1, shares=not over)
 
     def methods_of_environments(self) -> list[Any]:
-        """Return the methods that the loop calls, as the environments have them now."""
+        """Return the present methods of the environments that the loop calls."""
         return self._envs.methods()
 
     def _act(self, values: Values) -> None:
@@ -195,9 +201,9 @@ class Loop:
             raise
 
     def _try(self, values: Values) -> Values:
-        """Call the policy for the first time. Return the inputs that it wrote into.
+        """Call the policy for the first time. Return the inputs that the policy wrote into.
 
-        The policy gets copies of its inputs, and the copies are compared. So every write is detected.
+        The policy gets copies of its inputs. The copies are then compared with the inputs, so every write is detected.
         """
         self._tried = True
         shown = {key: values[key].clone() for key in self.policy.reads}
@@ -209,15 +215,15 @@ class Loop:
         return written
 
     def _require_followed(self, written: Iterable[str], over: Sequence[int]) -> None:
-        """Raise FastLoopUnsupported unless TorchRL's loop can continue after the policy first wrote into these entries.
+        """Raise FastLoopUnsupported if TorchRL's loop cannot continue after a write into these entries.
 
         ``over`` are the environments that have just been reset.
         """
         self._require_of_environment(written)
         stacked = self._observed is not None and self._observed[1].reads_frames
         require(not stacked, f"{WRITES}, of which CatFrames makes the next; {CLONE}")
-        # The other environments share the memory with the previous frame. TorchRL's loop would have the old values in
-        # that frame.
+        # If only some environments were reset, TorchRL's loop has separate memory for this frame and for ``next`` of
+        # the previous frame. The loop cannot reproduce this, because it has the same memory for both.
         require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:
@@ -225,9 +231,9 @@ class Loop:
             require(key == self._envs.key, f"the policy writes into the counter {key}; {CLONE}")
 
     def _left(self, values: Values, over: Sequence[int]) -> Values:
-        """Return the policy's outputs for the next step.
+        """Return the outputs that the policy leaves in TorchRL's carrier for the next step.
 
-        If only some environments were reset, their outputs are zero.
+        If only some environments were reset, the outputs of these environments are zero.
         """
         found = {key: values[key].clone() for key in self.policy.writes if key in values}
         if 0 < len(over) < len(self._envs):
@@ -236,7 +242,10 @@ class Loop:
         return found
 
     def _step(self, action: Tensor, now: Frame, after: Frame, reward: np.ndarray) -> Ends | None:
-        """Step, and write ``after`` and ``reward``. Return the ended episodes; None if none ended."""
+        """Step the environments, and write ``after`` and ``reward``.
+
+        Return the ended episodes; None if no episode ended.
+        """
         target = after.arrays[self._envs.key] if self._observed is None else self._observed[0]
         try:
             ends = self._envs.step(action if self._batched else action.unsqueeze(0), target, reward)

@@ -1,4 +1,4 @@
-"""Write a rollout as arrays into the batch that TorchRL's collector reuses and returns."""
+"""Write a rollout as arrays into the batch that TorchRL's collector returns. TorchRL's collector reuses this batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRAJECTORY: Final = ("collector", "traj_ids")
 
 
 class Memory:
-    """The arrays of the batch for one rollout, ``[environments, steps, ...]`` for any batch size.
+    """The arrays of the batch for one rollout. For any batch size, the shape is ``[environments, steps, ...]``.
 
     TorchRL and hooks may replace tensors of the batch between two rollouts, so each rollout needs a new instance.
     """
@@ -27,13 +27,13 @@ class Memory:
     def __init__(self, batch: TensorDictBase, keys: Iterable[Any], *, batched: bool) -> None:
         self.batch = batch
         entries = {key: batch.get(key) for key in keys}
-        # A hook may have removed an entry from the batch. TorchRL does not write this entry either.
+        # A hook may have removed an entry from the batch. Like TorchRL, this class does not write a removed entry.
         self.arrays: dict[Any, np.ndarray] = {
             key: as_array(entry, batched) for key, entry in entries.items() if entry is not None
         }
 
     def write(self, stage: Stage, outputs: Iterable[Any], first: int, steps: int) -> None:
-        """Copy ``steps`` of the stage into the batch from step ``first`` on.
+        """Copy the first ``steps`` steps of the stage into the batch. The first of them is step ``first`` of the batch.
 
         ``outputs`` are the keys of the policy's outputs.
         """
@@ -50,16 +50,16 @@ class Memory:
         self._write(("next", "reward"), time, stage.rewards[:steps])
 
     def write_next(self, step: int, frame: Frame) -> None:
-        """Write the observations after ``step`` again."""
+        """Overwrite the observations after ``step`` with ``frame``."""
         for key, array in frame.arrays.items():
             after = self.arrays.get(("next", key))
             if after is not None:
                 after[:, step] = array
 
     def write_ends(self, steps: int, ended: RolloutEnds) -> None:
-        """Write the ends of ``ended``. All other ends are False.
+        """Write the flags of the ended episodes in ``ended``. The flags of all other steps are False.
 
-        The entries about ends at the start of a step are always False.
+        At the start of a step, ``done``, ``terminated`` and ``truncated`` are always False.
         """
         for key, how in zip(ENDS, (True, ended.terminated, ended.truncated), strict=True):
             before, after = self.arrays.get(key), self.arrays.get(("next", key))
@@ -70,9 +70,9 @@ class Memory:
                 after[ended.which, ended.steps, 0] = how
 
     def write_trajectories(self, steps: int, ended: RolloutEnds, collector: Collector) -> Tensor:
-        """Write the ids of the trajectories, with a new id after each end.
+        """Write the trajectory ids. After each end of an episode, a new id begins.
 
-        Return the ids that the next rollout begins with.
+        Return the ids at the start of the next rollout.
         """
         now: Tensor = carrier_of(collector).get(TRAJECTORY).clone()
         last = now.reshape(-1).numpy()
@@ -93,13 +93,13 @@ class Memory:
 
 
 def name_of_entry(key: Any) -> str:
-    """Return the name of the key for environment and policy, without ``next``."""
+    """Return the name of the key in messages, without ``next``."""
     return key if isinstance(key, str) else ".".join(key[1:] if key[0] == "next" else key)
 
 
 def missing_entry(name: str, where: str) -> ValueError:
     """Return the error for an entry that only some steps have.
 
-    Without an error, the batch would show another step's value.
+    Without this error, the batch would silently have the value of another step.
     """
     return ValueError(f"{name} is missing {where}; return each entry of the spec at each step and each reset")

@@ -1,4 +1,4 @@
-"""Find out whether other code may write into a tensor, or has written into it."""
+"""Find out whether other code can write into a tensor, or has written into a tensor."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from typing import Final
 import torch
 from torch import Tensor
 
-# The references to a tensor that the caller has given away: the parameter, and the argument of ``getrefcount``.
+# The number of references in :func:`owned` itself: its parameter, and the argument of ``getrefcount``.
 _REFERENCES: Final = 2
 
 
 def owned(tensor: Tensor) -> Tensor:
-    """Return the tensor if the caller gives away the only reference to it and to its memory, else a copy.
+    """Return the tensor if no other code refers to the tensor or its memory, otherwise a copy.
 
-    A policy may return a view of its parameter, a tensor that it overwrites in each step, or memory of numpy.
+    Call the function without keeping a reference to the tensor. A policy may return a view of its parameters, a tensor
+    that the policy overwrites in each step, or memory of numpy.
     """
     alone = sys.getrefcount(tensor) <= _REFERENCES and count_sharers(tensor) == 1 and _memory_is_torchs(tensor)
     return tensor if alone else tensor.clone()
 
 
 def count_sharers(tensor: Tensor) -> int:
-    """Return the number of tensors that share the memory of this tensor, including itself."""
-    # The storage object of this call counts as one more.
+    """Return the number of tensors that use the memory of this tensor, including this tensor."""
+    # ``untyped_storage()`` in this call is one more user of the memory, so subtract 1.
     shared: int = torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
     return shared - 1
 
 
 def same_bytes(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors of one shape and dtype have the same bytes: NaN equals NaN, and -0.0 is not 0.0."""
+    """Return whether two tensors of the same shape and dtype have the same bytes.
+
+    In this comparison NaN equals NaN, and -0.0 differs from 0.0.
+    """
     return torch.equal(_bytes(one), _bytes(other))
 
 

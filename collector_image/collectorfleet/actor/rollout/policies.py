@@ -1,4 +1,4 @@
-"""Call policies made of TensorDictModules without a TensorDict."""
+"""Call a policy that consists of TensorDictModules without making a TensorDict."""
 
 from __future__ import annotations
 
@@ -65,11 +65,12 @@ _DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
 
 
 class Policy:
-    """A policy that reads from and writes to a dictionary of tensors instead of a TensorDict.
+    """A policy that reads its inputs from a dictionary of tensors and writes its outputs into it.
 
-    ``reads`` are the keys of the frame that it reads, and ``writes`` are its output keys in order. The policy does not
-    call hooks of ``modules``, and it reads their settings only once. If the policy is on another ``device`` than the
-    frames, the frames are on the CPU. The policy then copies inputs and outputs between both devices.
+    ``reads`` are the keys of the frame that the policy reads. ``writes`` are the keys of its outputs, in order. This
+    class does not call hooks of ``modules``, and reads the settings of ``modules`` only once. If ``device`` is not
+    None, the policy is on ``device`` and the frames are on the CPU. In this case the policy copies inputs to ``device``
+    and outputs to the CPU.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Policy:
         self.is_recorded = True
 
     def begin(self) -> None:
-        """Check before a rollout whether the modules now have hooks."""
+        """Look up the layers of the modules before a rollout, because hooks and layers may have changed."""
         if self._whole is not None:
             return
         for call in self._calls:
@@ -115,7 +116,8 @@ class Policy:
         if self._whole is None:
             outputs = self._call_each(read)
         else:
-            # The next call may overwrite the outputs of a graph, but the caller has copied them by then.
+            # This call may overwrite the graph's outputs of the previous call. The caller has already copied these
+            # outputs.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
             outputs = self._whole(read)
         values.update(outputs if self._device is None else {key: tensor.cpu() for key, tensor in outputs.items()})
@@ -135,10 +137,11 @@ class Policy:
 def find_policy(
     policy: Any, known: Sequence[Any], batch_size: torch.Size, device: torch.device | None = None
 ) -> Policy:
-    """Return ``policy`` as calls, for frames that have the keys ``known``. ``device`` is the device of the policy.
+    """Return ``policy`` as a :class:`Policy`, for frames with the keys ``known``. ``device`` is the policy's device.
 
     Raises:
-        FastLoopUnsupported: a module is not supported, or reads an entry that only earlier steps wrote.
+        FastLoopUnsupported: a module is not supported, or a module reads an entry that neither the environment nor an
+            earlier module writes.
     """
     if type(policy) is RandomPolicy:
         require(policy.action_key == "action", "RandomPolicy writes another key than action")
@@ -184,9 +187,9 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
             require(draws(policy), f"{kind.__name__} draws nothing itself")
         yield policy, None
         if isinstance(policy.module, nn.ModuleList):
-            yield policy.module, None  # a user may replace one of the modules
+            yield policy.module, None  # included, because the user may replace one of its modules
         inner = [one for module in modules_of(policy) for one in _unrolled(module, batch_size)]
-        # TorchRL's classes keep the collector's exploration type only for the last module.
+        # TorchRL's containers use the collector's exploration type only for the last module.
         drawing = [isinstance(call, _Drawing) for _, call in inner]
         require(not any(drawing[:-1]), f"{kind.__name__} draws before its last module")
         yield from inner
@@ -212,13 +215,14 @@ class _Computing:
     def __init__(self, module: TensorDictModule) -> None:
         self._in = tuple(module.in_keys)
         self._out = tuple(module.out_keys_source)
-        # The inner module, unless the outer module sets a method or arguments for its call.
+        # The inner module, if it can be called directly. None: the outer module calls another method, or adds
+        # arguments.
         self._plain = module.module if module.method is None and not module.method_kwargs else None
         self._module = module
         self._layers: list[Callable[[Tensor], Any]] | None = None
 
     def begin(self) -> None:
-        """Find the layers again, because hooks and layers may have changed."""
+        """Look up the layers again, because hooks and layers may have changed."""
         self._layers = find_layers(self._plain) if self._plain is not None and len(self._in) == 1 else None
 
     def __call__(self, values: Values) -> None:
@@ -245,7 +249,7 @@ class _Computing:
 
 
 class _Whole:
-    """The call of a module with a TensorDict."""
+    """The call of a module that needs a TensorDict."""
 
     def __init__(self, module: Any, batch_size: torch.Size) -> None:
         self._module = module
@@ -258,7 +262,7 @@ class _Whole:
 
 
 class _Drawing:
-    """The draw of a ``ProbabilisticTensorDictModule``, from its distribution and by its rules."""
+    """The draw of a ``ProbabilisticTensorDictModule``, with the result that the module itself would give."""
 
     def __init__(self, module: ProbabilisticTensorDictModule) -> None:
         self._module = module
@@ -284,9 +288,11 @@ class _Drawing:
             self._draw = self._draw if self._compare(values, self._draw) else None
 
     def _compare(self, values: Values, draw: Draw) -> bool:
-        """Draw by the distribution. Return whether ``draw`` gives the same result and the same generator state.
+        """Draw from the distribution object.
 
-        The results may differ with another version of torch or TorchRL, or with unusual shapes of parameters.
+        Return whether ``draw`` gives the same result and the same generator state.
+
+        Both may differ in other versions of torch or TorchRL, or for unusual shapes of the parameters.
         """
         parameters = {name: values[key] for name, key in self._parameters}
         random = RandomState.of(next(iter(parameters.values())).device)

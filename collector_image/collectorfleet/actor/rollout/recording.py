@@ -16,19 +16,22 @@ class Graph(Protocol):
     """A recorded call."""
 
     def replay(self) -> Values:
-        """Launch the recorded kernels. Return the same tensors each time, which the next replay overwrites."""
+        """Launch the recorded kernels.
+
+        Each replay returns the same tensors, and overwrites the results of the replay before.
+        """
 
 
-# In the first calls, torch and compiled code allocate memory and choose kernels, which cannot be recorded.
+# In the first calls, torch and compiled code allocate memory and choose kernels. CUDA cannot record these actions.
 _FIRST_CALLS: Final = 3
 
 
 class GraphedFunction:
-    """A function ``call`` that is called a few times, then recorded, then replayed.
+    """Calls the function ``call`` a few times, then records ``call`` as a CUDA graph, and then replays the graph.
 
-    ``call`` takes and returns tensors by key. Each call launches the same kernels and reads no result on the host.
-    Random numbers come from torch's default generator. The graph reads all other tensors, such as weights, at their
-    addresses. So they must be changed in place.
+    ``call`` takes and returns tensors by key. Each call must launch the same kernels, and must not read results on the
+    host. It must draw random numbers from torch's default generator. The graph reads all tensors that are no arguments,
+    such as weights, at fixed addresses. So such tensors may only be changed in place.
     """
 
     def __init__(self, call: Callable[[Values], Values]) -> None:
@@ -74,11 +77,12 @@ def capture(call: Callable[[], Values], device: torch.device) -> Graph:
     Raises:
         RuntimeError: ``call`` reads a result on the host, or does something else that CUDA cannot record.
     """
-    gc.collect()  # This frees the memory of an older graph.
+    gc.collect()  # Free the memory of an older graph.
     try:
         with torch.cuda.device(device):
             graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-            # Thread-local, because other threads of the process receive weights during the recording.
+            # The capture mode is thread-local, because other threads of the process receive weights during the
+            # recording.
             with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
                 made = call()
     except RuntimeError as error:

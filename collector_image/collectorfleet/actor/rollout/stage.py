@@ -1,7 +1,8 @@
-"""Collect steps in memory before they are copied to the batch.
+"""Store the steps of a rollout in a small memory, before the loop copies them to the batch.
 
-A batch has a row of time for each environment, so one step would touch memory in many places. The stage stores steps
-one after the other, and the loop copies many steps to the batch at once.
+In a batch, the steps of each environment are adjacent. So writing one step of all environments would touch memory in
+many places. In the stage, the entries of one step are adjacent. The loop copies many steps from the stage to the batch
+at once.
 """
 
 from __future__ import annotations
@@ -16,25 +17,26 @@ from torch import Tensor
 
 from collectorfleet.actor.rollout.ownership import count_sharers
 
-# This number of bytes stays in the cache of a core until it is copied.
+# This number of bytes fits the cache of a core, so the steps are still in the cache when the loop copies them.
 _CACHED_BYTES: Final = 128 * 1024
 _FEWEST_STEPS: Final = 4
 _MOST_STEPS: Final = 64
-# Torch aligns tensors to this size, and the rounding of kernels may depend on the alignment.
+# Torch aligns the memory of tensors to this size. The rounding of a kernel may depend on the alignment.
 _ALIGNED_BYTES: Final = 64
-# Comparing this number of bytes in each step takes less than a microsecond. Larger arrays are compared by 64 numbers.
+# Comparing this number of bytes in each step takes less than a microsecond. Of larger arrays, only 64 numbers are
+# compared.
 _COMPARED_BYTES: Final = 1024
 _COMPARED_NUMBERS: Final = 64
-# The largest number of memory blocks that are kept for reuse while a policy still references them.
+# The largest number of memory blocks that the stage keeps for later reuse while a policy still references them.
 _MOST_LEFT: Final = 4
 
 
 class Frame:
     """The entries of environments and transforms at one time.
 
-    ``arrays`` has one array ``[environments, *shape]`` for each key. ``tensors`` are the same memory in the
-    environment's shape. ``compared`` are views for detecting writes: small arrays as a whole, and a sample of large
-    arrays.
+    ``arrays`` has one array ``[environments, *shape]`` for each key. ``tensors`` has the same memory in the
+    environment's shape. ``compared`` has views that are compared to detect writes: the whole array if it is small,
+    otherwise a sample of its numbers.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], *, batched: bool) -> None:
@@ -53,7 +55,7 @@ _Memory = tuple[dict[str, Tensor], list[Frame], dict[str, np.ndarray], list[int]
 
 
 class PolicyRows:
-    """The rows for one output of a policy. ``wanted`` is an output from the time when the collector was built."""
+    """The rows for one output of a policy. ``wanted`` has the shape and dtype that the output must have."""
 
     def __init__(self, key: Any, wanted: Tensor, dtype: torch.dtype | None, rows: np.ndarray, *, batched: bool) -> None:
         self.key = key
@@ -64,7 +66,10 @@ class PolicyRows:
         self._batched = batched
 
     def write(self, row: int, tensor: Tensor) -> None:
-        """Write one row. Raise ValueError for another shape or dtype, which numpy would convert without an error."""
+        """Write one row.
+
+        Raise ValueError if shape or dtype is wrong, because numpy would convert it without an error.
+        """
         if tensor.shape != self._shape or (tensor.dtype is not self._dtype and self._dtype is not None):
             raise ValueError(
                 f"the policy's {self.key} {'for all environments' if self._batched else 'for the environment'} is "
@@ -75,17 +80,18 @@ class PolicyRows:
 
 
 class Stage:
-    """Memory for ``steps`` steps.
+    """Memory for ``steps`` steps of a rollout.
 
     Args:
-        frame: the entries of the environment at the start.
+        frame: the entries of the environment at the start of a step.
         outputs: the policy's outputs of one step.
         reward: the reward of one step.
-        batched: False for an environment without batch size: its tensors have no first dimension.
+        batched: whether the environment has a batch size. Otherwise its tensors lack the dimension of environments.
 
-    ``frames`` has one item more than there are steps, because the last frame begins the next steps. ``seen``,
-    ``outputs`` and ``rewards`` are ``[steps, environments, ...]``. ``last`` has the last observations of ended episodes
-    by step, environment and key. The frame after such a step already has the first observation of the next episode.
+    ``frames`` has ``steps + 1`` frames. The last frame is the start of the step that follows. ``seen`` is ``[steps + 1,
+    environments, ...]``. ``outputs`` and ``rewards`` are ``[steps, environments, ...]``. ``last`` has the last
+    observations of ended episodes, by step, environment and key. They are not in ``frames``, because the frame after
+    the end of an episode has the first observation of the next episode.
     """
 
     def __init__(
@@ -99,8 +105,8 @@ class Stage:
         self.outputs = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in outputs.items()}
         self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
         self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
-        # Memory blocks that a policy has kept references to. With a policy that keeps few tensors, two blocks are used
-        # in turn.
+        # Memory blocks that a policy still referenced when the stage left them. If a policy keeps only a few tensors,
+        # the stage alternates between two blocks.
         self._left: list[_Memory] = []
         self._make_frames()
 
@@ -114,12 +120,15 @@ class Stage:
         self._references = self._count_references()
 
     def _count_references(self) -> list[int]:
-        """Return the numbers of references to the frames: Python references, and tensors that share the memory."""
+        """Return two kinds of counts: the Python references to each tensor, and the tensors that use each memory."""
         held = [sys.getrefcount(tensor) for frame in self.frames for tensor in frame.tensors.values()]
         return held + [count_sharers(rows) for rows in self._frame.values()]
 
     def _leave_kept(self) -> None:
-        """Use another memory block if a policy still references the frames, so that the frames are not overwritten."""
+        """If a policy still references the frames, continue with another memory block.
+
+        So these frames are not overwritten.
+        """
         if self._count_references() == self._references:
             return
         self._left = [*self._left[1 - _MOST_LEFT :], (self._frame, self.frames, self.seen, self._references)]
@@ -131,8 +140,9 @@ class Stage:
         self._make_frames()
 
     def output_rows(self, values: Mapping[str, Tensor], *, random: bool) -> list[PolicyRows]:
-        """Return the rows for the policy's outputs ``values``. ``random``: the action is a random action."""
-        # A random action may have another dtype. It is stored in the dtype of the policy's actions.
+        """Return the rows for the policy's outputs in ``values``. ``random``: whether the action is random."""
+        # A random action may have another dtype than the policy's actions. It is converted to the dtype of the policy's
+        # actions.
         return [
             PolicyRows(key, wanted, None if random else wanted.dtype, self.outputs[key], batched=self._batched)
             for key, wanted in self._example_outputs.items()
@@ -147,12 +157,12 @@ class Stage:
             tensor.copy_(tensors[key])
 
     def end(self, step: int, which: Sequence[int]) -> None:
-        """Keep the observations of these environments after ``step``, before they are reset."""
+        """Store the last observations of the environments ``which`` after ``step``. Call this before their reset."""
         arrays = self.frames[step + 1].arrays.items()
         self.last += [(step, one, {key: array[one].copy() for key, array in arrays}) for one in which]
 
     def begin_again(self) -> None:
-        """Begin the next steps with the last frame, after all steps were copied."""
+        """Make the last frame the first frame of the next steps. Call this after all steps were copied."""
         self.last.clear()
         newest = self.frames[-1].arrays
         self._leave_kept()
@@ -168,14 +178,14 @@ class Stage:
 def as_array(tensor: Tensor, batched: bool, dim: int = 0) -> np.ndarray:
     """Return the memory of a tensor as an array.
 
-    Without batch size, the array gets the dimension ``dim`` of environments.
+    If ``batched`` is false, the array gets a dimension of one environment at ``dim``.
     """
     array: np.ndarray = (tensor if batched else tensor.unsqueeze(dim)).numpy()
     return array
 
 
 def _rows(count: int, like: Tensor) -> Tensor:
-    """Return memory ``[count, *like.shape]``, with each row aligned like a separate tensor."""
+    """Return memory ``[count, *like.shape]``. Each row is aligned like a separate tensor."""
     items = _ALIGNED_BYTES // like.element_size()
     room = -(-like.numel() // items) * items
     return torch.empty(count, room, dtype=like.dtype)[:, : like.numel()].view(count, *like.shape)

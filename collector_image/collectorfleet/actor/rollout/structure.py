@@ -1,4 +1,4 @@
-"""Detect changes of the environment, the transforms and the policy that a loop was chosen for."""
+"""Detect changes of the environment, the transforms and the policy since a loop was chosen."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from collectorfleet.torchrl_private.environments import CACHES, environments_of
 _PLAIN: Final = (bool, int, float, str)
 _COLLECTIONS: Final = (dict, list)
 _LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
-# nn.Module gives environments and transforms a dozen more dicts, which a loop does not use. With many environments,
-# comparing them would take long.
+# Environments and transforms have a dozen more dicts from nn.Module. Loops do not use these dicts, and comparing the
+# dicts of many environments would take long.
 _DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
 
 
 class Structure:
     """The attributes of ``objects``, the results of ``facts`` and the values of ``tensors`` at one time.
 
-    Attributes are compared by identity first, collections by their items, and tensors by their values.
+    :meth:`change` compares attributes by identity or equality, collections item by item, and ``tensors`` by their
+    values.
     """
 
     def __init__(
@@ -31,11 +32,11 @@ class Structure:
     ) -> None:
         self._objects = [_Attributes(one) for one in objects]
         self._facts = facts, facts()
-        # Torch's version counts would miss writes by ``.data`` or through arrays.
+        # The values are copied, because torch's write counts miss writes through ``.data`` or numpy.
         self._values = [(tensor, tensor.clone()) for tensor in tensors]
 
     def change(self) -> str | None:
-        """Return the class and name of a changed attribute, or None without a change."""
+        """Return the class and name of a changed attribute, or another description; None if nothing changed."""
         for one in self._objects:
             name = one.change()
             if name is not None:
@@ -56,7 +57,7 @@ class _Attributes:
         self._is_of_policy = not isinstance(of, EnvBase | Transform)
         self._of = type(of)
         self._now: dict[str, Any] = vars(of)
-        self._notes: set[str] = set()  # plain attributes that were added later and that the class does not define
+        self._notes: set[str] = set()  # plain attributes that were added later and that the class lacks
         self._remember()
 
     def _remember(self) -> None:
@@ -100,7 +101,7 @@ def _items(collection: Any) -> list[Any]:
 
 
 def _same(now: list[Any], before: list[Any]) -> bool:
-    """Return whether both lists have the same or equal objects."""
+    """Return whether the objects in both lists are identical or equal, in order."""
     try:
         return now == before
     except Exception:  # noqa: BLE001  (comparing tensors or other objects may raise any error)
@@ -108,9 +109,9 @@ def _same(now: list[Any], before: list[Any]) -> bool:
 
 
 def chain(env: EnvBase) -> Iterator[Any]:
-    """Yield an environment, its transforms, and all environments below.
+    """Yield an environment, its transforms, and all environments inside it, with their transforms.
 
-    Parts below an environment that is not TorchRL's are left out.
+    Environments inside a class that TorchRL does not define are left out.
     """
     while type(env) is TransformedEnv:
         yield env
@@ -123,9 +124,9 @@ def chain(env: EnvBase) -> Iterator[Any]:
 
 
 def containers(env: EnvBase) -> Iterator[Any]:
-    """Yield the parts that show which transforms an environment has, but not the settings of these transforms.
+    """Yield only the objects that contain transforms. A change of a transform's settings does not change these objects.
 
-    This is enough for a loop that calls the environment's own step.
+    This is enough for a loop that calls the environment's ``step``, because that method reads the settings itself.
     """
     while type(env) is TransformedEnv:
         yield env
@@ -146,10 +147,13 @@ def _transforms(transform: Transform) -> Iterator[Any]:
 
 
 def require_own_methods(objects: Iterable[Any]) -> None:
-    """Raise FastLoopUnsupported if one of the objects has an assigned method, which the fast loop would not call."""
+    """Raise FastLoopUnsupported if a method was replaced on one of the objects.
+
+    The fast loop would not call the replacement. Replacements by torch, tensordict and TorchRL are allowed.
+    """
     for one in objects:
         for name, value in vars(one).items():
             assigned = callable(value) and callable(getattr(type(one), name, None))
-            # TorchRL itself assigns some methods, depending on the version of Gymnasium.
+            # Depending on the version of Gymnasium, TorchRL itself replaces some methods.
             own = str(getattr(value, "__module__", "")).partition(".")[0] in _LIBRARIES
             require(own or not assigned, f"{type(one).__name__}.{name} was assigned")
