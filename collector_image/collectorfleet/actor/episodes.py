@@ -33,8 +33,8 @@ class EpisodeCounter:
         """Return the episodes that end in ``batch``, unordered. Return None if the frames lack the required entries.
 
         The required entries are ``("next", "reward")``, ``("next", "done")`` and ``("collector", "traj_ids")``. Each
-        entry must have one value for each frame. The reward must not be complex. The environment of several agents has
-        several rewards for each frame. So its episodes have no single return, and the result is None.
+        entry must have one value for each frame. The reward must not be complex. An environment with several agents has
+        several rewards for each frame. Its episodes have no single return, so the result is None.
         """
         ids, reward, done = (batch.get(key, None) for key in (keys.TRAJECTORY_KEY, _REWARD, _DONE))
         frames = batch.numel()

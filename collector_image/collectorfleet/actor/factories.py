@@ -37,7 +37,7 @@ class NotAPolicy(TypeError):
 
 
 class EnvironmentFactory:
-    """A factory that calls ``create`` and checks that the result is an environment. The driver sends it pickled.
+    """A factory that calls ``create`` and checks that the result is an environment. The factory can be pickled.
 
     Raises:
         NotAnEnvironment: ``create`` returns an object that is no environment.
@@ -56,7 +56,7 @@ class EnvironmentFactory:
 
 
 class PolicyFactory:
-    """A factory that calls ``create`` and checks that the result is a policy. The driver sends it pickled.
+    """A factory that calls ``create`` and checks that the result is a policy. The factory can be pickled.
 
     Raises:
         NotAPolicy: ``create`` returns None, a class, or an object that is not callable.

@@ -1,4 +1,4 @@
-"""Run one rollout of TorchRL's collector for each request, and collect the facts about its frames."""
+"""Run one rollout of TorchRL's collector for each request. Return its frames with their versions and statistics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ from collectorfleet.torchrl_private.collectors import (
 from collectorfleet.torchrl_private.environments import has_dynamic_specs
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
-# Methods of environments return these objects for chained calls. They are not sent to the driver.
+# Some methods return an object of one of these classes to allow chained calls. Such an object is not sent to the
+# driver.
 _STAYS = (EnvBase, Transform, BaseCollector)
 
 
@@ -59,22 +60,23 @@ class Rollout:
     """A finished rollout.
 
     ``batch`` is None if the collector wrote the frames to a replay buffer. ``segments`` is None if each frame of the
-    batch carries its weights version.
+    batch has an entry with its weights version.
     """
 
     batch: TensorDictBase | None
     frames: int
     oldest_version: int
     segments: Sequence[Segment] | None
-    normalization: Normalization | None = None  # new statistics of the environment
+    normalization: Normalization | None = None  # the statistics of this rollout's steps
     episodes: Episodes | None = None  # the episodes that ended in this rollout
-    loop: str | None = None  # the loop that steps from now on, if it changed
+    loop: str | None = None  # the loop of the next rollout; None: unchanged
     first_starts: str | None = None  # set in one rollout only, see :class:`FirstStarts`
-    # The version of the environment parameters in all frames. None: each frame has its version, or there are none.
+    # The version of the environment parameters in all frames. None: each frame has an entry with its version, or the
+    # environments take no parameters.
     parameters: int | None = None
-    oldest_parameters: int | None = None  # the oldest version of parameters in use
+    oldest_parameters: int | None = None  # the oldest version that an environment uses
     recorded: Recorded | None = None  # the recorded first episodes, if requested
-    varies: bool = False  # entries may have other sizes in the next rollout
+    varies: bool = False  # whether entries may have other sizes in the next rollout
 
 
 class RolloutRunner:
@@ -98,14 +100,14 @@ class RolloutRunner:
         self._first_starts = FirstStarts()
         self.normalization = normalization
         self._frames = config.frames_per_request
-        # Whether the state of the environment has changed since the last observation. The next rollout then begins with
-        # a reset.
+        # Whether the state of the environment has changed since the last observation. If so, the next rollout begins
+        # with a reset.
         self._begins_anew = False
-        # Whether the frames have other entries than the memory that is kept for a batch.
+        # Whether the environment's entries differ from the entries of the batch that the collector reuses.
         self._has_other_entries = False
         self._has_run = False
         env = getattr(collector, "env", None)
-        # Specs of environments in other processes are unknown.
+        # The specs of environments in other processes are unknown, so their sizes may vary.
         self._varies = env is None or has_dynamic_specs(env)
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
@@ -113,7 +115,7 @@ class RolloutRunner:
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
             if getattr(collector, "compiled_policy", False):
-                # Loading copies with numpy, which torch.compile cannot trace.
+                # Loading weights copies with numpy, and torch.compile cannot trace numpy's copies.
                 before_step = torch.compiler.disable(before_step)  # type: ignore[no-untyped-call]
             if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
@@ -121,7 +123,7 @@ class RolloutRunner:
                 call_in_steps(collector, self._policy, before_step)
         self._known_loop = self.loop
         self._parameters = None if config.parameters is None else ParameterStamps(collector, config.parameters)
-        # A context around the steps of each rollout, for observers such as the watch of the simulator.
+        # Returns a context that is active during the steps of each rollout. The watch of the simulator uses it.
         self.while_stepping: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
@@ -154,7 +156,10 @@ class RolloutRunner:
 
     @property
     def loop(self) -> str:
-        """The loop in use: ``Fast``, or ``TorchRL`` with the reason if the user did not choose it."""
+        """The loop in use: ``Fast``, ``TorchRL``, or ``TorchRL: REASON``.
+
+        A reason is given if the fast loop does not support the collector.
+        """
         return self.collector.steps_by if isinstance(self.collector, FastCollector) else "TorchRL"
 
     def _changed_loop(self) -> str | None:
@@ -162,23 +167,23 @@ class RolloutRunner:
         return None if self._known_loop == before else self._known_loop
 
     def cut_short(self, request_id: int) -> None:
-        """End the rollout of a request after the running step. The call may come before the rollout begins."""
+        """End the rollout of a request after the running step. This method may be called before the rollout begins."""
         if self._cutter is not None:
             self._cutter.cut(request_id)
 
     def set_seed(self, seed: int, *, static_seed: bool) -> int:
         """Seed the environments and return the next seed. The next rollout begins with a reset."""
         following: int = self.collector.set_seed(seed, static_seed)
-        # TorchRL has already reset the environments of processes.
+        # If the collector has processes, TorchRL has already reset their environments.
         self._begins_anew |= not self._config.has_processes
         return following
 
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Call the method at ``path`` in the collector. Raises the errors of the method.
+        """Call the method at ``path`` in the collector. Raises the errors that the method raises.
 
-        If the call stepped, reset, seeded or restored an environment, the next rollout begins with a reset. So the
-        first frame of that rollout is a valid transition. The call returns None instead of an environment, a transform
-        or a collector, which cannot be sent.
+        If the method stepped, reset, seeded or restored an environment, the next rollout begins with a reset. So the
+        first frame of that rollout is a valid transition. If the method returns an environment, a transform or a
+        collector, the result is None, because such objects cannot be sent.
         """
         before = self._entries()
         with watch_environments() as calls:
@@ -190,16 +195,17 @@ class RolloutRunner:
         return None if isinstance(returned, _STAYS) else returned
 
     def environment_state(self) -> dict[str, Any]:
-        """Return the state of the collector without the policy and the counters, which the driver has."""
+        """Return the state of the collector without the policy and the counters. The driver has both."""
         return {key: value for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER}
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
         if not state.get("env_state_dict", True):
-            # TorchRL's collector saves no buffers of some environments, but expects them on loading. The buffers keep
-            # their values.
+            # For some environments, TorchRL's collector saves no buffers, but requires buffers when it loads a state.
+            # So the present buffers are loaded again.
             state = {**state, "env_state_dict": self.collector.env.state_dict()}
         self.collector.load_state_dict({**self.collector.state_dict(), **state})
-        # The loaded frame stacks and statistics belong to another episode than the last observation.
+        # The loaded frame stacks and statistics do not belong to the present episode. So the next rollout begins with a
+        # reset.
         self._begins_anew = True
         if self.normalization is not None:
             self.normalization.reset_base()
@@ -208,12 +214,14 @@ class RolloutRunner:
         if request.parameters is None or self._parameters is None:
             return
         self._parameters.offer(request.parameters)
-        # The episodes that began when the environments were built have no parameters.
+        # The episodes that began before the first rollout use the parameters from build time. So the first rollout
+        # begins with a reset.
         self._begins_anew |= not self._has_run
 
     def _begin_anew_if_needed(self) -> None:
         if self._has_other_entries:
-            # A transform was added or removed. TorchRL's constructor makes the same objects.
+            # The user has added or removed a transform. So the carrier and the batch are made again, as in TorchRL's
+            # constructor.
             with calling(Origin.ENVIRONMENT):
                 make_carrier(self.collector)
             make_kept_batch(self.collector)
@@ -223,7 +231,10 @@ class RolloutRunner:
         self._begins_anew = self._has_other_entries = False
 
     def _entries(self) -> dict[Any, Any]:
-        """Return shape and dtype of each entry of the environment, or nothing for environments in processes."""
+        """Return shape and dtype of each entry of the environment.
+
+        For environments in processes, the result is empty.
+        """
         if self._config.has_processes:
             return {}
         return {key: (spec.shape, spec.dtype) for key, spec in self.collector.env.specs.items(True, True)}
@@ -268,7 +279,8 @@ class RolloutRunner:
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
         collector = self.collector
-        # The collector counts its own frames. The driver counts the frames of the whole fleet.
+        # TorchRL's collector compares this limit with its own frames. The driver counts random frames of the whole
+        # fleet, and decides which requests have random actions.
         collector.init_random_frames = frames_so_far(collector) + frames if random else 0
         if frames != self._frames:
             if self._config.has_processes:
@@ -281,12 +293,12 @@ class RolloutRunner:
             self._frames = frames
 
     def _modules(self) -> dict[str, nn.Module]:
-        """Return the modules to load weights into, by the prefix of their tensors' names."""
+        """Return the modules to load weights into. The key of a module is the prefix of the names of its tensors."""
         found = {"": self._policy} if isinstance(self._policy, nn.Module) else {}
         return found | {f"{path}:": reduce(getattr, path.split("."), self.collector) for path in self._config.models}
 
     def _pass_on(self, loaded: Offer) -> None:
-        """Send the loaded weights to the collector's processes, then record their version."""
+        """Send the loaded weights to the collector's processes. Then set the version of the frames that follow."""
         if self._config.has_processes and isinstance(self._policy, nn.Module):
             self.collector.update_policy_weights_(TensorDict.from_module(self._policy).data)
         if self._shared is not None:
@@ -297,9 +309,11 @@ class RolloutRunner:
 
 
 def _track(tracker: Any, loaded: Offer) -> None:
-    """Set TorchRL's ``PolicyVersion`` to the publisher's count or, without one, to the fleet's version.
+    """Set TorchRL's ``PolicyVersion`` to the publisher's count.
 
-    If TorchRL counts by UUID, make a new UUID.
+    If there is no such count, set it to the fleet's version.
+
+    If TorchRL identifies versions by UUIDs, make a new UUID.
     """
     if isinstance(tracker.version, str):
         tracker.increment_version()
@@ -309,14 +323,14 @@ def _track(tracker: Any, loaded: Offer) -> None:
 
 
 def _policy_of(collector: Any, config: CollectorConfig) -> Any:
-    """Return the module to load weights into. Processes have copies, which are updated from this module."""
+    """Return the module to load weights into. Processes of the collector have copies of this module."""
     if not config.has_processes:
         return collector.policy
     return config.policy if config.policy_factory is None else PolicyFactory(config.policy_factory)()
 
 
 def _with_parameters(rollout: Rollout, parameters: ParameterStamps) -> Rollout:
-    """Return the rollout with the version of the environment parameters of its frames."""
+    """Add the version of the environment parameters to the rollout: one version, or an entry in each frame."""
     batch = rollout.batch
     if batch is None:
         return rollout

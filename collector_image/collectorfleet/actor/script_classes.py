@@ -1,7 +1,8 @@
-"""Make classes of a user's script usable by ``torch.compile`` in a collector, which runs another script.
+"""Make ``torch.compile`` in a collector work with classes that the user's script defines.
 
-Pickle sends these classes by value. Their functions then have separate globals with the module name ``__main__``.
-``torch.compile`` of torch 2.11 looks names up in the module of that name, which is a different module in a collector.
+Classes of the script are pickled by value. In the collector, the functions of such a class have their own globals,
+whose module name is ``__main__``. ``torch.compile`` of torch 2.11 looks up names in the module ``__main__``. In a
+collector, ``__main__`` is another script.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _PREFIX: Final = "collectorfleet_script_"
 
 
 def make_importable(policy: nn.Module) -> None:
-    """Create an importable module for each separate set of globals of the functions in ``policy``."""
+    """Create an importable module for each such dictionary of globals that functions of ``policy`` use."""
     for names in _globals_by_value(policy):
         name = f"{_PREFIX}{sum(one.startswith(_PREFIX) for one in sys.modules)}"
         names["__name__"] = name

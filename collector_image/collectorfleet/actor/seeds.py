@@ -1,7 +1,7 @@
 """The only module that seeds the processes of collectors: torch, numpy, Python's ``random``, and environments.
 
-Transports fork collectors from one process, and torch starts each process with the same seed. Without new seeds, all
-collectors draw the same numbers.
+A forked process inherits the state of the random generators, and some transports fork all collectors from one process.
+In a new process, torch always starts with the same seed. Without new seeds, all collectors would draw the same numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 import torch
 
-# The kind of process in a path: a forked process, or a process that builds an environment. The number of the process
-# follows the kind.
+# In a path, the kind of a process is one of these numbers: a forked process, or a process that builds an environment.
+# The next entry of the path is the index of the process.
 _FORKED: Final = 0
 _WORKER: Final = 1
 _WORDS: Final = 8
@@ -31,7 +31,7 @@ class Seeds:
         fleet: the seed of the fleet, at least 0.
         collector: the index of the collector's slot.
         generation: the number of earlier collectors of the slot. A restarted collector gets new seeds.
-        path: the process of the collector; empty for the collector's main process.
+        path: the position of the process below the collector's main process. Empty: the main process itself.
     """
 
     fleet: int
@@ -40,7 +40,10 @@ class Seeds:
     path: tuple[int, ...] = ()
 
     def of_worker(self, number: int) -> Seeds:
-        """Return the seeds of a process that builds and steps an environment for this process."""
+        """Return the seeds of worker process ``number``.
+
+        A worker process builds and steps an environment for this process.
+        """
         return replace(self, path=(*self.path, _WORKER, number))
 
     def of_fork(self, number: int) -> Seeds:
@@ -49,12 +52,15 @@ class Seeds:
 
     @property
     def environment(self) -> int:
-        """The seed for TorchRL's ``set_seed``, below 2**31, so that every simulator accepts it."""
+        """The seed for TorchRL's ``set_seed``.
+
+        The seed is below 2**31, because some simulators accept no larger seeds.
+        """
         *_, environment = self._sequences()
         return int(environment.generate_state(1)[0]) % 2**31
 
     def seed_process(self) -> None:
-        """Seed the global state of torch, numpy and ``random`` in this process. Later forks get derived seeds."""
+        """Seed the global generators of torch, numpy and ``random`` in this process. Later forks get derived seeds."""
         global _here, _forks
         _here, _forks = self, 0
         _seed_generators(*self._sequences()[:3])
@@ -66,13 +72,13 @@ class Seeds:
 
 
 def seed_everything(seed: int) -> None:
-    """Seed the global state of torch, numpy and ``random`` in this process, for one episode."""
+    """Seed the global generators of torch, numpy and ``random`` in this process, for one episode."""
     _seed_generators(*np.random.SeedSequence(seed).spawn(3))
 
 
 @contextmanager
 def unchanged_generators() -> Iterator[None]:
-    """Restore the state of the generators of torch (on the CPU), numpy and ``random`` at the end of the context."""
+    """At the end of the context, restore the generators of torch (on the CPU), numpy and ``random``."""
     numpys, pythons = np.random.get_state(), random.getstate()
     with torch.random.fork_rng(devices=[]):
         try:
@@ -93,7 +99,7 @@ def _seed_generators(
 # The seeds of a collector outside a fleet.
 ALONE: Final = Seeds(fleet=0, collector=0, generation=0)
 
-# The seeds of this process, if it is a collector's process, and the number of its forks since it was seeded.
+# The seeds of this process (None: the process belongs to no collector), and the number of forks since seeding.
 _here: Seeds | None = None
 _forks = 0
 
@@ -104,7 +110,8 @@ def _count_fork() -> None:
 
 
 def _seed_fork() -> None:
-    # Without new seeds, the workers of a vector environment, such as Gymnasium's, would all draw the same numbers.
+    # Vector environments, such as Gymnasium's, fork workers. Without new seeds, all workers would draw the same
+    # numbers.
     if _here is not None:
         _here.of_fork(_forks).seed_process()
 

@@ -1,13 +1,14 @@
-"""The interface of a collector's process for the driver. Does not depend on a launcher.
+"""The methods of a collector's process that the driver calls. They do not depend on a launcher.
 
-Errors of the user's code are returned as messages, so that the driver does not mistake them for a broken process. The
-method ``build`` builds the environment, not the constructor, so that its error arrives unchanged.
+If the user's code raises an error, a method returns a message about the error. So the driver does not mistake the error
+for a broken process. The constructor cannot return a message. So the method ``build`` builds the environment, not the
+constructor.
 
-Three threads call a server at the same time. One calls ``build`` and ``run``, one ``offer`` and ``cut_short``, and one
-``next_applied``.
+Three threads call a server at the same time. The first thread calls ``build`` and ``run``. The second thread calls
+``offer`` and ``cut_short``. The third thread calls ``next_applied``.
 
-This module must not import ``torchrl.collectors.distributed``. That module queries CUDA at import, before the launcher
-has set the GPUs that the process may see.
+This module must not import ``torchrl.collectors.distributed``. At import, that module queries CUDA. At this time the
+launcher has not yet set which GPUs the process may use.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _LOWEST_PRIORITY: Final = 19
 
 
 class CollectorServer:
-    """One collector. Every returned object can be sent between processes."""
+    """The server of one collector or evaluator. All returned objects can be pickled."""
 
     def __init__(self, collector: CollectorId, config: CollectorConfig) -> None:
         self._id = collector
@@ -66,15 +67,15 @@ class CollectorServer:
         self._simulator_failed: SimulatorFailed | None = None
 
     def placed(self) -> Placed:
-        """Return the pod of this collector. The call works at any time, also during other calls."""
+        """Return the pod of this collector. This method may be called at any time, also while another method runs."""
         return Placed(self._id, _pod())
 
     def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost | ServiceLost:
-        """Build environment and policy, after seeding this process. ``seed`` is the seed of the fleet.
+        """Seed this process, then build environment and policy. ``seed`` is the seed of the fleet.
 
         Blocks while the user's code runs.
         """
-        # All evaluators build the same environment, whatever their number.
+        # All evaluators build the environment with index 0, so that all environments are equal.
         index = 0 if self._config.plays_episodes else self._id.index
         seeds = Seeds(int(seed) % 2**64, index, self._id.generation)
         seeds.seed_process()
@@ -84,14 +85,15 @@ class CollectorServer:
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
             if self._config.plays_episodes:
-                _lower_priority()  # before the simulator starts, which inherits the priority
+                _lower_priority()  # before the simulator starts, because it inherits the priority
             config = self._with_simulator()
             if config.plays_episodes:
                 self._made = build_player(config, seeds)
                 found: tuple[str, ...] = ()
             else:
                 self._made = runner = build(config, self._id.incarnation, seeds)
-                # TorchRL's name of the index. It is set here, because constructors of users' classes may not take it.
+                # ``worker_idx`` is TorchRL's name of the index. It is no constructor argument, because a user's class
+                # may not accept it.
                 runner.collector.worker_idx = self._id.index
                 if self._simulator is not None:
                     runner.while_stepping = self._simulator.stepping
@@ -108,7 +110,7 @@ class CollectorServer:
         return Started(self._id, _pod(), os.getpid(), begun, self._made.loop, found)
 
     def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | ServiceLost:
-        """Make one rollout. ``weights`` arrived with the request: the exact version to use, or an offer."""
+        """Make one rollout. ``weights`` arrived with the request: the version that the request demands, or an offer."""
         started = time.perf_counter()
         try:
             rollout = self._runner.run(request, weights)
@@ -118,11 +120,14 @@ class CollectorServer:
             return self.failure(error)
 
     def offer(self, policy: str, offered: Offer) -> None:
-        """Load these weights once no rollout runs. These weights replace an earlier offer that is not loaded yet."""
+        """Load these weights as soon as no rollout runs. They replace an earlier offer that is not loaded yet."""
         self._runner.inboxes[policy].offer(offered)
 
     def next_applied(self, policy: str, seen: int) -> Applied | Raised | Lost | ServiceLost | None:
-        """Block without a time limit until a version other than ``seen`` is loaded. Return None after :meth:`close`."""
+        """Block until a version other than ``seen`` is loaded, without a time limit.
+
+        Return None after :meth:`close`.
+        """
         self._built.wait()
         failed, self._simulator_failed = self._simulator_failed, None
         if failed is not None:
@@ -141,7 +146,7 @@ class CollectorServer:
         return None if loaded is None else Applied(self._id, *loaded, policy)
 
     def cut_short(self, request_id: int) -> None:
-        """End the rollout of that request after the running step, and answer with the frames so far."""
+        """End the rollout of this request after the running step. :meth:`run` then returns the frames so far."""
         self._runner.cut_short(request_id)
 
     def set_seed(self, seed: int, static_seed: bool) -> int:
@@ -149,7 +154,7 @@ class CollectorServer:
         return self._collecting.set_seed(seed, static_seed=static_seed)
 
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Call the method at ``path`` in TorchRL's collector between two rollouts. Raises the errors of the method."""
+        """Call the method at ``path`` in TorchRL's collector between two rollouts. Raises the errors that it raises."""
         return self._collecting.execute(path, arguments, keywords)
 
     def attribute(self, path: str) -> Any:
@@ -164,11 +169,15 @@ class CollectorServer:
         self._collecting.load_environment_state(state)
 
     def failure(self, error: BaseException, where: str | None = None) -> Raised | Lost | ServiceLost:
-        """Return the message to the driver about an error. ``where`` names the origin; None: find it by the error."""
+        """Return the message to the driver about an error.
+
+        ``where`` is the origin; None: determine the origin from ``error``.
+        """
         if isinstance(error, ReplayBufferLost | PolicyServiceLost):
             return ServiceLost(self._id, error)
         if _fault_of(error) is Fault.OUT_OF_MEMORY:
-            # Lack of memory is no fault of the environment. The driver must not retry in this process.
+            # If memory runs out, the environment is not at fault. The driver must restart the collector and not retry
+            # in this process.
             return self.lost(error)
         text = "".join(traceback.format_exception(error))
         whose = where or ("rollout" if isinstance(error, FastLoopUnsupported) else origin_of(error))
@@ -177,7 +186,7 @@ class CollectorServer:
         return Raised(self._id, str(named), self._cause(error, by_environment), text, by_environment)
 
     def lost(self, error: BaseException) -> Lost:
-        """Return the message to the driver about an error without a specific origin."""
+        """Return the message to the driver about an error that does not come from one part of the user's code."""
         return Lost(self._id, describe(error), _fault_of(error))
 
     def close(self) -> None:
@@ -189,9 +198,9 @@ class CollectorServer:
             self._simulator.stop()
 
     def _with_simulator(self) -> CollectorConfig:
-        """Start the configured simulator, if any.
+        """Start the simulator if the configuration has one.
 
-        Return the configuration with the simulator's addresses for the factory.
+        Return the configuration. The factory's arguments then include the simulator's addresses.
         """
         config = self._config
         if config.simulator is None:
@@ -202,7 +211,10 @@ class CollectorServer:
         return replace(config, create_env_kwargs=arguments)
 
     def _report(self, failed: SimulatorFailed) -> None:
-        """Report the failed simulator through :meth:`next_applied`, because the environment may wait forever."""
+        """Make :meth:`next_applied` report the failed simulator.
+
+        A running :meth:`run` may never return, because the environment may wait for the simulator.
+        """
         self._simulator_failed = failed
         for inbox in self._made.inboxes.values() if self._made is not None else ():
             inbox.fail(failed)
@@ -260,8 +272,12 @@ class CollectorServer:
 
 
 def _lower_priority() -> None:
-    """Lower the priority, so that collectors and driver on a shared machine run first. No effect between pods."""
-    # On Linux, the priority applies to the calling thread and to threads and processes that it starts later.
+    """Lower the priority. On a shared machine, collectors and driver then run first.
+
+    This has no effect between pods.
+    """
+    # On Linux, the new priority applies to the calling thread, and to all threads and processes that this thread starts
+    # later.
     os.setpriority(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY)
 
 

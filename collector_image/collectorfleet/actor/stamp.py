@@ -1,7 +1,8 @@
-"""Write the weights version of each frame into the frame.
+"""Write the weights version of each frame into an entry of the frame.
 
-This is needed if the rollout alone cannot show the version: for trajectories that span rollouts, and for processes that
-continue while weights arrive. Processes open the shared memory of the version by its name, so any start method works.
+Two kinds of collectors need this, because their rollouts may have frames of several versions. In the first kind,
+trajectories span rollouts. In the second kind, processes continue to step while weights arrive. A process opens the
+shared memory with the version by the name of the memory. So every start method of processes works.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ STAMP_KEY = ("next", STAMP)
 
 
 class SharedVersion:
-    """One int64 that the processes of a collector share. It is pickled by name."""
+    """The loaded version, an int64 that the processes of a collector share. Only the name of the memory is pickled."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -59,8 +60,8 @@ class VersionStamp(Transform):
 
     Args:
         shared: the loaded version.
-        any_time: weights may arrive while the policy acts. The transform then writes the older of the versions before
-            and after the action.
+        any_time: whether weights may arrive while the policy computes an action. In this case the transform writes the
+            older one of two versions: before and after the action.
     """
 
     def __init__(self, shared: SharedVersion, *, any_time: bool) -> None:
@@ -87,6 +88,6 @@ class VersionStamp(Transform):
 
 
 def stamped(env: EnvBase | Callable[[], EnvBase], shared: SharedVersion, *, any_time: bool) -> Any:
-    """Return the environment with a transform that writes the version into every frame."""
+    """Return the environment with an added transform that writes the version into every frame."""
     made = env if isinstance(env, EnvBase) else env()
     return TransformedEnv(made, VersionStamp(shared, any_time=any_time))

@@ -1,4 +1,4 @@
-"""Load weights into the tensors of a policy in place, and return a digest of the loaded tensors as proof."""
+"""Load weights into the tensors of a policy in place. Return a digest of the loaded tensors as proof."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ class WeightsTarget:
     """The tensors to load weights into.
 
     Args:
-        tensors: the tensors by all of their names, see :func:`collectorfleet.codec.snapshot.by_every_name`.
-        optional: names that the weights of a whole policy may lack. Such a tensor keeps its values.
+        tensors: the tensors, each under all of its names, see :func:`collectorfleet.codec.snapshot.by_every_name`.
+        optional: names of tensors that the weights of a whole policy may lack. If a snapshot lacks such a tensor,
+            loading does not change the tensor.
 
-    Weights are loaded hundreds of times, so two checks are made in advance. The first finds tensors in plain memory
-    that bytes can be copied into. The second checks that the entries of a snapshot fit. Its result is kept, because
-    most snapshots have the same entries.
+    Weights are loaded hundreds of times, so two checks are not repeated for each load. The constructor finds out which
+    tensors allow a copy of bytes. The first load checks that the entries of the snapshot fit the tensors. Later loads
+    skip this check if the snapshot has the same entries.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], optional: Collection[str] = ()) -> None:
@@ -44,10 +45,10 @@ class WeightsTarget:
         self._checked: tuple[tuple[Entry, ...], bool] | None = None
 
     def load(self, snapshot: Snapshot) -> str:
-        """Copy a snapshot into the tensors. Return the digest of the tensors afterwards, in the dtypes of the snapshot.
+        """Copy a snapshot into the tensors. Return a digest of the loaded tensors, in the dtypes of the snapshot.
 
-        Tensors that the snapshot lacks keep their values. The digest equals the digest of the snapshot if and only if
-        the tensors have the snapshot's values.
+        Tensors that the snapshot lacks do not change. The digest equals the snapshot's digest if and only if the
+        tensors have the snapshot's values.
 
         Raises:
             ValueError: a name is missing, or a shape or dtype does not fit. The tensors are unchanged in this case.
@@ -55,12 +56,12 @@ class WeightsTarget:
         if self._checked != (snapshot.entries, snapshot.whole):
             self._check(snapshot)
             self._checked = (snapshot.entries, snapshot.whole)
-        # The digest covers the loaded tensors instead of the snapshot, as proof. Each tensor is hashed while it is in
-        # the cache.
+        # As proof, the digest is computed from the loaded tensors and not from the snapshot. Each tensor is hashed
+        # directly after it was loaded, while its bytes are in the cache.
         return digest(self._load(entry, array) for entry, array in zip(snapshot.entries, snapshot.arrays, strict=True))
 
     def _load(self, entry: Entry, array: Bytes) -> Bytes:
-        """Copy one entry and return the bytes of the tensor afterwards."""
+        """Copy one entry into its tensor. Return the bytes of the loaded tensor."""
         tensor, memory = self._tensors[entry.name], self._memory.get(entry.name)
         if memory is not None and tensor.dtype == entry.dtype:
             np.copyto(memory, array)
@@ -92,7 +93,10 @@ class WeightsTarget:
 
 
 def target_of(modules: Mapping[str, nn.Module]) -> WeightsTarget:
-    """Return the target for the weights of ``modules``. The keys of ``modules`` are the prefixes of the names."""
+    """Return the tensors of ``modules`` to load weights into.
+
+    The keys of ``modules`` are prefixes of the tensors' names.
+    """
     tensors: dict[str, Tensor] = {}
     optional: set[str] = set()
     for prefix, module in modules.items():

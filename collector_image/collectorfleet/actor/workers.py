@@ -1,6 +1,6 @@
-"""Seed the processes that a collector starts for environments. Each is seeded before it builds its environment.
+"""Seed the processes that a collector starts for environments. A process is seeded before it builds its environment.
 
-:mod:`collectorfleet.actor.seeds` seeds every forked process. This module is needed because TorchRL spawns processes.
+:mod:`collectorfleet.actor.seeds` seeds forked processes only. TorchRL spawns processes, so they need this module.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from collectorfleet.torchrl_private.environments import environments_of
 
 
 def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> Callable[..., Any]:
-    """Return a factory that seeds its process and then builds the environment of ``create``.
+    """Return a factory that seeds its process, and then builds an environment with ``create``.
 
-    The factory does not seed the present process. With ``parameters``, the environment takes parameters from the
-    process that has the ``ParallelEnv``.
+    If the factory is called in the present process, it does not seed. If ``parameters`` are given, the environment can
+    get parameters from the process with the ``ParallelEnv``.
     """
     return partial(_build, create, seeds, parameters, os.getpid())
 
 
 def prepare_workers(env: EnvBase, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> None:
-    """Make each ``ParallelEnv`` in ``env`` seed its processes when it starts them. Running processes do not change.
+    """Make each ``ParallelEnv`` in ``env`` seed the processes that it starts later. Running processes do not change.
 
     Raises:
         InvalidOption: ``parameters`` are given, but the processes are already running.
@@ -52,7 +52,8 @@ def prepare_workers(env: EnvBase, seeds: Seeds, parameters: EnvironmentParameter
 def _build(
     create: Any, seeds: Seeds, parameters: EnvironmentParameters | None, begun_by: int, /, **arguments: Any
 ) -> Any:
-    # TorchRL also builds one environment in the collector's own process, to read its specs.
+    # TorchRL also builds one environment in the collector's own process, to read the specs. This process must not be
+    # seeded again.
     apart = os.getpid() != begun_by
     if apart:
         seeds.seed_process()

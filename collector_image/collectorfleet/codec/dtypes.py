@@ -1,4 +1,4 @@
-"""Find out whether a dtype can represent every value of another dtype, so that a cast there and back is exact."""
+"""Find out whether a dtype can represent every value of another dtype. If so, a cast and the cast back are exact."""
 
 from __future__ import annotations
 

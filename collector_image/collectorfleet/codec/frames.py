@@ -1,4 +1,4 @@
-"""The entries that each frame of a rollout has besides its data: weights version, trajectory, parameters and mask."""
+"""The entries that the fleet adds to the frames of a rollout: weights version, trajectory, parameters and mask."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ TRAJECTORY: Final = "traj_ids"
 TRAJECTORY_KEY: Final = (COLLECTOR, TRAJECTORY)
 PARAMETERS_KEY: Final = (COLLECTOR, "environment_parameters_version")
 MASK_KEY: Final = (COLLECTOR, "mask")
-# Every collector counts its trajectories from 0, so each incarnation of a collector gets a separate range.
+# Every incarnation of a collector counts its trajectories from 0. So the ids of each incarnation are moved to a
+# separate range.
 _TRAJECTORIES_PER_INCARNATION: Final = 2**32
 
 
@@ -27,9 +28,9 @@ _TRAJECTORIES_PER_INCARNATION: Final = 2**32
 class Part:
     """One rollout of a collector, with its weights versions and the incarnation of the collector.
 
-    ``segments`` is None if each frame of the rollout carries its version. ``parameters`` is the version of the
-    environment parameters in all frames. ``parameters`` is None if each frame carries its version, or if there are no
-    parameters. ``varies``: entries may have other sizes in the next rollout.
+    ``segments`` is None if each frame has an entry with its weights version. ``parameters`` is the version of the
+    environment parameters in all frames. ``parameters`` is None if each frame has an entry with this version, or if the
+    environments take no parameters. ``varies``: whether entries may have other sizes in the next rollout.
     """
 
     encoded: tensors.Encoded = field(repr=False)
@@ -42,14 +43,14 @@ class Part:
 def distinct_trajectories(ids: Tensor, incarnation: int) -> Tensor:
     """Return ids that are unique among all incarnations of all collectors.
 
-    Negative ids do not change. They mark frames that belong to no trajectory.
+    Negative ids do not change, because they mark frames without a trajectory.
     """
     ids = ids.to(torch.int64)
     return torch.where(ids >= 0, ids + incarnation * _TRAJECTORIES_PER_INCARNATION, ids)
 
 
 def versions_of(segments: Sequence[Segment], shape: torch.Size) -> Tensor:
-    """Return the version that made each frame, int64 of ``shape``, whose last dimension is time."""
+    """Return the weights version of each frame, int64 of the shape ``shape``. The last dimension is time."""
     versions = torch.empty(shape, dtype=torch.int64)
     for segment in segments:
         versions[..., segment.first_step :] = segment.version

@@ -11,7 +11,7 @@ from torch import Tensor
 def on_the_host(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return ``tensors`` on the CPU. Blocks until all copies are complete. CPU tensors are not copied.
 
-    Copies from a GPU go to pinned memory, which torch reuses. A copy to memory that is new to the process takes 40
+    The function copies tensors on a GPU to pinned memory, which torch reuses. A copy to newly allocated memory takes 40
     times as long (docs/decisions/data-plane.md).
     """
     copies = [tensor.detach().to("cpu", non_blocking=tensor.is_cuda) for tensor in tensors]

@@ -1,4 +1,4 @@
-"""Convert statistics of environments to a snapshot, which is sent like weights, or to a state for users, and back."""
+"""Convert statistics of environments to a snapshot and back, and to a state for users and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UPDATES: Final = "updates"
 
 
 def encode(normalization: Normalization) -> Snapshot:
-    """Return the statistics as a snapshot, without decays. Collectors read the decays from their own transforms."""
+    """Return the statistics as a snapshot without decays. Each collector reads the decays from its own transforms."""
     entries, arrays = [], []
     for name, one in normalization.items():
         for part, value in {_UPDATES: np.asarray(one.updates), **one.sums}.items():
@@ -26,7 +26,7 @@ def encode(normalization: Normalization) -> Snapshot:
 
 
 def decode(snapshot: Snapshot) -> dict[str, RunningStatistics]:
-    """Return the statistics of a snapshot with decay 1. Do not write to their arrays."""
+    """Return the statistics of a snapshot, with decay 1. Do not write to the arrays of the result."""
     parts: dict[str, dict[str, Array]] = {}
     for entry, array in zip(snapshot.entries, snapshot.arrays, strict=True):
         name, _, part = entry.name.rpartition(":")
@@ -35,7 +35,7 @@ def decode(snapshot: Snapshot) -> dict[str, RunningStatistics]:
 
 
 def to_state(normalization: Normalization) -> dict[str, Any]:
-    """Return the statistics as dicts, numbers and copied tensors, for ``torch.save``."""
+    """Return the statistics as dicts, numbers and copied tensors, so that ``torch.save`` can store them."""
     return {
         name: {
             "decay": one.decay,
@@ -47,7 +47,7 @@ def to_state(normalization: Normalization) -> dict[str, Any]:
 
 
 def from_state(state: Mapping[str, Any]) -> dict[str, RunningStatistics]:
-    """Return the statistics of a state from :func:`to_state`. Raises KeyError if an entry is missing."""
+    """Return the statistics in a state that :func:`to_state` made. Raises KeyError if an entry is missing."""
     return {
         name: RunningStatistics(
             float(one["decay"]), int(one[_UPDATES]), {part: value.numpy() for part, value in one["sums"].items()}

@@ -13,9 +13,10 @@ Array = npt.NDArray[Any]
 def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | None:
     """Return the rows of ``after`` that differ from the next step's ``before`` in any bit, and their places (int64).
 
-    Both arrays are C-contiguous ``[..., time, *rest]`` of the same shape and dtype. Return None if more than half of
-    the rows differ, because omitting the equal rows would save too little. The last row of the rollout always counts as
-    different. The last row of an episode usually differs.
+    ``after`` and ``before`` are C-contiguous ``[..., time, *rest]``, and have the same shape and dtype. The indexes are
+    int64. If more than half of the rows differ, the result is None, because leaving out the equal rows would save too
+    little. The last row of a rollout has no next step, so it counts as different. The last row of an episode usually
+    differs, because the next step begins a new episode.
     """
     lead, steps = int(np.prod(after.shape[:time], dtype=int)), after.shape[time]
     if not after.size:
@@ -30,7 +31,7 @@ def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | N
 
 
 def repeated(before: Array, rows: Array, where: Array, time: int) -> Array:
-    """Return the array ``after`` that :func:`differing` got, in new memory."""
+    """Return, in new memory, the array ``after`` from which :func:`differing` made ``rows`` and ``where``."""
     after = np.empty_like(before)
     earlier, later = [slice(None)] * time + [slice(-1)], [slice(None)] * time + [slice(1, None)]
     after[tuple(earlier)] = before[tuple(later)]
@@ -39,7 +40,10 @@ def repeated(before: Array, rows: Array, where: Array, time: int) -> Array:
 
 
 def _words(array: Array, lead: int, steps: int) -> Array:
-    """Return the same bytes as ``[lead, steps, words]``, in the largest words that divide a row."""
+    """Return the bytes of ``array`` as integers ``[lead, steps, words]``.
+
+    The integers are as large as the size of a row allows.
+    """
     row_bytes = array.nbytes // (lead * steps)
     word = next(size for size in (8, 4, 2, 1) if row_bytes % size == 0)
     return array.reshape(-1).view(f"u{word}").reshape(lead, steps, -1)

@@ -1,4 +1,4 @@
-"""Move objects in TorchRL's modules to another device if ``Module.to`` does not move them."""
+"""Move those objects in TorchRL's modules to another device that ``Module.to`` does not move."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torchrl.data import TensorSpec
 
 
 def move_settings(policy: nn.Module, device: torch.device | str) -> None:
-    """Move the specs of all modules in ``policy``, and the tensors in settings of distributions, to ``device``."""
+    """Move two kinds of objects in ``policy`` to ``device``: specs of modules, and tensors in distribution settings."""
     for module in policy.modules():
         for name, value in list(vars(module).items()):
             if isinstance(value, TensorSpec):

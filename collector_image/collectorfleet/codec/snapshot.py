@@ -1,7 +1,8 @@
 """Convert the tensors of a module to arrays of bytes and back.
 
-All arrays of a snapshot become one object in the store, with one digest. A parameter that layers share is contained
-once. Loading copies into the existing tensors of the module, so optimizers, compiled graphs and views stay valid.
+A snapshot is one object in the transport's store, and has one digest. If layers share a parameter, the snapshot
+contains the parameter once. Loading copies the values into the existing tensors of the module. So optimizers, compiled
+graphs and views stay valid.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Include = Callable[[str], bool]
 
 
 class Entry(NamedTuple):
-    """Name, dtype and shape of one tensor in a snapshot."""
+    """The name, dtype and shape of one tensor in a snapshot."""
 
     name: str
     dtype: torch.dtype
@@ -38,8 +39,9 @@ class Entry(NamedTuple):
 class Snapshot:
     """Tensors as uint8 ``arrays``, one for each of ``entries``. The arrays may be read-only.
 
-    ``whole``: the snapshot has all tensors of the model, so a missing tensor is an error. ``policy_version`` is the
-    publisher's own count for TorchRL's ``PolicyVersion``. None: the publisher uses only the fleet's versions.
+    ``whole``: whether the snapshot must have all tensors of the model. If true, loading a snapshot that lacks a tensor
+    raises an error. ``policy_version`` is the publisher's own count for TorchRL's ``PolicyVersion``. None: the
+    publisher has no count of its own.
     """
 
     entries: tuple[Entry, ...]
@@ -52,7 +54,8 @@ class Snapshot:
         return sum(array.nbytes for array in self.arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickled as columns and plain buffers, because pickling an object for each tensor takes three times as long.
+        # The fields of all entries are pickled as columns, and the arrays as buffers. Pickling one object for each
+        # tensor would take three times as long.
         return _restored, (
             *_columns(self.entries),
             [pickle.PickleBuffer(array.data) for array in self.arrays],
@@ -77,15 +80,15 @@ def _restored(
     return Snapshot(tuple(map(Entry, names, dtypes, shapes)), arrays, whole, policy_version)
 
 
-# The snapshot of a fleet that publishes other data, such as normalization, but no weights.
+# The snapshot for versions without weights. A fleet without weights publishes such versions to send the normalization.
 EMPTY_SNAPSHOT: Final = Snapshot((), [], whole=False)
 
 
 def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[str, Tensor]:
-    """Return all parameters and buffers of a module by name, each tensor once.
+    """Return all parameters and buffers of a module by name. Each tensor occurs once.
 
-    A tensor that layers share has several names. The result has its first name in ``preferred``, or else its first
-    name.
+    A tensor that layers share has several names. The result has the first of these names that ``prefer`` selects. If
+    ``prefer`` selects none of them, the result has the first name.
     """
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
     names: dict[int, str] = {}
@@ -97,13 +100,13 @@ def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[
 
 
 def by_every_name(module: nn.Module) -> dict[str, Tensor]:
-    """Return all parameters and buffers of a module. A tensor that layers share is listed under each of its names."""
+    """Return all parameters and buffers of a module. A tensor that layers share occurs under each of its names."""
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
     return {name: with_values(name, tensor) for name, tensor in named}
 
 
 def not_in_state_dicts(module: nn.Module) -> frozenset[str]:
-    """Return the names of the buffers of a module that its ``state_dict()`` leaves out."""
+    """Return the names of those buffers that the module's ``state_dict()`` leaves out."""
     return frozenset(
         f"{path}.{name}" if path else name
         for path, inner in module.named_modules(remove_duplicate=False)
@@ -112,7 +115,7 @@ def not_in_state_dicts(module: nn.Module) -> frozenset[str]:
 
 
 def with_values(name: str, tensor: Tensor) -> Tensor:
-    """Return the tensor without its autograd graph. Raises InvalidOption if it has no values."""
+    """Return the tensor without its autograd graph. Raises InvalidOption if the tensor has no values."""
     if is_lazy(tensor):
         raise InvalidOption(
             f"weights: {name} has no shape yet, because no data went through its module; call the policy once with "
@@ -127,12 +130,15 @@ def with_values(name: str, tensor: Tensor) -> Tensor:
 
 
 def including(names: Sequence[str] | Include | None) -> Include:
-    """Return a function that selects tensors by name: by the prefixes ``names``, or by the given function."""
+    """Return a function that selects names of tensors.
+
+    If ``names`` is a function, it is returned, else prefixes select.
+    """
     if names is None:
         return lambda _name: True
     if callable(names):
         return names
-    # A string is one prefix, and not a sequence of letters.
+    # A string counts as one prefix, although it is a sequence.
     prefixes = (names,) if isinstance(names, str) else tuple(names)
     return lambda name: name.startswith(prefixes)
 
@@ -146,9 +152,9 @@ def take(
 ) -> Snapshot:
     """Return the bytes of ``tensors`` as a snapshot.
 
-    Contiguous CPU tensors are referenced and not copied, so store the snapshot before they change. Floating-point
-    tensors that are wider than ``dtype`` are cast to it. Only tensors that ``names`` selects are included. ``whole``:
-    ``tensors`` are all tensors of the model.
+    The snapshot references contiguous CPU tensors and does not copy them. So store the snapshot before these tensors
+    change. Floating-point tensors with more bytes per number than ``dtype`` are cast to ``dtype``. The snapshot
+    includes only tensors that ``names`` selects. ``whole``: whether ``tensors`` are all tensors of the model.
     """
     included = including(names)
     chosen = {name: tensor for name, tensor in tensors.items() if included(name)}
@@ -159,16 +165,16 @@ def take(
 
 
 def travels_as(tensor: Tensor, dtype: torch.dtype | None) -> torch.dtype:
-    """Return the dtype of a tensor in a snapshot that is made with ``dtype``."""
+    """Return the dtype that ``tensor`` has in a snapshot, if :func:`take` makes the snapshot with ``dtype``."""
     if dtype is None or not tensor.is_floating_point() or dtype.itemsize >= tensor.dtype.itemsize:
-        return tensor.dtype  # a cast to as many bytes or more adds no information
+        return tensor.dtype  # a cast to the same number of bytes or more saves nothing
     return dtype
 
 
 def rounding(name: str, travels: torch.dtype, loaded: torch.dtype) -> str | None:
-    """Return an error message if the collectors' policy cannot represent the published dtype of a tensor, else None.
+    """Return an error message if a collector's policy cannot represent every published value of a tensor, else None.
 
-    Such a policy would act with rounded weights, and its digest would not match.
+    Such a policy would use rounded weights, and the digest of its tensors would differ from the published digest.
     """
     if holds(loaded, travels):
         return None
@@ -179,13 +185,13 @@ def rounding(name: str, travels: torch.dtype, loaded: torch.dtype) -> str | None
 
 
 def bytes_of(tensor: Tensor) -> Bytes:
-    """Return the memory of a contiguous CPU tensor, without a copy."""
+    """Return the bytes of a contiguous CPU tensor, without a copy."""
     found: Bytes = tensor.detach().view(-1).view(torch.uint8).numpy()
     return found
 
 
 def tensor_of(entry: Entry, array: Bytes) -> Tensor:
-    """Return the tensor of an entry, without a copy. Do not write to it."""
+    """Return ``array`` as the tensor that ``entry`` describes, without a copy. Do not write to the tensor."""
     return torch.from_numpy(array).view(entry.dtype).view(entry.shape)
 
 
@@ -195,14 +201,14 @@ def copied(snapshot: Snapshot) -> Snapshot:
 
 
 def tensors_by_name(snapshot: Snapshot) -> dict[str, Tensor]:
-    """Return copies of the tensors of a snapshot by name."""
+    """Return copies of all tensors in a snapshot, by name."""
     pairs = zip(snapshot.entries, snapshot.arrays, strict=True)
     return {entry.name: tensor_of(entry, array).clone() for entry, array in pairs}
 
 
 def digest(arrays: Iterable[Bytes]) -> str:
     """Return the digest ``xxh3:...`` of the arrays in order. Each array is hashed before the next one is requested."""
-    # The digest detects errors, not attacks, and takes a tenth of the time of SHA-256.
+    # The digest has to detect errors, not attacks. It takes a tenth of the time of SHA-256.
     hashed = xxhash.xxh3_128()
     for array in arrays:
         hashed.update(array.data)

@@ -1,9 +1,9 @@
 """Convert a TensorDict to a list of numpy arrays and a schema, and back.
 
-Ray reads numpy arrays directly in its object store, while it copies a pickled TensorDict twice. The schema has the
-information that numpy arrays lack: nesting, batch sizes, dimension names, and dtypes such as bfloat16. Values of such
-dtypes are sent as integers of the same size. Data that fits no array (non-tensor data, ragged stacks) is pickled and
-counted.
+Ray copies a pickled TensorDict twice, but a reader can use numpy arrays in Ray's object store without a copy. The
+schema has the information that numpy arrays lack: nesting, batch sizes, dimension names, and dtypes. If numpy lacks a
+dtype, such as bfloat16, the values are sent as integers of the same size. Data that does not fit an array (non-tensor
+data, ragged stacks) is pickled, and the status counts such entries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from collectorfleet.codec.host import on_the_host
 from collectorfleet.errors import UserCodeError, describe
 from collectorfleet.torchrl_private.tensordicts import has_names
 
-# Arrays in Ray's object store are read-only, and this module does not write to them.
+# Torch warns about read-only arrays. Arrays in Ray's object store are read-only, but this module does not write to
+# them.
 warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
 
 Array = npt.NDArray[Any]
@@ -49,7 +50,7 @@ _NUMPY_KNOWS = frozenset(
 
 @dataclass(frozen=True)
 class Leaf:
-    """One tensor: the index of its array, and the dtype to read the array as."""
+    """One tensor: the index of its array, and the dtype of the tensor."""
 
     index: int
     dtype: torch.dtype
@@ -57,9 +58,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A tensor of ``next`` that equals the root's entry one step later, except in some rows.
+    """A tensor in ``next``. Except in some rows, it equals the tensor of the same key in the root one step later.
 
-    The fields are the root's tensor, and the indexes of the arrays with the differing rows and their places.
+    ``root`` is the tensor in the root. ``rows`` is the index of the array with the differing rows. ``where`` is the
+    index of the array with the positions of these rows.
     """
 
     root: Leaf
@@ -71,11 +73,12 @@ class Repeated:
 class Schema:
     """The structure of a (nested) TensorDict, without its values.
 
-    ``pickled`` maps an entry to its index among the pickled values.
+    ``pickled`` maps the key of an entry to the index of its value among the pickled values.
 
-    ``has_device``: the TensorDict has a device in the collector. The reader's device is the CPU. ``stack``: the
-    TensorDict is a lazy stack along ``stack_dim``, and its entries have different shapes. Rollouts of the same keys,
-    dtypes and batch sizes have equal schemas, so a schema is not sent with each rollout.
+    ``has_device``: whether the TensorDict has a device in the collector. If so, its device is the CPU in the reader.
+    ``stack``: the schemas of the parts if the TensorDict is a lazy stack along ``stack_dim`` whose parts have different
+    shapes; otherwise empty. Rollouts with the same keys, dtypes and batch sizes have equal schemas. So the schema is
+    sent only if the reader does not have it yet.
     """
 
     batch_size: tuple[int, ...]
@@ -91,7 +94,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded TensorDict. ``schema`` is None while it is sent to a reader that already has the schema."""
+    """An encoded TensorDict. If the reader already has the schema, ``schema`` is None during the transfer."""
 
     schema: Schema | None
     arrays: list[Array] = field(repr=False)
@@ -99,15 +102,18 @@ class Encoded:
 
     @property
     def size_bytes(self) -> int:
-        """Size of the arrays in bytes, without pickled values."""
+        """The size of the arrays in bytes, without pickled values."""
         return sum(array.nbytes for array in self.arrays)
 
 
 def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
-    """Encode ``batch``. Contiguous CPU tensors are referenced, not copied: serialize the result before they change.
+    """Encode ``batch``.
 
-    ``compact`` leaves out the entries of ``next`` that the root has one step later. It requires a rollout whose last
-    dimension is time.
+    The result references contiguous CPU tensors and does not copy them. So serialize the result before these tensors
+    change.
+
+    If ``compact`` is true, rows of ``next`` that the root has one step later are left out. In this case, the last
+    dimension of ``batch`` must be time.
 
     Raises:
         TypeError: an entry that is no tensor cannot be pickled.
@@ -122,10 +128,12 @@ def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
 
 
 def decode(encoded: Encoded) -> TensorDictBase:
-    """Return the TensorDict, which reads the arrays without a copy. Do not write to it if the arrays are read-only.
+    """Return the TensorDict. Its tensors use the memory of the arrays.
+
+    Do not write to them if the arrays are read-only.
 
     Raises:
-        UserCodeError: an entry that is no tensor cannot be unpickled here.
+        UserCodeError: an entry that is no tensor cannot be unpickled in this process.
     """
     if encoded.schema is None:
         raise ValueError("a rollout without its schema cannot be read")
@@ -133,7 +141,7 @@ def decode(encoded: Encoded) -> TensorDictBase:
 
 
 def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[bytes]) -> Schema:
-    # has_names returns False for a lazy stack, although the stack may have names.
+    # For a lazy stack, ``has_names`` returns False even if the stack has names.
     names = tuple(batch.names) if has_names(batch) or isinstance(batch, LazyStackedTensorDict) else None
     if isinstance(batch, LazyStackedTensorDict):
         batch = TensorDict.maybe_dense_stack(batch.tensordicts, batch.stack_dim)
@@ -150,14 +158,14 @@ def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[bytes]) 
             schema.children[key] = _encode(value, tensors, pickled)
         else:
             schema.pickled[key] = len(pickled)
-            # Moved to the CPU, because the reader may not have the same GPU.
+            # The value is moved to the CPU, because the reader may not have the same GPU.
             moved = value.cpu() if isinstance(value, Tensor) or is_tensor_collection(value) else value
             pickled.append(_pickle(key, moved))
     return schema
 
 
 def _pickle(key: str, value: Any) -> bytes:
-    # The transport would take an error of pickling for the loss of the collector.
+    # If the transport pickled the value and this failed, the driver would treat the collector as lost.
     try:
         written: bytes = cloudpickle.dumps(value)
     except Exception as error:
@@ -192,7 +200,7 @@ def _leave_out(after: Schema, before: Schema, arrays: list[Array], time: int) ->
 
 
 def fits_an_array(tensor: Tensor) -> bool:
-    """Return whether the tensor is a plain block of numbers, which fits a numpy array."""
+    """Return whether the tensor is a plain block of numbers, so that it fits a numpy array."""
     return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
 
 

@@ -16,13 +16,13 @@ Pixels = NDArray[np.uint8]
 LARGEST_SIDE: Final = 320  # pixels
 MOST_BYTES: Final = 1_000_000
 FRAMES_PER_SECOND: Final = 20
-# Options of WebP. Flat drawings and noise look right with this quality. Higher values only cost bytes and time.
+# Options of WebP. With this quality, both flat drawings and noise look right. Higher values only cost bytes and time.
 _OPTIONS: Final[dict[str, Any]] = {"quality": 60, "method": 2, "allow_mixed": True}
 _GIF_COLORS: Final = 128
 
 
 def reduced(frame: Pixels) -> Pixels:
-    """Return ``frame`` with at most 320 pixels in width and in height, in the same proportions."""
+    """Return ``frame``, scaled to at most 320 pixels in width and in height. The proportions do not change."""
     height, width, _ = frame.shape
     longest = max(height, width)
     if longest <= LARGEST_SIDE:
@@ -34,8 +34,8 @@ def reduced(frame: Pixels) -> Pixels:
 def encode(frames: Sequence[Pixels]) -> bytes:
     """Return an animated WebP file of at most 1 MB, which plays in a loop.
 
-    If the file would be larger, every second frame is omitted, and the other frames are shown for twice as long. A
-    single frame may exceed 1 MB.
+    If the file is larger than 1 MB, every second frame is left out and the other frames are shown for twice as long.
+    This is repeated until the file is small enough or one frame is left. A file with one frame may exceed 1 MB.
     """
     milliseconds = 1000 // FRAMES_PER_SECOND
     while True:
@@ -48,7 +48,7 @@ def encode(frames: Sequence[Pixels]) -> bytes:
 def decode(data: bytes) -> tuple[NDArray[np.uint8], float]:
     """Return the frames of a file, uint8 ``[frames, height, width, 3]``, and the frames per second.
 
-    WebP stores consecutive equal frames once. The result repeats them.
+    WebP stores consecutive equal frames only once. The result contains each of these frames again.
     """
     with Image.open(io.BytesIO(data)) as image:
         shown = [(np.asarray(frame.convert("RGB")), _milliseconds(frame)) for frame in ImageSequence.Iterator(image)]
@@ -64,7 +64,7 @@ def size_of(data: bytes) -> tuple[int, int]:
 
 
 def gif(data: bytes) -> bytes:
-    """Return the same frames as an animated GIF, for viewers without support for WebP."""
+    """Convert a WebP file to an animated GIF with the same frames, for viewers without support for WebP."""
     frames, per_second = decode(data)
     images = [
         Image.fromarray(frame).quantize(_GIF_COLORS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
@@ -76,7 +76,7 @@ def gif(data: bytes) -> bytes:
 
 
 def _milliseconds(frame: Image.Image) -> int:
-    """Return how long a frame is shown, in milliseconds. A file with one frame has no duration."""
+    """Return how long a frame is shown, in milliseconds. For a file with one frame, the duration is missing."""
     frame.load()  # reads the duration
     return int(frame.info.get("duration") or 1000 // FRAMES_PER_SECOND)
 

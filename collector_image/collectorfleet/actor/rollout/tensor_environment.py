@@ -1,4 +1,4 @@
-"""Step environments that are batches of tensors, such as simulators on a GPU, without TorchRL's ``step``.
+"""Step environments that consist of batched tensors, such as simulators on a GPU, without TorchRL's ``step``.
 
 The methods of :class:`TensorEnvironment` do the work of ``EnvBase.step_and_maybe_reset`` with fewer kernels. They take
 and return tensors ``[environments, ...]`` by key.
@@ -54,13 +54,13 @@ from collectorfleet.torchrl_private.environments import (
 from collectorfleet.torchrl_private.tensordicts import tensordict_of
 from collectorfleet.torchrl_private.transforms import has_hooks_after_step
 
-# An environment declares these capabilities as attributes, see docs/gpu-simulators.md.
+# Names of attributes with which an environment declares its capabilities, see docs/gpu-simulators.md.
 MASKED_RESET: Final = "masked_reset"
 CAPTURABLE: Final = "capturable"
 
-# TorchRL's transforms with these capabilities.
+# TorchRL's transforms that have the capabilities above, although they do not declare them.
 _CAPTURABLE: Final = (CatTensors, DoubleToFloat, InitTracker, RewardClipping, RewardSum, StepCounter)
-# These transforms read one of their tensors on the host in each call.
+# In each call, these transforms read one of their tensors on the host. So the host waits for the device.
 _READING: Final = (ObservationNorm, RewardScaling)
 _MASKED: Final = (*_CAPTURABLE, *_READING)
 _KEPT: Final = (Tensor, bool, int, float, str)
@@ -68,10 +68,10 @@ _INIT: Final = "is_init"
 
 
 class TensorEnvironment:
-    """An environment ``env`` that is a batch of tensors, with methods that step and reset it.
+    """Steps and resets an environment ``env`` that consists of batched tensors.
 
-    ``waits`` is the reason why each step waits for the device, or None if no step waits. ``capture_problem`` is the
-    reason why a step cannot be recorded as a CUDA graph, or None if it can.
+    ``waits`` is the reason why the host waits for the device in each step; None if the host does not wait.
+    ``capture_problem`` is the reason why CUDA cannot record a step as a graph; None if CUDA can record a step.
     """
 
     def __init__(self, env: EnvBase) -> None:
@@ -79,7 +79,7 @@ class TensorEnvironment:
         self.env = env
         self._parts = parts = [base_of(env), *transforms(env)]
         self._native = resets_itself(env)
-        # Whether TorchRL stores an observation and ``next`` of the previous step in the same memory.
+        # Whether, in TorchRL's loop, an observation and ``next`` of the previous step are the same memory.
         self.shares_observations = not self._native
         on_host = None if self._native else _first_without(parts, MASKED_RESET, _MASKED)
         self._resets_on_host = on_host is not None
@@ -100,9 +100,9 @@ class TensorEnvironment:
 
     @contextmanager
     def written_in_place(self) -> Iterator[None]:
-        """Raise ValueError if a step inside the context assigns an attribute.
+        """Raise ValueError if code inside the context assigns a new value to an attribute.
 
-        A CUDA graph does not repeat assignments.
+        The replay of a CUDA graph does not repeat such assignments.
         """
         before = _kept(self._parts)
         yield
@@ -115,17 +115,20 @@ class TensorEnvironment:
                 )
 
     def assigned(self) -> list[Any]:
-        """Return the attributes that affect a step, of the environment and of all environments inside it."""
+        """Return the values of the attributes that affect a step, for ``env`` and all inner environments."""
         names = (*STEPPING, *SETTINGS)
         return [vars(one).get(name) for one in layers(self.env) for name in names]
 
     def read(self, carrier: TensorDictBase) -> Values:
-        """Return the environment's entries of ``carrier``."""
+        """Return those entries of ``carrier`` that belong to the environment."""
         found = {key: carrier.get(key, None) for key in self.keys}
         return {key: tensor for key, tensor in found.items() if tensor is not None}
 
     def step(self, now: Values, outputs: Values) -> Values:
-        """Step all environments with the policy's ``outputs``. Return the next observations, rewards and ends."""
+        """Step all environments with the policy's ``outputs``.
+
+        Return the new observations, the rewards and the ends.
+        """
         entries = {**now, **outputs}
         self._versions = {key: version_of(tensor) for key, tensor in now.items()}
         self._given = self._tensordict(dict(entries))
@@ -140,9 +143,10 @@ class TensorEnvironment:
         return reached
 
     def changed_input(self, reached: Values) -> Values:
-        """Return the entries that the last step changed in its input TensorDict.
+        """Return the entries of its input TensorDict that the environment changed in the last step.
 
-        An environment may return its results ``reached`` in the tensors of its input. That does not count as a change.
+        An environment may write its results ``reached`` into the tensors of its input. Such writes do not count as
+        changes.
         """
         into = [key for key, version in self._versions.items() if version_of(self._entries[key]) != version]
         written = {key for key in into if not _share_memory(self._entries[key], reached.get(key))}
@@ -151,14 +155,14 @@ class TensorEnvironment:
         }
 
     def _here(self, found: TensorDictBase) -> Values:
-        """Return the entries on the device of the environment."""
+        """Return the entries of ``found``, moved to the environment's device."""
         device = self.env.device
         return {
             key: entry if device is None or entry.device == device else entry.to(device) for key, entry in found.items()
         }
 
     def _complete_ends(self, reached: Values) -> None:
-        """Add the ends that the environment leaves out, by TorchRL's rules."""
+        """Add the missing ones of the ends ``done``, ``terminated`` and ``truncated``, by TorchRL's rules."""
         given = [key for key, _ in self._end_shapes if key in reached]
         says_truncated = "truncated" in reached
         for key, shape in self._end_shapes:
@@ -182,8 +186,8 @@ class TensorEnvironment:
     def reset_ended(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
         """Reset the environments whose episode has ended.
 
-        Returns the entries that the next step begins with, and a mask ``[environments]`` of the reset environments. The
-        mask is None if the host knows that no environment was reset, or if the environments reset themselves.
+        Returns the entries at the start of the next step, and a mask ``[environments]`` of the environments that were
+        reset. The mask is None if the environments reset themselves, or if the host has read that no episode ended.
         """
         both = {**now, **{key: tensor for key, tensor in reached.items() if key in self._of_next}}
         following = {key: both[key] for key in self.keys if key in both}
@@ -207,9 +211,11 @@ class TensorEnvironment:
         return following, mask
 
     def _hide_lost_observations(self, reached: Values) -> None:
-        """Replace the last observation of an episode by NaN or 0 if the environment resets itself.
+        """Replace the observation after an episode's last step by NaN or 0.
 
-        Such an environment returns the first observation of the next episode instead.
+        Only for environments that reset themselves.
+
+        In place of the last observation, such an environment returns the first observation of the next episode.
         """
         self._shown = {key: reached[key] for key in self._observations if key in reached}
         done = self._any_end(reached)
@@ -238,7 +244,7 @@ class TensorEnvironment:
 
 
 def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
-    """Return the tensors and plain values in attributes and buffers, by class and name."""
+    """Return the attributes and buffers of ``parts`` that are tensors or plain values, by class and name."""
     found: dict[str, Any] = {}
     for one in parts:
         attributes = {**vars(one), **vars(one).get("_buffers", {})}
@@ -248,20 +254,20 @@ def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
 
 
 def zeroed_by_partial_reset(tensor: Tensor, mask: Tensor) -> Tensor:
-    """Return an entry that the reset does not write, as TorchRL leaves it.
+    """Return the value that TorchRL's loop gives an entry after a reset that does not write the entry.
 
-    The entry is zero in reset environments, unless all environments were reset.
+    If only some environments were reset, the entry is zero in these environments. Otherwise the entry is unchanged.
     """
     return tensor.masked_fill(_beside(mask & ~mask.all(), tensor), 0)
 
 
 def _beside(mask: Tensor, tensor: Tensor) -> Tensor:
-    """Return ``mask`` ``[environments]`` with the dimensions of ``tensor``."""
+    """Return ``mask`` ``[environments]`` with as many dimensions as ``tensor``."""
     return mask.view(-1, *[1] * (tensor.ndim - 1))
 
 
 def _by_environment(end: Tensor) -> Tensor:
-    """Return ends ``[environments, 1]`` as ``[environments]``."""
+    """Return ``end`` ``[environments, 1]`` in the shape ``[environments]``."""
     return end.view(-1)
 
 
@@ -270,7 +276,7 @@ def _share_memory(one: Tensor, other: Tensor | None) -> bool:
 
 
 def version_of(tensor: Tensor) -> int:
-    """Return torch's count of writes into the tensor, or 0 for an inference tensor, which has no count."""
+    """Return torch's count of writes into the tensor. An inference tensor has no count, so the result is 0."""
     return 0 if tensor.is_inference() else tensor._version
 
 
@@ -295,16 +301,16 @@ def transforms(env: EnvBase) -> Iterator[Transform]:
 
 
 def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tuple[type, ...]) -> str | None:
-    """Return a sentence about the first part without ``promise``, or None.
+    """Return a sentence about the first part that lacks the attribute ``promise``; None if all parts have it.
 
-    Parts of types in ``known`` need not declare it.
+    Parts of the types in ``known`` have the capability without the attribute.
     """
     names = (type(one).__name__ for one in parts if not getattr(one, promise, type(one) in known))
     return next((f"{name} does not declare {promise}" for name in names), None)
 
 
 def _require_tensors(env: EnvBase) -> None:
-    """Raise FastLoopUnsupported unless TensorEnvironment steps ``env`` exactly as TorchRL's methods do."""
+    """Raise FastLoopUnsupported if TensorEnvironment cannot step ``env`` exactly as TorchRL's methods do."""
     require(len(env.batch_size) == 1, "the environment has no batch dimension, or several")
     require(env.batch_locked, "the environment takes batches of any size")
     for one in layers(env):

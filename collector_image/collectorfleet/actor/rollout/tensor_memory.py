@@ -1,6 +1,6 @@
-"""Write the steps of a rollout of tensors, and the ids of their trajectories.
+"""Write the steps of a rollout, which are tensors, and the trajectory ids of these steps.
 
-``memory`` has tensors ``[environments, steps, ...]`` by the keys of a batch.
+``memory`` maps the keys of a batch to tensors ``[environments, steps, ...]``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collectorfleet.torchrl_private.collectors import new_trajectories
 
 
 class Rows:
-    """Rows of the memory into which the entries of each step are written."""
+    """Writes the entries of each step into the memory. The memory has one row for each step."""
 
     def __init__(self, memory: Mapping[Any, Tensor], outputs: Sequence[Any]) -> None:
         self._views = {key: entry.unbind(1) for key, entry in memory.items() if key != TRAJECTORY}
@@ -27,11 +27,11 @@ class Rows:
         self._output_keys = set(outputs)
 
     def write(self, step: int, entries: Values) -> None:
-        """Copy the step's entries into the rows of the step."""
+        """Copy ``entries`` into the rows of ``step``."""
         self._copy(step, entries)
 
     def write_next(self, step: int, entries: Values) -> None:
-        """Copy the entries of ``next`` into the rows of the step."""
+        """Copy ``entries``, the results of ``step``, into the rows of ``next``."""
         self._copy(step, {("next", key): tensor for key, tensor in entries.items()})
 
     def _copy(self, step: int, entries: Values) -> None:
@@ -48,7 +48,10 @@ class Rows:
             torch._foreach_copy_(targets, sources, non_blocking=True)
 
     def _require_fits(self, key: Any, tensor: Tensor) -> None:
-        """Raise ValueError if the tensor would be broadcast or lose digits. The error names the origin of the entry."""
+        """Raise ValueError if writing the tensor would broadcast it or lose digits.
+
+        The error has the origin of the entry.
+        """
         shape, dtype = self._wanted[key]
         if tensor.shape == shape and torch.can_cast(tensor.dtype, dtype):
             return
@@ -60,14 +63,14 @@ class Rows:
 
 
 class SameKeys:
-    """Checks that the environment returns the same entries at each step."""
+    """Checks that the environment returns the same entries in each step."""
 
     def __init__(self, memory: Iterable[Any]) -> None:
         self._memory = set(memory)
         self._keys: frozenset[Any] = frozenset()
 
     def check(self, entries: Values) -> None:
-        """Raise ValueError if this step lacks an entry of the batch that other steps have."""
+        """Raise ValueError if this step lacks an entry of the batch that another step had."""
         if entries.keys() == self._keys:
             return
         missing = ((self._keys or entries.keys()) ^ entries.keys()) & self._memory
@@ -78,13 +81,13 @@ class SameKeys:
 
 
 def ends_of(memory: Mapping[Any, Tensor], taken: int) -> Tensor:
-    """Return bool ``[environments, taken]``: whether a trajectory ended with each step."""
+    """Return bool ``[environments, taken]``, True if a trajectory ended with this step."""
     found = [memory["next", key][:, :taken].flatten(2).any(2) for key in ENDS if ("next", key) in memory]
     return torch.stack(found).any(0)
 
 
 def require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: Tensor) -> None:
-    """Raise RuntimeError if an episode had already ended right after the reset of its environment."""
+    """Raise RuntimeError if an environment reports an ended episode directly after its reset."""
     for key in ENDS:
         rows = memory.get(key)
         if key not in now or rows is None:
@@ -99,13 +102,13 @@ def require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: 
 
 
 def ids_of(collector: Collector, ended: Tensor, before: Tensor) -> Tensor:
-    """Return ids ``[environments, taken]``: the trajectory of each environment after each step."""
+    """Return the trajectory ids after each step, ``[environments, taken]``."""
     now = before.to(ended.device)[:, None].expand(ended.shape)
     count = int(ended.sum())
     if not count:
         return now
     fresh = new_trajectories(collector, count, ended.device).to(now.dtype)
-    # New ids follow the order of the steps, as in TorchRL's loop.
+    # New ids are assigned in the order of the steps, as in TorchRL's loop.
     number = ended.t().reshape(-1).cumsum(0).view(ended.shape[1], -1).t() - 1
     steps = torch.arange(ended.shape[1], device=ended.device)
     last = torch.where(ended, steps, -1).cummax(1).values

@@ -25,14 +25,14 @@ from collectorfleet.actor.rollout.stage import Frame
 from collectorfleet.torchrl_private.environments import RESET_KEY
 from collectorfleet.torchrl_private.transforms import frames_of, transformed
 
-# These transforms compute each observation only from the same observation before the transform.
+# These transforms compute an observation only from the environment's present observation, without earlier ones.
 BY_ITSELF: Final = (DoubleToFloat, ObservationNorm, ToTensorImage, GrayScale)
 
 
 class Stepping(Protocol):
-    """A transform that stores a number for each environment in the frames.
+    """A transform that writes one number for each environment into the frames.
 
-    ``key`` is the key of the number. ``cuts`` is True if the transform can truncate episodes.
+    ``key`` is the key of this number in a frame. ``cuts`` is True if the transform can truncate episodes.
     """
 
     key: str
@@ -42,17 +42,18 @@ class Stepping(Protocol):
         """Begin a rollout with this frame."""
 
     def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:
-        """Write ``after``.
+        """Write the number into ``after``, the frame after the step.
 
-        Return which environments the transform truncates, bool ``[environments]``; None if it truncates none.
+        Return bool ``[environments]``, True if the transform truncates the environment's episode. Return None if the
+        transform truncates no episode.
         """
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
-        """Set the numbers of the environments ``which`` after their reset."""
+        """Set the numbers of the environments ``which``, which were just reset."""
 
 
 class Steps:
-    """The number of steps, as ``StepCounter`` counts them."""
+    """The number of steps of each episode, as ``StepCounter`` counts them."""
 
     def __init__(self, transform: StepCounter) -> None:
         require(transform.truncated_key == "truncated", "StepCounter has a truncated_key of its own")
@@ -68,7 +69,7 @@ class Steps:
     def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (a counter ignores it)
         counts = after.arrays[self.key]
         np.add(before.arrays[self.key], 1, out=counts)
-        # The largest count is enough to compare in most steps.
+        # In most steps, a comparison of the largest count with the limit is enough.
         self._longest += 1
         if self._most is None or self._longest < self._most:
             return None
@@ -81,7 +82,7 @@ class Steps:
 
 
 class Return:
-    """The sum of rewards, as ``RewardSum`` computes it."""
+    """The sum of each episode's rewards, as ``RewardSum`` computes it."""
 
     cuts = False
 
@@ -103,7 +104,7 @@ class Return:
 
 
 class Begun:
-    """The mark of the first frame of an episode, as ``InitTracker`` sets it."""
+    """The flag that is True in the first frame of an episode, as ``InitTracker`` sets it."""
 
     cuts = False
 
@@ -122,7 +123,7 @@ class Begun:
 
 
 class Observed:
-    """The transforms of the observation, for all environments at once: TorchRL's own, and a stack of frames."""
+    """The transforms of the observation, for all environments at once: TorchRL's transforms, and a stack of frames."""
 
     def __init__(self, key: str, transforms: Sequence[Transform], stack: Stack | None) -> None:
         self._key = key
@@ -131,7 +132,7 @@ class Observed:
 
     @property
     def reads_frames(self) -> bool:
-        """Whether an observation depends on the previous observation."""
+        """Whether an observation is computed from the previous observation."""
         return self._stack is not None
 
     def begin(self) -> None:
@@ -153,7 +154,7 @@ class Observed:
         frame.arrays[self._key][which] = seen if self._stack is None else self._stack.begun(seen)
 
     def leave(self, frame: Frame) -> None:
-        """Store the state for TorchRL at the end of a rollout."""
+        """Store the state of the stack in TorchRL's transform. Called at the end of a rollout."""
         if self._stack is not None:
             self._stack.leave(frame.arrays[self._key])
 
@@ -166,7 +167,7 @@ class Observed:
 
 
 class Stack:
-    """The stack of observations of ``CatFrames``: the newest of ``N`` observations is the last along an axis."""
+    """The stack of ``N`` observations that ``CatFrames`` makes. The newest observation is the last along an axis."""
 
     def __init__(self, transform: CatFrames, key: str) -> None:
         self._transform = transform
@@ -175,7 +176,7 @@ class Stack:
         self._begun: np.ndarray | None = None
 
     def begin(self) -> None:
-        # TorchRL's own frames, because the policy may have written into its observation.
+        # Use the frames in TorchRL's transform, because the policy may have written into the stack in its observation.
         self._begun = self._buffer.clone().numpy()
 
     def step(self, seen: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
@@ -187,14 +188,17 @@ class Stack:
         newest[...] = seen
 
     def begun(self, seen: np.ndarray) -> np.ndarray:
-        """Return the first stack of an episode: the repeated observation, or padding and then the observation."""
+        """Return the first stack of an episode.
+
+        The earlier observations are copies of the first observation, or padding.
+        """
         count = self._transform.N
         if self._transform.padding == "same":
             return np.concatenate([seen] * count, self._axis)
         return np.concatenate([*[np.full_like(seen, self._transform.padding_value)] * (count - 1), seen], self._axis)
 
     def leave(self, stacked: np.ndarray) -> None:
-        # TorchRL reads these frames if some environments are reset between rollouts, or if a state is saved.
+        # TorchRL's transform reads these frames if environments are reset between two rollouts, or if a state is saved.
         self._buffer.copy_(torch.from_numpy(stacked).view(self._buffer.shape))
 
     @property
@@ -203,7 +207,9 @@ class Stack:
 
 
 def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | None, list[Stepping]]:
-    """Return the transforms of the observation ``key`` (None: there are none), and the transforms that store numbers.
+    """Return the transforms of the observation ``key``, and the transforms that write numbers.
+
+    The first result is None if the observation has no transforms.
 
     Raises:
         FastLoopUnsupported: a transform cannot be applied to all environments at once.

@@ -1,4 +1,4 @@
-"""Call Gymnasium's vector environments without TorchRL's wrapper, which undoes their automatic resets."""
+"""Call Gymnasium's vector environments without TorchRL's wrapper. That wrapper undoes their automatic resets."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from collectorfleet.torchrl_private.transforms import leave_reset
 
 
 class VectorEnvironment:
-    """A vector environment, which steps all of its environments in one call.
+    """A vector environment of Gymnasium. One call steps all of its environments.
 
     Args:
-        undoing: TorchRL's transform that undoes the automatic reset of the environment. None if the environment does
-            not reset itself.
+        undoing: TorchRL's transform that undoes the automatic resets of the environment. None: the environment does not
+            reset itself.
         read_action: converts actions ``[environments, ...]`` to the input of the environment.
     """
 
@@ -56,7 +56,8 @@ class VectorEnvironment:
         ends = Ends.of(terminated, truncated)
         if self.resets_itself:
             self._begun[...] = observations
-            # If Gymnasium returns the last observation only with the next step, TorchRL has zeros here.
+            # In one mode, Gymnasium returns the last observation of an episode only with the next step. TorchRL's
+            # frames have zeros in this case.
             last = infos.get("final_obs", np.zeros(len(self)))
             for row in ends.which:
                 observations[row] = last[row]
@@ -81,7 +82,7 @@ class VectorEnvironment:
         if ends is not None:
             done[ends.which] = True
         begun = None if ends is None else TensorDict({self.key: torch.from_numpy(self._begun.copy())}, [len(self)])
-        # The transform uses this state if a collector resets all environments before the next rollout.
+        # TorchRL's transform reads this state if the collector resets all environments before the next rollout.
         leave_reset(self._undoing, torch.from_numpy(done).unsqueeze(-1), begun)
 
     def methods(self) -> list[Any]:
@@ -89,22 +90,24 @@ class VectorEnvironment:
 
 
 def wrong_shape(key: str, seen: Any, shape: tuple[int, ...]) -> ValueError:
-    """Return the error for an observation of the wrong shape, which numpy would broadcast without an error."""
+    """Return the error for an observation of the wrong shape. Numpy would broadcast such an observation silently."""
     return ValueError(f"{key} has shape {list(np.shape(seen))}; its observation space has {list(shape)}")
 
 
 def find_vector(
     env: GymWrapper, key: str, transforms: Sequence[Transform], read_action: Callable[[Tensor], Any]
 ) -> tuple[VectorEnvironment, list[Transform]]:
-    """Return the environment to call, and the transforms around it. The transform that TorchRL adds is left out.
+    """Return the environment to call, and its transforms without the transform that TorchRL adds by itself.
 
     Raises:
-        FastLoopUnsupported: the environment resets itself, and another part decides which environments are reset.
+        FastLoopUnsupported: the fast loop does not support the class of the vector environment, its readers or its
+            transform.
     """
     vector = gymnasium_of(env)
     readers = [type(reader) for reader in env.info_dict_reader]
     if getattr(vector, "autoreset_mode", None) is AutoresetMode.DISABLED:
-        # In this mode, ``reset_mask`` selects the environments to reset. So every class of vector environment works.
+        # In this mode, every class of vector environment has the option ``reset_mask``, which selects the environments
+        # to reset.
         require(not readers, "an info_dict_reader writes to the frames")
         return VectorEnvironment(vector, key, None, read_action), list(transforms)
     require(

@@ -15,7 +15,10 @@ _LONGEST_NAME: Final = 80
 
 
 class SimulatorFailed(RuntimeError):
-    """A simulator did not start, ended, or does not answer. The error counts as an error of the environment."""
+    """A simulator did not start, has ended, or does not answer.
+
+    The driver treats this as an error of the environment.
+    """
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)
@@ -24,9 +27,10 @@ class SimulatorFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Exit:
-    """The end of a simulator.
+    """How a simulator ended.
 
-    ``code`` is negative for a signal, as in Python's ``subprocess``. If ``code`` is None, ``how`` describes the end.
+    If a signal ended the simulator, ``code`` is negative, as in Python's ``subprocess``. If ``code`` is None, ``how``
+    describes the end.
     """
 
     code: int | None
@@ -50,13 +54,13 @@ def _signal_name(number: int) -> str:
 
 
 def name_of(arguments: Sequence[str]) -> str:
-    """Return the name of a simulator in messages. The name has only the program, because arguments may be secrets."""
+    """Return the name that messages use for a simulator: its program without arguments, which may be secrets."""
     program = arguments[0]
     return f"simulator `{program if len(program) <= _LONGEST_NAME else program[: _LONGEST_NAME - 3] + '...'}`"
 
 
 def last_lines(tail: Sequence[str]) -> str:
-    """Return the last lines of output as the end of a sentence."""
+    """Return the last lines of a simulator's output as the end of a sentence."""
     if not tail:
         return "it printed nothing"
     cut = (line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..." for line in tail[-_LAST_LINES:])

@@ -1,4 +1,7 @@
-"""Which simulator a collector starts: an argument of :class:`~collectorfleet.FleetCollector`. No I/O."""
+"""The option for the simulator that a collector starts, an argument of :class:`~collectorfleet.FleetCollector`.
+
+No I/O.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import Final
 from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 
-# The keyword argument of the environment factory for the addresses.
+# The keyword argument with which the environment factory gets the addresses.
 ADDRESSES: Final = "process"
 # The placeholder for the collector's own interpreter.
 PYTHON: Final = "python"
@@ -20,16 +23,17 @@ _PORT_NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,13}[a-z0-9])?")
 
 @dataclass(frozen=True)
 class SimulatorProcess:
-    """A simulator that each collector starts in its own container before it builds its environment.
+    """A simulator. Each collector starts one in its own container before it builds the environment.
 
-    The environment factory gets the addresses as ``process={"grpc": "127.0.0.1:40123"}``.
+    The environment factory gets the addresses of the simulator as ``process={"grpc": "127.0.0.1:40123"}``.
 
     Args:
-        command: program and arguments. ``{grpc}`` becomes the number of the port ``grpc``, and ``{python}`` becomes the
-            collector's Python. The environment variable ``PORT_GRPC`` has the number as well.
-        ports: names of TCP ports of the loopback interface, of up to 15 lower-case letters, digits and ``-``. Each
-            simulator gets its own free ports.
-        ready_timeout: the time that the simulator may take to listen on all of its ports.
+        command: program and arguments. ``{grpc}`` is replaced by the number of the port ``grpc``, and ``{python}`` by
+            the collector's Python interpreter. The environment variable ``PORT_GRPC`` has the number of the port as
+            well.
+        ports: the names of the simulator's TCP ports on the loopback interface. A name has up to 15 lower-case letters,
+            digits and ``-``. The collector chooses a free port for each name.
+        ready_timeout: the time limit for the simulator to listen on all of its ports.
 
     Raises:
         InvalidOption: a value that cannot work.
@@ -64,14 +68,14 @@ class SimulatorProcess:
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator, and the times that the driver waits for its collector.
+    """A simulator, and the driver's deadlines for a collector with this simulator.
 
     Args:
         process: the simulator to start.
-        build_seconds: the time that the driver waits until the environment is built.
-        first_request_seconds: the time that the driver waits for the first rollout. Episodes of evaluators have a
-            separate deadline.
-        request_seconds: the time that the driver waits for each later rollout.
+        build_seconds: the seconds that the driver waits until the collector has built the environment.
+        first_request_seconds: the seconds that the driver waits for the first rollout. Evaluators have a separate
+            deadline for their episodes.
+        request_seconds: the seconds that the driver waits for each later rollout.
     """
 
     process: SimulatorProcess

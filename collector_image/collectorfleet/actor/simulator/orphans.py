@@ -1,4 +1,4 @@
-"""Reap supervisors of simulators whose collector has ended first. Linux only."""
+"""Reap supervisors of simulators that end after their collector. Linux only."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LOOK_SECONDS: Final = 5.0
 
 
 def reap_supervisors_as_init() -> None:
-    """Start to reap orphaned supervisors if this process is process 1 of a container.
+    """Start a thread that reaps orphaned supervisors. Do nothing if this process is not process 1 of a container.
 
-    Process 1 adopts orphans. Returns at once. A thread reaps until this process ends. The thread does not wait for
-    other children, because subprocess and multiprocessing wait for their own children.
+    Process 1 adopts orphans. Returns at once. The thread runs until this process ends. The thread reaps no other
+    children, because ``subprocess`` and ``multiprocessing`` reap their own children.
     """
     if os.getpid() == 1:
         start_to_reap()
@@ -39,7 +39,7 @@ def _ended_supervisors() -> list[int]:
     own, found = os.getpid(), []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            # The fields are: pid, name in parentheses, state, parent.
+            # The fields are pid, name in parentheses, state, and pid of the parent.
             before, _, after = Path("/proc", entry, "stat").read_bytes().rpartition(b")")
             state, parent = after.split()[:2]
             if state == b"Z" and int(parent) == own and before.partition(b"(")[2] == PROCESS_NAME:

@@ -1,4 +1,4 @@
-"""Find free TCP ports of the loopback interface, and the sockets that listen on them. Linux only."""
+"""Find free TCP ports of the loopback interface, and the sockets that listen on given ports. Linux only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _TRIES: Final = 100
 
 @dataclass(frozen=True)
 class Reservation:
-    """Free ports by name. Other collectors on this machine do not use these ports while one of ``sockets`` is open."""
+    """Free ports by name.
+
+    As long as one of ``sockets`` is open, other collectors on this machine do not use these ports.
+    """
 
     ports: Mapping[str, int]
     sockets: Sequence[socket.socket]
@@ -57,7 +60,8 @@ def are_free(ports: Iterable[int]) -> bool:
     """Return whether a server could listen on each port now."""
     for port in ports:
         with socket.socket() as probe:
-            # Most servers set this option too, and then ignore old connections of an ended server.
+            # Most servers set this option, too. With it, a port counts as free although connections of an ended server
+            # are left.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
@@ -67,10 +71,10 @@ def are_free(ports: Iterable[int]) -> bool:
 
 
 def listeners(ports: Iterable[int]) -> dict[int, set[int]]:
-    """Return the inodes of the sockets that listen on each port.
+    """Return, for each port, the inodes of the sockets that listen on the port.
 
-    Reads the kernel's table instead of connecting. A server that accepts one connection would take the probe for its
-    client.
+    This function reads the kernel's table and does not connect. A server that accepts only one connection would treat a
+    test connection as its client.
     """
     found: dict[int, set[int]] = {port: set() for port in ports}
     for table in _TABLES:
@@ -91,10 +95,10 @@ def _listening(table: Path) -> list[tuple[int, int]]:
 
 
 def _marked(port: int) -> socket.socket | None:
-    """Reserve the port among collectors of this machine. Return None if another collector has reserved it.
+    """Reserve the port among the collectors of this machine. Return None if another collector has reserved the port.
 
-    The reservation is an abstract socket name. The kernel frees the name when the last process with the socket ends.
-    Each network namespace has its own names, as it has its own ports.
+    The reservation is the abstract name of a socket. As soon as no process has the socket open, the kernel frees the
+    name. Each network namespace has its own ports and its own abstract names.
     """
     name = socket.socket(socket.AF_UNIX)
     try:

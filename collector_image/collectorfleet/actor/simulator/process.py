@@ -1,4 +1,4 @@
-"""Control one simulator from the collector. A separate supervisor process runs and ends the simulator."""
+"""Control one simulator from the collector. A separate supervisor process starts and ends the simulator."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ _TAIL_SECONDS: Final = 2.0
 
 
 class SimulatorProcess:
-    """A running simulator. It ends with :meth:`stop` or with this process, even if this process is killed.
+    """A running simulator. :meth:`stop` ends the simulator. It also ends when this process ends, even by SIGKILL.
 
-    ``held`` are sockets that stay open until the simulator has ended. Raises OSError if the process cannot be started.
+    ``held`` are sockets that the supervisor keeps open until the simulator has ended. Raises OSError if the supervisor
+    cannot be started.
     """
 
     def __init__(self, arguments: Sequence[str], variables: Mapping[str, str], held: Sequence[socket.socket]) -> None:
         self.ended = threading.Event()
         self.exit: Exit | None = None
-        # The process id of the supervisor, the ancestor of the simulator. None: the program has not started.
+        # The process id of the supervisor, which is an ancestor of the simulator. None: the simulator has not started.
         self.supervisor: int | None = None
         self._tail: Sequence[str] = ()
         self._has_tail = threading.Event()
@@ -41,7 +42,8 @@ class SimulatorProcess:
         passed = [theirs.fileno(), *([pidfd] if pidfd >= 0 else []), *(one.fileno() for one in held)]
         words = [theirs.fileno(), pidfd, GRACE_SECONDS]
         try:
-            # Isolated mode: a module in the working directory may have the name of a standard module.
+            # Python runs in isolated mode, because a file in the working directory may have the name of a standard
+            # module.
             launcher = subprocess.Popen(
                 [sys.executable, "-I", "-S", _SUPERVISOR, *map(str, words), *arguments],
                 env={**os.environ, **variables},
@@ -50,7 +52,7 @@ class SimulatorProcess:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-            launcher.wait()  # the launcher exits once it has forked the supervisor
+            launcher.wait()  # the launcher forks the supervisor and exits
         except BaseException:
             self._control.close()
             raise
@@ -70,7 +72,7 @@ class SimulatorProcess:
         return self._tail if self.exit is None else self.exit.tail
 
     def stop(self) -> None:
-        """Make the supervisor end the simulator. Returns at once."""
+        """Tell the supervisor to end the simulator. Returns at once."""
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)
 
@@ -101,7 +103,10 @@ class SimulatorProcess:
 
 
 def _pidfd() -> int:
-    """Return a file descriptor that shows a supervisor the end of this process, even if forks still run. -1: none."""
+    """Return a pidfd of this process; -1 if the kernel has none.
+
+    With the pidfd, the supervisor detects the end of this process even if forks of this process still run.
+    """
     try:
         pidfd = os.pidfd_open(os.getpid())
     except OSError:  # an old kernel
@@ -113,9 +118,9 @@ _controls: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 
 def _let_go() -> None:
-    # A fork that outlives this process would keep the simulator alive.
+    # Close the control socket in a fork. Otherwise the simulator would run on as long as the fork.
     for control in list(_controls):
-        # The socket's close() would wait for the reader thread, which does not exist in a fork.
+        # ``close()`` of the socket would wait for the reader thread, and a fork does not have this thread.
         with contextlib.suppress(OSError):
             os.close(control.detach())
 

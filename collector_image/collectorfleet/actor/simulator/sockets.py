@@ -1,4 +1,4 @@
-"""Find the sockets that the processes of a simulator have open. Linux only."""
+"""Find the open sockets of a simulator's processes. Linux only."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
 
 
 def open_sockets(ancestor: int) -> set[int] | None:
-    """Return the inodes of the sockets of all descendants of a process, or None if one process cannot be read.
+    """Return the inodes of the sockets of a process's descendants; None if a descendant cannot be read.
 
-    The kernel hides the sockets of programs that run as another user or with additional capabilities.
+    The kernel hides the sockets of a process that runs as another user or with additional capabilities.
     """
     found: set[int] = set()
     for pid in _descendants(ancestor):

@@ -23,7 +23,7 @@ _NO_PORT: Final = re.compile(r"address (is )?already in use|EADDRINUSE|errno (48
 
 
 class PortTaken(SimulatorFailed):
-    """Another process took a port before the simulator could use it."""
+    """Another process used a port before the simulator could listen on the port."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Started:
 
 
 def start(asked: SimulatorProcess) -> Started:
-    """Start a simulator, and block until its ports are open. If another process takes a port, try other ports.
+    """Start a simulator, and block until it listens on its ports. If another process uses a port, try other ports.
 
-    Raises SimulatorFailed if the simulator ended, or if its ports did not open in time. A simulator that still runs is
-    stopped.
+    Raises SimulatorFailed if the simulator has ended, or if it does not listen on all ports in time. In the second case
+    this function stops the simulator.
     """
     if sys.platform != "linux":
         raise SimulatorFailed(
@@ -87,7 +87,7 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
         closed = [one for one, port in chosen.items() if not found.get(port, set()) - foreign]
         if not closed:
             return
-        # Checked twice, because processes may begin and end during one check.
+        # A socket must be foreign in two checks in a row, because processes may begin or end during one check.
         taken = [chosen[one] for one in closed if found.get(chosen[one], set()) & before]
         if taken:
             raise PortTaken(f"{name}: another program listens on port {taken[0]}; {last_lines(process.tail())}")
@@ -104,12 +104,12 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
 
 
 def _foreign(found: Mapping[int, set[int]], process: Process) -> set[int]:
-    """Return the listening sockets that no process of the simulator has open."""
+    """Return those listening sockets that do not belong to a process of the simulator."""
     inodes = {inode for listening in found.values() for inode in listening}
     if not inodes or process.supervisor is None:
         return inodes
     own = open_sockets(process.supervisor)
-    # If the sockets of the simulator cannot be read, each listener counts as part of the simulator.
+    # If the sockets of the simulator cannot be read, all listening sockets count as the simulator's sockets.
     return set() if own is None else inodes - own
 
 

@@ -1,12 +1,12 @@
-"""Run one simulator for a collector, and end it with all of its descendants once the collector has ended.
+"""Run one simulator for a collector. When the collector ends, end the simulator and all of its descendants.
 
 This module is a separate program that uses only the standard library. The collector may end by SIGKILL during a step of
 its environment, so another process has to end the simulator. The supervisor is no child of the collector, because Ray
-kills the children of a worker that it ends.
+kills a worker together with the worker's children.
 
 Arguments: the file descriptor of the control socket, a pidfd of the collector, the seconds between SIGTERM and SIGKILL,
-and the command. The pidfd is -1 if the kernel has no pidfds. Collector and supervisor exchange one JSON object per
-line.
+and the command. The pidfd is -1 if the kernel has no pidfds. Collector and supervisor exchange lines over the control
+socket. Each line is one JSON object.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
-# Up to 15 bytes. orphans.py recognises an ended supervisor by this name.
+# The name of the process, at most 15 bytes. orphans.py identifies an ended supervisor by this name.
 PROCESS_NAME = b"simulator-super"
 _LINES = 100
 _LONGEST_LINE = 500
@@ -36,7 +36,7 @@ _READS = 32
 
 
 class Tail:
-    """The last lines of an output. Each line is cut to a maximum length, which bounds the memory."""
+    """The last lines of an output. Long lines are cut, so the memory is bounded."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=_LINES)
@@ -57,7 +57,7 @@ def _text(line: bytes) -> str:
 
 
 def _last_part(line: bytes) -> bytes:
-    """Return the visible part of a line with carriage returns, as a progress bar prints it."""
+    """Return the part of a line after its last carriage return. Programs with a progress bar print such lines."""
     return line.rstrip(b"\r").rpartition(b"\r")[2]
 
 
@@ -69,7 +69,7 @@ class Output:
         self.tail = Tail()
 
     def read_some(self) -> bool:
-        """Read the available output, at most 2 MiB per call. Return whether more may follow."""
+        """Read the available output, at most 2 MiB per call. Return False at the end of the output."""
         for _ in range(_READS):
             try:
                 data = os.read(self.pipe, _READ_BYTES)
@@ -92,7 +92,7 @@ class Supervisor:
         self._process: subprocess.Popen[bytes] | None = None
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.prctl(_PR_SET_NAME, PROCESS_NAME, 0, 0, 0)
-        # The kernel makes orphaned descendants children of this process, so that this process can end them.
+        # The kernel then makes orphaned descendants children of this process. So this process can end them.
         self._libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def run(self, command: list[str]) -> None:
@@ -114,7 +114,7 @@ class Supervisor:
             os.close(writes)
         try:
             self._supervise(signals)
-        finally:  # also after an error, because no other process ends background children
+        finally:  # also after an error, because no other process ends the simulator's children
             self._end_all()
 
     def _supervise(self, signals: int) -> None:
@@ -134,7 +134,7 @@ class Supervisor:
         own = os.getpid()
 
         def end_with_the_supervisor() -> None:
-            # The kernel sends this signal when the forking thread ends. This process has only one thread.
+            # The kernel sends this signal when the thread that forked ends. This process has only one thread.
             self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             if os.getppid() != own:
                 os._exit(1)
@@ -168,7 +168,7 @@ class Supervisor:
         self._over = True
 
     def _reap(self) -> bool:
-        """Reap ended children, and report the end of the simulator. Return whether children are left."""
+        """Reap ended children. If the simulator has ended, report its end. Return whether children are left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -183,7 +183,7 @@ class Supervisor:
                 self._say({"exited": os.waitstatus_to_exitcode(status), "tail": self._output.tail.lines()})
 
     def _end_all(self) -> None:
-        """Send SIGTERM to all descendants, and SIGKILL to the remaining ones after the grace period."""
+        """Send SIGTERM to all descendants. After the grace period, send SIGKILL to all descendants that still run."""
         self._signal(signal.SIGTERM)
         until = time.monotonic() + self._grace_seconds
         while self._reap():
@@ -201,7 +201,7 @@ class Supervisor:
                 os.kill(pid, number)
 
     def _say(self, said: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):  # the collector has ended, and the main loop notices it
+        with contextlib.suppress(OSError):  # the collector has ended; the main loop detects this
             self._control.sendall(json.dumps(said).encode() + b"\n")
 
 

@@ -1,4 +1,4 @@
-"""Watch a simulator, and report its end or hang if the environment does not notice."""
+"""Watch a simulator. If it ends or hangs and the environment raises no error, report this."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.user_code import accepts, name_of
 
 _LOOK_SECONDS: Final = 0.5
-# Time in which the end of the simulator is noticed. The environment may raise the error of a lost connection earlier.
+# The seconds to wait for the simulator's end after an error of the environment. A lost connection may raise an error
+# before the end of the simulator is detected.
 _NOTICED_SECONDS: Final = 2.0
-# Time for the environment to raise its own error, with a traceback, after the simulator has ended.
+# The seconds between the simulator's end and the report. In this time the environment can raise its own error, which
+# has a traceback.
 _RAISES_SECONDS: Final = 5.0
-# Part of the driver's deadline, so that the report arrives before the driver treats the collector as hung.
+# The watch uses this fraction of the driver's deadline. So its report arrives before the driver treats the collector as
+# hung.
 _PART: Final = 0.8
-# Multiple of the longest rollout to wait for. Less than the driver's factor for its deadlines (LearnedDeadline).
+# The watch waits for this multiple of the longest rollout so far. The driver's factor is larger (LearnedDeadline).
 _OF_THE_LONGEST: Final = 4.0
 
 
 class WatchedSimulator:
-    """A simulator that is watched. The constructor starts it, and blocks until its ports are open.
+    """Starts and watches a simulator. The constructor blocks until the simulator listens on its ports.
 
-    Another thread calls ``report`` once if the simulator ends or does not answer. There is no report after
-    :meth:`stop`. The report of an end comes 5 seconds later, so that an error of the environment comes first.
+    If the simulator ends or hangs, a separate thread calls ``report`` once. After :meth:`stop`, it makes no report. It
+    reports an end 5 seconds after the end, so that an error of the environment comes first.
     """
 
     def __init__(self, simulator: Simulator, report: Callable[[SimulatorFailed], None]) -> None:
@@ -37,7 +40,7 @@ class WatchedSimulator:
         self._report = report
         self._rollouts = 0
         self._longest = 0.0
-        # When the running work must end, and the seconds from its start until then.
+        # The time at which the running work must have ended, and the time limit of this work in seconds.
         self._deadline: tuple[float, float] | None = None
         self._over = threading.Event()
         self._allow(simulator.build_seconds)
@@ -45,7 +48,7 @@ class WatchedSimulator:
         threading.Thread(target=self._watch_and_report, name="simulator-watch", daemon=True).start()
 
     def arguments(self, create: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the user's arguments of the factory ``create`` with the simulator's addresses.
+        """Return the arguments for the factory ``create``: the user's arguments and the simulator's addresses.
 
         Raises InvalidOption if the factory has no parameter for the addresses.
         """
@@ -62,7 +65,7 @@ class WatchedSimulator:
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Watch the rollout of one request, which runs inside the context."""
+        """Watch the simulator with a deadline, while the context is active. One rollout runs in the context."""
         first, begun = self._rollouts == 0, time.monotonic()
         allowed = self._limits.first_request_seconds if first else self._limits.request_seconds
         self._allow(max(allowed, _OF_THE_LONGEST / _PART * self._longest))
@@ -75,7 +78,7 @@ class WatchedSimulator:
             self._longest = max(self._longest, time.monotonic() - begun)
 
     def explained(self, cause: str) -> str:
-        """Return ``cause``, the environment's error, with the end of the simulator if it has ended."""
+        """Return ``cause``, the environment's error. If the simulator has ended, add how it ended."""
         started = self._started
         if not started.process.ended.wait(_NOTICED_SECONDS):
             return cause
