@@ -1,4 +1,4 @@
-"""Omit observations that a rollout has twice: in ``next`` of a step, and at the start of the following step."""
+"""Leave out observations that a rollout has twice: in ``next`` of a step, and at the start of the next step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = npt.NDArray[Any]
 
 
 def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | None:
-    """Return the rows of ``after`` that differ from the next step's ``before`` in any bit, and their places (int64).
+    """Return the rows of ``after`` that differ from the next step's ``before`` in any bit, and their indexes.
 
     ``after`` and ``before`` are C-contiguous ``[..., time, *rest]``, and have the same shape and dtype. The indexes are
     int64. If more than half of the rows differ, the result is None, because leaving out the equal rows would save too

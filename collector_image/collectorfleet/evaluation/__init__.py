@@ -1,1 +1,1 @@
-"""Evaluation alongside training: separate actors play whole episodes with published versions."""
+"""Evaluation during training: separate actors run whole episodes with published versions of the weights."""

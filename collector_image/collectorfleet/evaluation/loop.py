@@ -1,4 +1,4 @@
-"""The evaluation thread. Only this thread uses the evaluators' transport, so no batch waits for evaluators.
+"""The evaluation thread. Only this thread uses the evaluators' transport. So no batch waits for evaluators.
 
 Read :meth:`EvaluationLoop.turn` first. Its steps are: start evaluators, submit episodes, wait for messages, and process
 them.
@@ -41,21 +41,22 @@ from collectorfleet.transport.interface import FleetTransport
 
 log = logging.getLogger("collectorfleet")
 
-# Interval of the checks of deadlines and restart delays. All other events wake the thread.
+# The interval at which the thread checks deadlines and restart delays. All other events wake the thread.
 _LONGEST_WAIT_SECONDS: Final = 0.5
 _KEPT_RESULTS: Final = 10_000
 
 
 class EvaluationLoop:
-    """One thread that owns the evaluators' transport. Any thread that holds ``changed`` may read the state.
+    """The thread that uses the evaluators' transport. Other threads may read the state while they hold ``changed``.
 
     Args:
-        shared: the gather's state. The loop reads versions from it, and ends the run through it if the user's code
-            raises.
-        transport: the transport of the evaluators only.
+        shared: the state of the gather thread. The loop reads versions from ``shared``. If the user's code raises, the
+            loop ends the run through ``shared``.
+        transport: a transport that only evaluators use.
         plan: the settings of the evaluation.
-        restarts_environments: if an environment raises, its evaluator is restarted, and the run continues.
-        keeps_best: the weights of the version with the highest mean return are kept in memory.
+        restarts_environments: whether an evaluator is restarted if its environment raises an error. Otherwise the error
+            ends the run.
+        keeps_best: whether the weights of the version with the highest mean return are kept in memory.
         clock: a monotonic clock, in seconds.
     """
 
@@ -69,13 +70,14 @@ class EvaluationLoop:
         keeps_best: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        # The time in which the driver is stopped does not count for deadlines.
+        # Time during which the driver process is stopped does not count for deadlines.
         self._awake = AwakeClock(clock)
         self.state = EvaluationState(plan, self._awake())
         self.results: deque[EvaluationResult] = deque(maxlen=_KEPT_RESULTS)
         self.keeps_best = keeps_best
         self.best: tuple[EvaluationResult, Snapshot] | None = None
-        # Called with each evaluation's videos. The lock is held, so the function must not block.
+        # A function that this thread calls with the videos of each evaluation. The thread holds the lock during the
+        # call, so the function must not block.
         self.take_videos: Callable[[Sequence[EpisodeVideo]], None] = lambda _: None
         self.changed = threading.Condition()
         self._shared = shared
@@ -84,7 +86,8 @@ class EvaluationLoop:
         self._restarts_environments = restarts_environments
         self._clock = clock
         self._schedule = Schedule(plan.interval)
-        # A queue needs no lock: the gather thread adds versions under its own lock, and this thread takes both locks.
+        # A queue, because the gather thread adds versions while it holds its own lock. This thread sometimes holds both
+        # locks, so a second lock could cause a deadlock.
         self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
         self._latest: Candidate | None = None  # the newest published version
         self._has_warned_of_videos = False
@@ -96,17 +99,18 @@ class EvaluationLoop:
         self._thread.start()
 
     def published(self, weights: Weights, frames: int) -> None:
-        """Record a published version; return at once. Only the gather thread calls this method."""
+        """Record a published version. Returns at once. Only the gather thread calls this method."""
         self._latest = latest = Candidate(weights, frames)
         if self._schedule.is_due(weights.version, frames, self._clock()):
             self._due.put(latest)
             self._transport.wake()
 
     def finish(self, timeout: float | None, stop_requested: Callable[[], bool]) -> bool:
-        """Evaluate the newest version, and block until the evaluation ends; return whether it succeeded.
+        """Evaluate the newest version, and block until the evaluation ends. Return whether the evaluation succeeded.
 
-        The wait also ends after ``timeout`` seconds, if ``stop_requested`` returns True, or if the run has ended with
-        an error. It also ends if no evaluator has been available for longer than an evaluator may take to build.
+        The call stops waiting after ``timeout`` seconds, if ``stop_requested`` returns True, or if an error has ended
+        the run. It also stops waiting if no evaluator has been available for longer than the build deadline of an
+        evaluator.
         """
         with self.changed:
             latest = self._latest
@@ -123,7 +127,7 @@ class EvaluationLoop:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the newest version was evaluated, or no version exists. Any thread may read this."""
+        """Whether the newest version was evaluated. True if there is no version. Any thread may read this."""
         with self.changed:
             latest, newest = self._latest, self.state.newest
             return latest is None or (newest is not None and newest.version >= latest.version)
@@ -146,7 +150,8 @@ class EvaluationLoop:
             if weights is not None and self.keeps_best and self.state.best is not None:
                 self.best = (self.state.best, take(weights))
             elif self.keeps_best:
-                # The earlier run kept no weights of its best result, so a new best result with weights has to be found.
+                # The state has no weights of the earlier run's best result. So the best result starts anew, to have its
+                # weights.
                 self.state.best = None
             reached = self.state.reached
         if reached:
@@ -154,9 +159,9 @@ class EvaluationLoop:
                 self._shared.gather.end()
 
     def close(self) -> None:
-        """End the evaluators, and ignore later results; return at once.
+        """End the evaluators, and ignore later results. Returns at once.
 
-        It takes no lock, because it may run in the garbage collector.
+        This method acquires no lock, because the garbage collector may call it.
         """
         self._closed = True
         self._transport.wake()
@@ -186,7 +191,7 @@ class EvaluationLoop:
                 self.changed.notify_all()
 
     def turn(self) -> None:
-        """Do all steps that are possible now, then wait for messages and process them."""
+        """Do all actions that are possible now. Then wait for messages, and process them."""
         with self.changed:
             now = self._awake()
             for id_ in self.state.evaluators.to_start(now):
@@ -199,7 +204,7 @@ class EvaluationLoop:
         messages = self._transport.wait(_LONGEST_WAIT_SECONDS)
         with self.changed:
             if self._closed:
-                return  # the last checkpoint may be written, so it would lack a result of these messages
+                return  # the last checkpoint may be written already; it would lack these results
             now = self._awake()
             for message in messages:
                 self._accept(message, now)
@@ -217,13 +222,13 @@ class EvaluationLoop:
             self.state.due(self._due.get())
 
     def _is_ready_to_begin(self) -> bool:
-        """Return whether the first collector has reported the normalization that versions need."""
+        """Return whether evaluations can begin: the first collector has reported the normalization of the fleet."""
         waits = self.state.pending
         with self._shared.changed:
             if self._shared.normalization.reported_by is None:
                 return False
             if waits is not None:
-                # Versions that were published before the report get the normalization now.
+                # If the waiting version was published before this report, it gets the normalization now.
                 weights = self._shared.versions.with_first_normalization(waits.weights)
                 self.state.pending = replace(waits, weights=weights)
         return True
@@ -234,7 +239,7 @@ class EvaluationLoop:
         if newest and newest[0].version == result.version:
             self.take_videos(newest)
         if self.keeps_best and self.state.best is result:
-            # A copy, because the transport's store frees its memory at the shutdown.
+            # The weights are copied, because the transport's store frees its memory at shutdown.
             self.best = (result, copied(self._transport.read(weights.stored)))
         spread = "" if result.standard_error is None else f" +- {result.standard_error:.3g}"
         log.info(

@@ -1,4 +1,4 @@
-"""Options of the evaluation of published versions, an argument of :class:`~collectorfleet.FleetCollector`."""
+"""Options for the evaluation of published versions, an argument of :class:`~collectorfleet.FleetCollector`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Video:
     The videos are animated WebP files.
 
     Args:
-        episodes: the number of recorded episodes of an evaluation, from 1 to 5. The episodes with the first seeds are
+        episodes: how many episodes of an evaluation are recorded, from 1 to 5. The episodes with the first seeds are
             recorded.
-        every_evaluations: the interval between recorded evaluations. The first evaluation is recorded, and with 5
-            also the 6th and the 11th. The count includes failed evaluations and continues after a resume. An evaluation
-            that begins after the end of the run is recorded as well.
-        pixel_key: the entry of the observations that is recorded. None: the result of ``render()`` of the evaluation
-            environment, which needs ``render_mode="rgb_array"`` in Gymnasium.
+        every_evaluations: the interval between recorded evaluations. With 5, the 1st, the 6th and the 11th evaluation
+            are recorded. The count includes failed evaluations, and continues after a resume. The evaluation that
+            begins after the end of training is recorded in any case.
+        pixel_key: the entry of the observations that is recorded. None: the result of the environment's ``render()`` is
+            recorded. An environment of Gymnasium needs ``render_mode="rgb_array"`` for this.
 
     Raises:
         InvalidOption: a value that cannot work.
@@ -54,36 +54,38 @@ class Video:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Options for evaluators: separate actors that play whole episodes while the fleet trains.
+    """Options for evaluators. Evaluators are separate actors that run whole episodes during training.
 
-    An evaluation plays exactly one published version, and never delays a batch. A version that becomes due during
-    another evaluation waits. If a newer version becomes due, it replaces the waiting version, which counts as skipped.
-    The last version of a run is evaluated as well.
+    An evaluation uses exactly one published version of the weights, and never delays a batch. If a version becomes due
+    during an evaluation, the version waits until that evaluation ends. If a newer version becomes due, the newer
+    version replaces the waiting version. The replaced version counts as skipped. The last version of a run is always
+    evaluated.
 
     Args:
-        replicas: the number of evaluators. It does not affect the results.
-        create_env_fn: builds the environment. None: the collectors' environment, one for each evaluator. A factory that
-            takes ``collector_index`` gets 0 in every evaluator.
-        create_env_kwargs: arguments of ``create_env_fn``. Without ``create_env_fn`` they override the collectors'
-            arguments, key by key.
-        process: the simulator that each evaluator starts. None: the collectors' simulator if ``create_env_fn`` is None,
-            otherwise no simulator.
-        exploration_type: how actions are taken from the policy's distribution.
-        every_versions: every version that is a multiple of this number is due. The default is 10 if no interval is
-            given.
-        every_seconds: the seconds between two due versions.
-        every_frames: the number of frames handed out between two due versions.
-        episodes: the number of episodes of one evaluation. The episodes that started first count, and each of them is
-            played to its end.
-        seeds: the seeds of the episodes, in order, from 0 to 2**31 - 1. Once all are used, further seeds are derived
-            from them.
-        timeout: the time limit of one evaluation. A longer evaluation fails.
-        stop_at_return: the iteration ends once an evaluation has this mean return.
-        keep_best: keep the weights of the version with the highest mean return, see
+        replicas: the number of evaluators. The number does not affect the results.
+        create_env_fn: a function that builds the environment of an evaluator. None: the collectors' function. If the
+            function has a parameter ``collector_index``, it gets 0 in every evaluator.
+        create_env_kwargs: arguments of ``create_env_fn``. If ``create_env_fn`` is None, they are arguments of the
+            collectors' function. An argument given here then replaces the collectors' argument with the same name.
+        process: the simulator that each evaluator starts. None: if ``create_env_fn`` is None, evaluators start the
+            collectors' simulator. Otherwise they start no simulator.
+        exploration_type: how the policy chooses an action from its distribution.
+        every_versions: a version is due if its number is a multiple of this number. If none of the three intervals is
+            given, the default is 10.
+        every_seconds: the interval between two due versions, in seconds.
+        every_frames: the interval between two due versions, in frames that were handed out to the training function.
+        episodes: the number of episodes of one evaluation. The episodes with the first seeds count, even if other
+            episodes end earlier. Every episode runs to its end.
+        seeds: the seeds of the episodes, in order. A seed is from 0 to 2**31 - 1. If there are more episodes than
+            seeds, further seeds are derived from these seeds.
+        timeout: the time limit of one evaluation. An evaluation that takes longer fails.
+        stop_at_return: the iteration ends as soon as the mean return of an evaluation is at least this number.
+        keep_best: whether the weights of the version with the highest mean return are kept in memory, see
             :meth:`~collectorfleet.FleetCollector.best_weights`.
         video: options for the recorded episodes. None: no episode is recorded.
-        device: the device of the environment and the policy. None: the device of the built environment, else the CPU.
-        threads: threads of torch in an evaluator.
+        device: the device of the environment and the policy. None: the device of the built environment. If the
+            environment has no device, the CPU.
+        threads: the number of torch's threads in an evaluator.
         remote_config: options of the evaluators' Ray actors. None: ``{"num_cpus": 0}``, so that evaluators take no CPUs
             from collectors.
 

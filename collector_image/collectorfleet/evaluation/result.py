@@ -13,13 +13,13 @@ from collectorfleet.messages import Episodes
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """The result of one version of the weights, from episodes that were played from the first step to the last.
+    """The result of evaluating one version of the weights. All episodes ran from their first step to their last step.
 
     Args:
         version: the version of the weights.
         frames: frames handed out when that version was published.
         returns: the sum of rewards of each episode, in the order of the episodes.
-        lengths: the frames of each episode, in the same order.
+        lengths: the number of frames of each episode, in the same order.
         seconds: the duration of the evaluation.
         time: the end of the evaluation, in UTC.
     """
@@ -35,7 +35,7 @@ class EvaluationResult:
     def of(
         cls, version: int, frames: int, episodes: Sequence[Episodes], count: int, seconds: float, time: datetime
     ) -> EvaluationResult:
-        """Return the result of the first ``count`` of ``episodes``."""
+        """Return the result of the first ``count`` episodes in ``episodes``."""
         returns = [value for one in episodes for value in one.returns]
         lengths = [value for one in episodes for value in one.lengths]
         return cls(version, frames, tuple(returns[:count]), tuple(lengths[:count]), seconds, time)
@@ -47,12 +47,12 @@ class EvaluationResult:
 
     @property
     def standard_error(self) -> float | None:
-        """The standard error of the mean return; None for one episode."""
+        """The standard error of the mean return; None if there is only one episode."""
         return stdev(self.returns) / sqrt(len(self.returns)) if len(self.returns) > 1 else None
 
     @property
     def quartiles(self) -> tuple[float, float, float]:
-        """The lower quartile, the median and the upper quartile of the returns, interpolated linearly."""
+        """The lower quartile, the median and the upper quartile of the returns, with linear interpolation."""
         if len(self.returns) == 1:
             return (self.returns[0],) * 3
         lower, median, upper = quantiles(self.returns, n=4, method="inclusive")
@@ -71,8 +71,8 @@ class EpisodeVideo:
     Args:
         version: the version of the weights.
         frames: frames handed out when that version was published.
-        episode: the index of the episode in the evaluation, from 0 on.
-        seed: the seed of the episode, or of the batch of environments that played it.
+        episode: the index of the episode in the evaluation. The first episode has index 0.
+        seed: the seed of the episode. If a batch of environments ran the episode, the seed of the batch.
         episode_return: the sum of the episode's rewards.
         length: the number of frames of the episode.
         data: the content of the file.

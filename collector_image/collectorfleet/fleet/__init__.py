@@ -1,1 +1,1 @@
-"""The driver on the consumer's thread: FleetCollector, its options, snapshots of weights, and batches."""
+"""The part of the driver that runs on the consumer's thread: FleetCollector, options, weight snapshots and batches."""

@@ -29,7 +29,7 @@ _CLASSES: Final[dict[str, type[BaseCollector]]] = {
     "sync": MultiSyncCollector,
     "async": MultiAsyncCollector,
 }
-# Arguments that TorchRL's collectors get unchanged.
+# Arguments that are passed to TorchRL's collectors unchanged.
 _PASSED_ON: Final = (
     *("reset_at_each_iter", "exploration_type", "trust_policy", "no_cuda_sync", "trajs_per_batch"),
     *("pre_collect_hook", "post_collect_hook"),
@@ -44,7 +44,7 @@ class FleetArguments:
     create_env_fn: Any
     policy: nn.Module | Callable[[TensorDictBase], TensorDictBase] | None = None
     _: KW_ONLY
-    # RayCollector has these arguments, with the same meaning and the same defaults.
+    # RayCollector has the following arguments, too, with the same meaning and the same defaults.
     policy_factory: Callable[[], Any] | Sequence[Callable[[], Any]] | None = None
     trust_policy: bool | None = None
     frames_per_batch: int
@@ -79,7 +79,7 @@ class FleetArguments:
     trajs_per_batch: int | None = None
     pre_collect_hook: Callable[[], None] | None = None
     post_collect_hook: Callable[[TensorDictBase], None] | None = None
-    # RayCollector lacks these arguments.
+    # RayCollector lacks the following arguments.
     envs_per_collector: int = 1
     process: SimulatorProcess | Sequence[SimulatorProcess | None] | None = None
     shares: int | None = None
@@ -113,14 +113,17 @@ class FleetArguments:
 
     def __post_init__(self) -> None:
         # Copy the values, because the caller may change lists and dicts later. Convert scalars of numpy and torch to
-        # numbers of Python, because not all code takes such scalars.
+        # Python's numbers, because some code accepts only these.
         hints = get_type_hints(FleetArguments)
         for field in fields(self):
             object.__setattr__(self, field.name, plain(_own(getattr(self, field.name)), hints[field.name]))
 
     @property
     def collectors(self) -> int:
-        """The initial number of collectors: ``num_collectors``, else the length of the lists, else 1."""
+        """The initial number of collectors: ``num_collectors``.
+
+        If it is None, the length of the list arguments, or 1.
+        """
         if self.num_collectors is not None:
             return self.num_collectors
         return max(per_collector.lengths(self).values(), default=len(self.groups or ()) or 1)
@@ -132,19 +135,19 @@ class FleetArguments:
 
     @property
     def collector_type(self) -> type[BaseCollector]:
-        """The collector class that runs in each actor."""
+        """The class of TorchRL's collector in each actor."""
         given: Any = self.collector_class
         found: type[BaseCollector] = _CLASSES.get(str(given), given)
         return found
 
     @property
     def has_processes(self) -> bool:
-        """Whether a collector has several processes. Then its frames per request are fixed once it is built."""
+        """Whether a collector has several processes. If so, the frames per request cannot change after it is built."""
         return issubclass(self.collector_type, MultiCollector)
 
     @property
     def has_processes_that_never_pause(self) -> bool:
-        """Whether processes of a collector start their next rollout before the next request."""
+        """Whether the processes of a collector begin the next rollout without waiting for the next request."""
         return issubclass(self.collector_type, MultiAsyncCollector)
 
     @property
@@ -154,53 +157,56 @@ class FleetArguments:
 
     @property
     def writes_equal_batches(self) -> bool:
-        """Whether all batches that collectors write to the replay buffer must have the size of the first batch."""
+        """Whether all batches in the replay buffer must have the size of the first batch."""
         return getattr(self.replay_buffer, "transport_kind", None) == "distributed"
 
     @property
     def mixes_versions(self) -> bool:
         """Whether a rollout may have frames of several versions.
 
-        This happens with processes that never pause, and with trajectories that span rollouts.
+        This is the case if processes never pause, or if trajectories span rollouts.
         """
         return self.has_processes_that_never_pause or self.keywords(0).get("trajs_per_batch") is not None
 
     @property
     def frames_of_a_step(self) -> int:
-        """The number of frames that a collector makes in one step. The frames of a request are a multiple of it."""
-        # One process of an asynchronous collector answers a request.
+        """The number of frames that a collector makes in one step.
+
+        A request is for a multiple of this number of frames.
+        """
+        # In an asynchronous collector, only one of its processes makes the frames of a request.
         together = 1 if self.has_processes_that_never_pause else self.num_workers_per_collector
         return self.envs_per_collector * together
 
     @property
     def shares_at_first(self) -> int:
-        """The number of shares of a batch while the fleet has its initial size."""
+        """The number of shares of a batch until the fleet is resized."""
         return (self.first_shares or self.shares or self.collectors) if self.sync else 1
 
     @property
     def random_frames(self) -> int:
-        """``init_random_frames``, with 0 instead of -1 or None."""
+        """``init_random_frames``, or 0 if ``init_random_frames`` is -1 or None."""
         return max(0, self.init_random_frames or 0)
 
     def of_each(self, name: str) -> PerCollector:
-        """Return the values of the option ``name`` by the index of a collector."""
+        """Return the values of the option ``name``. The index of a collector selects its value."""
         return PerCollector.of(getattr(self, name))
 
     def keywords(self, index: int) -> dict[str, Any]:
         """Return the arguments of ``collector_type`` for one collector.
 
-        That collector's arguments replace the arguments for all collectors.
+        Arguments that are given for this collector replace arguments that are given for all collectors.
         """
         given = {name: getattr(self, name) for name in _PASSED_ON}
         given["max_frames_per_traj"] = max(0, self.max_frames_per_traj or 0) or None
         given |= {name: self.of_each(name)[index] for name in per_collector.DEVICES}
-        # TorchRL chooses its default instead of None.
+        # Arguments that are None are left out. So TorchRL uses its own defaults.
         given = {name: value for name, value in given.items() if value is not None}
         return given | dict(self.of_each("collector_kwargs")[index] or {})
 
 
 def _own(value: Any) -> Any:
-    """Return a copy of lists and dicts in ``value``, so that later changes by the caller have no effect."""
+    """Return ``value`` with its lists and dicts copied. So later changes by the caller have no effect."""
     if type(value) is dict:
         return {key: _own(inner) for key, inner in value.items()}
     if type(value) in (list, tuple):

@@ -1,4 +1,4 @@
-"""Assemble answers into a batch, with one copy into memory that belongs to the consumer."""
+"""Assemble answers into a batch. The frames are copied once, into memory that belongs to the consumer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from collectorfleet.torchrl_private.tensordicts import has_names
 
 
 class Assembler:
-    """Assembles batches as the options request, in reused memory."""
+    """Assembles batches according to the options, in memory that is reused."""
 
     def __init__(self, options: FleetOptions) -> None:
         self._stacked = options.sync
@@ -43,7 +43,8 @@ class Assembler:
     ) -> TensorDictBase | None:
         """Return the batch to hand out; None if the collectors wrote the frames into a replay buffer.
 
-        ``slots`` has the index of the collector that made each part. ``random`` has whether its actions are random.
+        ``slots`` and ``random`` have one entry for each part: the index of the part's collector, and whether the part's
+        actions are random.
 
         Raises:
             InvalidOption: frames of two collectors have different entries, shapes or dtypes.
@@ -51,7 +52,8 @@ class Assembler:
         there = [part for part in parts if part is not None]
         if not there:
             return None
-        # Frames of random actions lack the entries of the policy.
+        # Frames with random actions lack the policy's entries. So the entries are compared only if no part, or every
+        # part, has random actions.
         named = [] if len(set(random)) > 1 else [f"c{slot}" for slot in slots]
         groups = [self._groups[slot] for slot in slots] if self._groups else []
         made = assemble(there, stacked=self._stacked, pool=self._pool, copy=self._copy, collectors=named, groups=groups)
@@ -69,11 +71,11 @@ def assemble(
     collectors: Sequence[str] = (),
     groups: Sequence[str] = (),
 ) -> TensorDictBase:
-    """Return a batch of shape ``[parts, *part]`` if ``stacked`` (Sync), otherwise the only part (Async).
+    """Return a batch of shape ``[parts, *part]`` if ``stacked`` is true (Sync). Otherwise return the only part (Async).
 
-    ``collectors`` has the name of the collector of each part, and ``groups`` its group. If ``collectors`` is not
-    empty, all parts must have the same entries.
-    ``copy=False`` returns views of the transport's memory, which are read-only.
+    ``collectors`` and ``groups`` have one entry for each part: the name of the part's collector, and the collector's
+    group. If ``collectors`` is not empty, all parts must have the same entries. If ``copy`` is false, the batch
+    consists of read-only views of the transport's memory.
     """
     views = _of_one_length([_with_collector_keys(part) for part in parts])
     if any(view.device != views[0].device for view in views):
@@ -85,7 +87,7 @@ def assemble(
     if not copy:
         return LazyStackedTensorDict.lazy_stack(views) if stacked else views[0]
     if any(isinstance(view, LazyStackedTensorDict) for view in views):
-        # Entries of different shapes do not fit one dense tensor.
+        # A part is a lazy stack if its entries have different shapes. Such entries do not fit one dense tensor.
         return LazyStackedTensorDict.lazy_stack(views).clone() if stacked else views[0].clone()
     if alike:
         return _copied(views, stacked=stacked, pool=pool)
@@ -105,9 +107,9 @@ def _with_collector_keys(part: Part) -> TensorDictBase:
 
 
 def _of_one_length(views: Sequence[TensorDictBase]) -> Sequence[TensorDictBase]:
-    """Pad the trajectories of all views to the longest view of the batch.
+    """Pad the trajectories in all views to the length of the longest view.
 
-    The views of one answer are already padded to the longest trajectory of that answer.
+    In one view, all trajectories are already padded to the longest trajectory of the view.
     """
     longest = max(view.shape[-1] for view in views) if views[0].ndim else 0
     if all(view.shape[-1:] == (longest,) for view in views) or any(view.get(MASK_KEY, None) is None for view in views):
@@ -116,14 +118,17 @@ def _of_one_length(views: Sequence[TensorDictBase]) -> Sequence[TensorDictBase]:
 
 
 def _padded(view: TensorDictBase, length: int) -> TensorDict:
-    """Return ``view`` with zeros after its last step. The mask is False there."""
+    """Return ``view`` with added steps up to ``length``.
+
+    In the added steps, all entries are zero and the mask is False.
+    """
     padded: TensorDict = pad(view, [0, 0] * (view.ndim - 1) + [0, length - view.shape[-1]])
     padded.names = view.names
     return padded
 
 
 def _alike(one: TensorDictBase, other: TensorDictBase) -> bool:
-    """Return whether both have the same keys with dense tensors of the same shapes and dtypes."""
+    """Return whether ``one`` and ``other`` have the same keys, and only dense tensors of the same shapes and dtypes."""
     if one.batch_size != other.batch_size or one.keys() != other.keys():
         return False
     return all(_alike_values(value, other.get(key)) for key, value in one.items())
@@ -149,7 +154,7 @@ def _copied(views: Sequence[TensorDictBase], *, stacked: bool, pool: BufferPool)
             for index, view in enumerate(views):
                 (memory[index] if stacked else memory).copy_(view.get(key))
         else:
-            # Ragged or non-tensor data occurs with a single view only, see _alike.
+            # Ragged data and non-tensor data occur only if there is a single view, see _alike.
             entries[key] = LazyStackedTensorDict.maybe_dense_stack([value.clone()]) if stacked else value.clone()
     names = [*([None] if stacked else []), *first.names] if has_names(first) else None
     return TensorDict(entries, batch_size=(*lead, *first.batch_size), names=names, device=first.device)

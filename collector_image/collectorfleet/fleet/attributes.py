@@ -1,4 +1,4 @@
-"""Plain attributes of a policy. They are sent once, with the policy, and not with each version of its weights."""
+"""Detect changes of a policy's plain attributes. They are sent once with the policy, and not with its weights."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _INSTEAD: Final = (
 class _Module(NamedTuple):
     """The attributes of one module.
 
-    ``own`` is the module's ``__dict__``, which is read each time. ``size`` and ``sent`` are the values when the policy
-    was sent.
+    ``own`` is the module's ``__dict__``, which each comparison reads again. ``size`` is the size of ``__dict__``, and
+    ``sent`` has the attributes, at the time when the policy was sent.
     """
 
     prefix: str
@@ -31,7 +31,7 @@ class _Module(NamedTuple):
 
 
 class SentAttributes:
-    """The public attributes of a policy's modules that are numbers, strings or bools, as sent to collectors.
+    """Those public attributes of a policy's modules that are numbers, strings or bools, with the values at the sending.
 
     ``training`` is one of the attributes. A comparison takes 0.3 ms for 1,000 modules.
     """
@@ -44,7 +44,7 @@ class SentAttributes:
         self._told: set[str] = set()
 
     def changes(self) -> list[str]:
-        """Return a sentence for each changed attribute that was not reported before."""
+        """Return one sentence for each attribute that has changed and was not reported before."""
         changed: dict[str, list[str]] = {}
         for module in self._modules:
             for name, sent in module.sent:
@@ -63,7 +63,8 @@ class SentAttributes:
         if path not in self._told:
             self._told.add(path)
             said = f"policy: {path} is {_describe_value(now)} here and {_describe_value(sent)} in the collectors"
-            # train() and eval() change the mode of all modules, so all modules share one sentence.
+            # ``train()`` and ``eval()`` change the attribute ``training`` of all modules. So one sentence is about all
+            # modules.
             changed.setdefault(name if name == "training" else path, []).append(said)
 
 

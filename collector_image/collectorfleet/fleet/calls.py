@@ -8,19 +8,20 @@ from typing import Any
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.counts import counted
 
-# The path of a method, its arguments and its keyword arguments.
+# A call: the path of the method, the arguments and the keyword arguments.
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
 def calls_of_each(method: str, names: Sequence[str], arguments: Any, keywords: Any) -> dict[str, Call]:
-    """Return the call of each collector, by name. None stands for no arguments.
+    """Return the call for each collector, by the collector's name.
 
     Args:
-        arguments: a list with a sequence of arguments for each of ``names``.
-        keywords: a list with a dict of keyword arguments for each of ``names``.
+        arguments: a list with a sequence of arguments for each of ``names``. None: no collector gets arguments.
+        keywords: a list with a dict of keyword arguments for each of ``names``. None: no collector gets keyword
+            arguments.
 
     Raises:
-        InvalidOption: a list has another type or length.
+        InvalidOption: the type or the length of a list is wrong.
     """
     positional = _of_each("list_of_args", "tuple", arguments, (), len(names))
     named = _of_each("list_of_kwargs", "dict", keywords, {}, len(names))

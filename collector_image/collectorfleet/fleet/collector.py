@@ -27,28 +27,29 @@ from collectorfleet.gather.shared import Staged
 from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.versions import PublishResult
 
-# The last version does not wait for the staleness bound, because no collector uses it. So a short wait is enough.
+# The time limit for publishing the last version. The staleness bound does not delay this version, because no collector
+# uses it. So a short wait is enough.
 _PUBLISH_SECONDS: Final = 10.0
 
 
 class FleetCollector(FleetControl):
-    """Collects with a fleet of processes, and replaces lost processes. By default they are Ray actors.
+    """Collects frames with a fleet of collectors, and replaces lost collectors. By default a collector is a Ray actor.
 
-    The class takes the arguments of :class:`torchrl.collectors.distributed.RayCollector` and iterates like it. In
-    mode Sync a batch has ``shares`` equal parts, by default one for each collector. Its shape is ``[shares,
-    frames_per_batch / shares, ...]``. In mode Async a batch has ``frames_per_batch`` frames of one collector. Each
-    frame has the version of the weights that produced it under ``("collector", "weights_version")`` (int64). The fleet
-    collects nothing before the first batch is requested.
-    https://collectorfleet.github.io/collectorfleet/fleet-collector/ describes each argument by topic.
+    The class accepts the arguments of :class:`torchrl.collectors.distributed.RayCollector`, and you iterate over it in
+    the same way. In mode Sync a batch has ``shares`` equal parts, by default one part for each collector. The shape of
+    the batch is ``[shares, frames_per_batch / shares, ...]``. In mode Async a batch has ``frames_per_batch`` frames of
+    one collector. The entry ``("collector", "weights_version")`` (int64) of a frame is the version of the weights that
+    produced the frame. The fleet collects nothing before you request the first batch.
+    https://collectorfleet.github.io/collectorfleet/fleet-collector/ describes the arguments by topic.
 
-    If the environment or the policy raises, the iteration raises :class:`~collectorfleet.UserCodeError` with the
-    original text.
+    If the environment or the policy raises an error, the iteration raises :class:`~collectorfleet.UserCodeError` with
+    the text of the original error.
     """
 
     @takes(FleetOptions)
     def __init__(self, options: FleetOptions) -> None:
         super().__init__()
-        # TorchRL's `len(collector)` and its trainers read these attributes.
+        # TorchRL's `len(collector)` and TorchRL's trainers read the following attributes.
         self.total_frames = options.total_frames
         self.frames_per_batch = self.requested_frames_per_batch = options.frames_per_batch
         self.init_random_frames = options.random_frames
@@ -65,7 +66,7 @@ class FleetCollector(FleetControl):
             options.policy, options.models or {}, dtype=options.weights_dtype, names=options.weights_filter
         )
         self._engine = engine(options, self._source)
-        # If the fleet is dropped without shutdown(), its actors end, too.
+        # If the FleetCollector is deleted without shutdown(), this callback ends its actors.
         weakref.finalize(self, self._engine.consumer.abandon).atexit = False
         self._curriculum = options.curriculum
         if options.resume_from is not None:
@@ -75,12 +76,15 @@ class FleetCollector(FleetControl):
 
     @property
     def policy(self) -> Any:
-        """The module that is published; train it in place. None with a ``policy_factory``."""
+        """The module that the fleet publishes. Train this module in place. None if ``policy_factory`` is given."""
         return self._source.policy
 
     @property
     def models(self) -> Mapping[str, nn.Module]:
-        """The further modules that are published, by their attribute path in a collector; train them in place."""
+        """The other modules that the fleet publishes, by attribute path in a collector.
+
+        Train these modules in place.
+        """
         return self._source.models
 
     @property
@@ -92,7 +96,7 @@ class FleetCollector(FleetControl):
 
     @property
     def remote_collectors(self) -> list[Any]:
-        """The Ray actors or local processes of the living collectors, depending on ``transport``."""
+        """The living collectors: Ray actors, or processes of this machine, depending on ``transport``."""
         return self._transport.handles()
 
     # ---------------------------------------------------------------- batches
@@ -106,7 +110,8 @@ class FleetCollector(FleetControl):
                     self._stage()
                 self._batches_since_update = 0
             self._follow_curriculum()
-            # The batch is kept until the yield. If an interrupt comes first, the next call yields this batch.
+            # ``_taken`` refers to the batch until the yield. If an interrupt comes before the yield, the next call
+            # yields this batch.
             found = self._taken = self._taken or self._consumer.next()
             if found is None:
                 self.finish_evaluation()
@@ -120,14 +125,15 @@ class FleetCollector(FleetControl):
                     [share.random for share in found.shares],
                 )
             except Exception:
-                self._taken = None  # TorchRL shuts the collector down after an error, so no batch follows
+                self._taken = None  # drop the batch: TorchRL shuts the collector down after an error
                 raise
             del found
             self._batches_since_update += 1
-            # No call may follow before the yield, because an interrupt in a call would lose the batch.
+            # Between this line and the yield there may be no call, because an interrupt during a call would lose the
+            # batch.
             self._taken = None
             yield batch
-            # The pool reuses a buffer only once no reference to it is left.
+            # Drop the reference: the pool reuses a buffer only if no references to it are left.
             del batch
 
     # ---------------------------------------------------------------- weights
@@ -143,17 +149,17 @@ class FleetCollector(FleetControl):
         wait: bool = False,
         timeout: float = 60.0,
     ) -> Mapping[str, PublishResult] | None:
-        """Publish a new version. This call takes a copy of the weights, and the rest happens in the background.
+        """Publish a new version of the weights. The call copies the weights. They are sent in the background.
 
         The weights are a module, a TensorDict or a dict of tensors. Without weights, the call publishes the present
-        policy. If tensors are missing, the call publishes the values of the policy in this process.
+        policy. If the weights lack some tensors, the call publishes the policy's present values of these tensors.
 
-        Returns at once by default. ``wait=True`` waits until all collectors have applied the version, or ``timeout``
-        seconds have passed. It returns the result of each collector by name.
+        By default the call returns at once. With ``wait=True`` the call blocks until all collectors have applied the
+        version, or until ``timeout`` seconds have passed. It then returns the result of each collector by name.
 
-        A staleness bound lets the version advance once for each batch handed out. Until then the publish waits, and the
-        results of ``wait=True`` report this. If the policy is an inference service, the call blocks until the service
-        is updated, and returns None.
+        With a staleness bound, the fleet publishes at most one version for each batch that is handed out. A further
+        version waits for the next batch, and the results of ``wait=True`` report this. If the policy is an inference
+        service, the call blocks until the service is updated, and returns None.
         """
         if worker_ids is not None:
             raise InvalidOption("worker_ids: every collector takes the newest weights; drop this argument")
@@ -169,10 +175,13 @@ class FleetCollector(FleetControl):
         return self._consumer.wait_applied(staged, timeout) if wait and staged else None
 
     def publish(self) -> Staged:
-        """Publish the present policy like :meth:`update_policy_weights_`; return an object that gets the version.
+        """Publish the present policy like :meth:`update_policy_weights_`.
+
+        Return an object whose ``version`` is set later.
 
         Raises:
-            InvalidOption: the policy has no tensors, or a TorchRL learner or an inference service publishes.
+            InvalidOption: the policy has no tensors, or a TorchRL learner or an inference service publishes the
+                weights.
         """
         staged = None if is_service(self.policy) else self._stage()
         if staged is None:
@@ -180,14 +189,14 @@ class FleetCollector(FleetControl):
         return staged
 
     def _learner_weight_sync(self, *, new_generation: bool = False) -> LearnerScheme | RayWeightSyncScheme:
-        """Return the scheme that TorchRL's learner sends its weights to from now on.
+        """Return the scheme with which TorchRL's learner sends its weights from now on.
 
-        TorchRL's trainers with ``learner_backend="ray"`` call this method. The fleet publishes the weights like
-        :meth:`update_policy_weights_`. From then on only the learner may publish.
+        TorchRL's trainers with ``learner_backend="ray"`` call this method. The fleet publishes the learner's weights
+        like :meth:`update_policy_weights_`. After this call, only the learner may publish.
 
         Raises:
-            InvalidOption: the fleet publishes automatically, does not use Ray, or has no module for a comparison of the
-                weights.
+            InvalidOption: the fleet publishes automatically, the fleet does not use Ray, or the fleet has no module to
+                compare the learner's weights with.
         """
         if is_service(self.policy):
             if self._learner_scheme is None or new_generation:
@@ -211,7 +220,7 @@ class FleetCollector(FleetControl):
 
     def _publish_last(self) -> None:
         if self._interval >= 0:
-            # The trainer has learned from the last batch, and no further batch triggers a publish.
+            # The trainer has updated the policy with the last batch. No further batch will trigger a publish.
             self._stage()
         self._consumer.wait_published(_PUBLISH_SECONDS)
 

@@ -1,4 +1,4 @@
-"""The configuration of each collector, from the options for all collectors and the options for one."""
+"""Make the configuration of each collector from the options for all collectors and the options for this collector."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.per_collector import DEVICES, PerCollector, lengths
 from collectorfleet.user_code import name_of
 
-# Ray's default for tasks: Ray reserves one CPU.
+# Ray's default for tasks reserves one CPU.
 _DEFAULT_REMOTE: Final = {"num_cpus": 1}
-# The default of RayCollector.
+# RayCollector's default.
 _DEFAULT_GPU_FRACTION: Final = 0.2
 
 
 class CollectorConfigs:
-    """The configuration of every collector of a fleet, by its index.
+    """The configurations of a fleet's collectors, by the collector's index.
 
-    An instance keeps no reference to the options, because the options may have a large state in ``resume_from``.
+    An instance keeps no reference to the options, because the state in the option ``resume_from`` may be large.
     """
 
     def __init__(self, options: FleetOptions) -> None:
@@ -39,19 +39,19 @@ class CollectorConfigs:
     def config(self, index: int, frames_per_request: int, replay_client: Any = None) -> CollectorConfig:
         """Return the configuration of the collector ``c<index>``, without the policy.
 
-        The policy is sent once for all collectors.
+        The transport sends the policy separately, and only once for all collectors.
         """
         config: Callable[..., CollectorConfig] = self._configs[index]
         return config(frames_per_request=frames_per_request, replay_buffer=replay_client)
 
     def remote_options(self, index: int) -> Mapping[str, Any]:
-        """Return the options of the Ray actor of the collector ``c<index>``."""
+        """Return the options of the Ray actor for the collector ``c<index>``."""
         options: Mapping[str, Any] = self._remotes[index]
         return options
 
 
 def _default_remote(options: FleetOptions, index: int) -> dict[str, Any]:
-    """Return the options of a Ray actor if the caller gave no options."""
+    """Return the default options of a Ray actor. They are used if the caller gave no options."""
     given = options.keywords(index)
     on_a_gpu = any(str(given.get(name)).startswith("cuda") for name in DEVICES)
     return _DEFAULT_REMOTE | ({"num_gpus": _DEFAULT_GPU_FRACTION} if on_a_gpu and options.uses_ray else {})
@@ -95,7 +95,7 @@ def _simulator(options: FleetOptions, index: int) -> Simulator | None:
 
 
 def constants_differ(options: FleetOptions) -> bool:
-    """Return whether collectors may have environments of different kinds."""
+    """Return whether the collectors may have environments of several kinds."""
     created, arguments = options.of_each("create_env_fn").values, options.of_each("create_env_kwargs").values
     return len(arguments) > 1 or any(one is not created[0] for one in created)
 
@@ -109,7 +109,7 @@ def _creator(create: Any, options: FleetOptions) -> Any:
 
 
 class BatchedEnvironmentFactory:
-    """A factory of several environments that are stepped together, all built by one factory."""
+    """A factory of a batch of environments that are stepped together. One inner factory builds all of them."""
 
     def __init__(self, create_env: Callable[..., Any], envs: int) -> None:
         self.__wrapped__ = create_env  # inspect.signature() reads the parameters from here

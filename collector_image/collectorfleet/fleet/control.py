@@ -1,4 +1,4 @@
-"""Methods of a fleet besides batches and weights: state, size, pause and end."""
+"""Methods of a fleet for its state, its size, the pause and the end."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from collectorfleet_api.v1alpha1.report import DriverReport
 
 log = logging.getLogger(__name__)
 
-# Only the status needs the weights that collectors load at the end, so a short wait is enough.
+# The time limit for collectors to load the last version. Only the status needs this, so a short wait is enough.
 _SETTLE_SECONDS: Final = 5.0
 _PUBLISHES: Final = "update_policy_weights_"
 
 
 class FleetControl(ParameterControl):
-    """Methods of :class:`~collectorfleet.FleetCollector` that do not iterate."""
+    """The methods of :class:`~collectorfleet.FleetCollector` for state, size, pause and end."""
 
     replay_buffer: Any
     requested_frames_per_batch: int
@@ -47,7 +47,7 @@ class FleetControl(ParameterControl):
     @property
     @abstractmethod
     def policy(self) -> Any:
-        """The module that is published."""
+        """The module that the fleet publishes."""
 
     @abstractmethod
     def _stage(self) -> object:
@@ -71,16 +71,16 @@ class FleetControl(ParameterControl):
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None
     ) -> dict[str, int | float | bool]:
-        """Return the progress in TorchRL's format, without a call to a collector. ``timeout`` is ignored."""
+        """Return the progress in TorchRL's format. The method calls no collector, and ignores ``timeout``."""
         del timeout
         with self._consumer.shared.changed:
             return stats(self._consumer.shared, workers, self.requested_frames_per_batch)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
-        """Block until an urgent change, or until ``timeout`` seconds have passed; return the number of changes so far.
+        """Block until an urgent change, or for ``timeout`` seconds. Return the number of urgent changes so far.
 
-        Urgent changes are a collector that becomes available or is lost, the first batch, an error, and the end. Pass
-        the returned number as ``seen`` in the next call (0 in the first).
+        Urgent changes are: a collector becomes available or is lost, the first batch, an error, and the end. In the
+        first call, pass 0 as ``seen``. In a later call, pass the number that the previous call returned.
         """
         shared = self._consumer.shared
         with shared.changed:
@@ -88,14 +88,14 @@ class FleetControl(ParameterControl):
             return shared.changes
 
     def counters(self) -> dict[str, Any]:
-        """Return the counters of :meth:`state_dict`, without a call to a collector."""
+        """Return the counters of :meth:`state_dict`. The method calls no collector."""
         with self._consumer.shared.changed:
             return counters.counters_of(self._consumer.shared)
 
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
-        """Return counters, the policy's state, :meth:`normalization`, and the state of each collector's environment.
+        """Return counters, the policy's state, :meth:`normalization` and the states of the collectors' environments.
 
-        The state also has the parameters of environments. Collectors answer between two rollouts. Raises TimeoutError
+        The result also has the environment parameters. Each collector answers between two rollouts. Raises TimeoutError
         like :meth:`map_fn`.
         """
         state: OrderedDict[str, Any] = OrderedDict(self.counters())
@@ -107,7 +107,7 @@ class FleetControl(ParameterControl):
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], timeout: float = 60.0) -> None:
-        """Continue from the result of ``state_dict()``. Call this method before the first batch is requested.
+        """Continue from the result of ``state_dict()``. Call this method before you request the first batch.
 
         Raises:
             InvalidOption: batches were collected already.
@@ -121,30 +121,30 @@ class FleetControl(ParameterControl):
         self._stage()
 
     def normalization(self) -> dict[str, Any]:
-        """Return the running statistics over the environments of all collectors, without a call to a collector.
+        """Return the running statistics over the environments of all collectors. The method calls no collector.
 
-        The keys are names such as ``1.VecNormV2.observation``: the place among the transforms, the class, and the key.
+        The keys are names such as ``1.VecNormV2.observation``: the position of the transform, its class, and the key.
         The values are ``decay``, ``updates``, and ``sums`` (float64), as ``docs/normalization.md`` describes. The
-        result is empty before the first collector is built, and if environments keep no statistics.
+        result is empty if no collector has been built yet, or if the environments keep no statistics.
         """
         return codec.to_state(self._consumer.normalization)
 
     def load_normalization(self, env: EnvBase) -> None:
         """Copy the present :meth:`normalization` into an environment of this process, such as one for evaluation.
 
-        The environment keeps updating its copy unless you freeze its transforms, before or after this call.
+        Steps of the environment then update the copy. To prevent this, freeze the transforms before or after this call.
 
         Raises:
-            InvalidOption: the environment has other transforms than the collectors, or some of its transforms are in
-                other processes.
+            InvalidOption: the transforms of the environment differ from the collectors' transforms, or some of them are
+                in other processes.
         """
         load(env, self._consumer.normalization)
 
     def set_seed(self, seed: int, static_seed: bool = False, timeout: float = 60.0) -> int:
-        """Seed the environments of all collectors, one after the other; return the next seed.
+        """Seed the environments of all collectors, one collector after another. Return the next seed.
 
-        A collector that is restarted later gets another seed, so that it does not repeat episodes of the lost
-        collector.
+        If a collector is restarted later, its environment gets another seed. So it does not repeat the episodes of the
+        lost collector.
         """
         inquiry = self._inquiry("set_seed", timeout)
         for name in inquiry.names():
@@ -164,18 +164,18 @@ class FleetControl(ParameterControl):
         list_of_kwargs: Sequence[Mapping[str, Any]] | None = None,
         timeout: float = 60.0,
     ) -> list[Any]:
-        """Call a method of TorchRL's collector in each actor, or a method at a path such as ``env.set_seed``.
+        """Call a method of each TorchRL collector. The method may be given as a path such as ``env.set_seed``.
 
-        The lists have an entry for each collector, in the order of the names. The returned list has the same order.
-        Collectors answer between two rollouts. If a collector is lost before it answers, its replacement gets the call.
-        A collector that is given up has no entry. If a collector is lost after its answer, its replacement does not get
-        the changes of this call, and the driver logs a warning.
+        Each list has one entry for each collector, in the order of the collectors' names. The returned list has the
+        same order. Each collector answers between two rollouts. If a collector is lost before it answers, the call is
+        repeated in its replacement. If a collector is given up, the returned list has no entry for it. If a collector
+        is lost after its answer, its replacement lacks the changes that the call made, and the driver logs a warning.
 
         Raises:
-            InvalidOption: an argument is no list with an entry for each collector, or the method updates the weights.
-            TimeoutError: a collector is not built within ``timeout`` seconds, or does not answer within another
-                ``timeout`` seconds.
-            UserCodeError: the method raised, or its result cannot be sent.
+            InvalidOption: an argument is no list with one entry for each collector, or the method updates the weights.
+            TimeoutError: not all collectors are built within ``timeout`` seconds, or a collector does not answer within
+                another ``timeout`` seconds.
+            UserCodeError: the method raised an error, or its result cannot be sent.
         """
         if method_name.rpartition(".")[2] == _PUBLISHES:
             raise InvalidOption(
@@ -202,23 +202,24 @@ class FleetControl(ParameterControl):
         return getattr(self.replay_buffer, attr)
 
     def resize(self, num_collectors: int, min_available: int | None = None) -> None:
-        """Change the number of collectors and the minimum available number, also during the iteration."""
+        """Change the number of collectors and the minimum number of available collectors, also during the iteration."""
         if num_collectors < 1:
             raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
         self._consumer.resize(num_collectors, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:
-        """Drain these pods (or hosts), and no others: each of their collectors ends after its current requests.
+        """Drain exactly these pods (or hosts). A collector on one of them ends after its current requests.
 
-        A drained collector counts as no loss and uses no restart. It starts again on any node with room once its pod is
-        absent from ``pods``. ``status().drained_pods`` lists empty pods. Returns at once.
+        The end of a drained collector does not count as a loss or a restart. If a later call of this method does not
+        name the pod, the collector starts again on any node with room. ``status().drained_pods`` lists the pods without
+        collectors. Returns at once.
         """
         self._consumer.drain_pods(pods)
 
     def start(self) -> None:
         """Collect into ``replay_buffer`` on a separate thread.
 
-        The driver logs an error that ends the collection, and the next ``update_policy_weights_()`` raises it.
+        If an error ends the collection, the driver logs the error, and the next ``update_policy_weights_()`` raises it.
         """
         if self.replay_buffer is None:
             raise InvalidOption("start: no replay buffer receives the batches; pass replay_buffer")
@@ -238,10 +239,10 @@ class FleetControl(ParameterControl):
 
     @contextlib.contextmanager
     def pause(self, timeout: float = 30.0, *, resume: bool = True) -> Iterator[None]:
-        """Pause collection inside the context. The context starts once open requests are answered.
+        """Pause collection inside the context. The context begins when all open requests are answered.
 
         Raises:
-            TimeoutError: requests are still open after ``timeout`` seconds; collection continues.
+            TimeoutError: requests are still open after ``timeout`` seconds. In this case collection continues.
         """
         is_paused_already = self._consumer.paused
         if not self._consumer.pause(timeout):
@@ -253,7 +254,7 @@ class FleetControl(ParameterControl):
                 self._consumer.resume()
 
     def settle(self) -> None:
-        """Wait until collectors have acknowledged the newest version, so that the last status shows it.
+        """Wait until the available collectors have acknowledged the newest version, so that the last status shows this.
 
         Blocks for at most 5 seconds. Returns at once if all versions are acknowledged or no collector is available.
         """
@@ -266,7 +267,10 @@ class FleetControl(ParameterControl):
         raise_on_error: bool = True,  # noqa: ARG002 (TorchRL's signature)
         shutdown_ray: bool = False,
     ) -> None:
-        """End the collectors; block for at most ``timeout`` seconds. Shut Ray down only if ``shutdown_ray`` is true."""
+        """End the collectors. Blocks for at most ``timeout`` seconds.
+
+        Shuts Ray down only if ``shutdown_ray`` is true.
+        """
         self._engine.stop(timeout)
         if shutdown_ray:
             ray.shutdown()

@@ -1,4 +1,4 @@
-"""TorchRL's other distributed collectors under their names and with their arguments. Each is a fleet."""
+"""Replacements for TorchRL's other distributed collectors, with the same names and arguments. Each class is a fleet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAUNCHERS: Final = ("mp", "ray")
 _OF_SLURM: Final = ("submitit", "submitit_delayed")
 # Arguments that FleetCollector lacks.
 _OWN: Final = ("backend", "launcher", "tcp_port", "update_interval")
-# Arguments without an effect here, and the reason.
+# Arguments of TorchRL's classes that have no effect here, with the reason.
 _WITHOUT_A_MEANING: Final = {
     "slurm_kwargs": "no collector is a job of Slurm",
 }
@@ -34,23 +34,23 @@ _BACKENDS: Final = {
 
 @dataclass(frozen=True, eq=False)
 class Common:
-    """Arguments that all three collectors share, with TorchRL's defaults.
+    """Arguments that all three classes have, with TorchRL's defaults.
 
     Args:
-        create_env_fn: a list with one function for each collector. The function builds the environment in the
-            collector.
-        policy: the module that is trained and published. If a ``policy_factory`` is also given, collectors get this
-            module.
+        create_env_fn: a list with one function for each collector. The collector calls its function to build the
+            environment.
+        policy: the module that you train and that the fleet publishes. Collectors get this module even if
+            ``policy_factory`` is given.
 
     Keyword Args:
         policy_factory, frames_per_batch, total_frames, device, storing_device, env_device, policy_device,
             max_frames_per_traj, init_random_frames, reset_at_each_iter, postproc, split_trajs, exploration_type,
             collector_class, collector_kwargs, num_workers_per_collector: see :class:`~collectorfleet.FleetCollector`.
-        max_weight_update_interval: the number of batches between two publishes to all collectors.
-        backend: "gloo", which sends frames and weights from CPU to CPU.
-        launcher: "mp" starts processes of this machine, and "ray" starts actors of a Ray cluster.
-        tcp_port: ignored, since each process group uses a free port of this machine.
-        slurm_kwargs: refused, since no collector is a Slurm job.
+        max_weight_update_interval: the fleet publishes the policy after this number of batches.
+        backend: only "gloo" is allowed. It sends frames and weights from CPU to CPU.
+        launcher: "mp" starts processes on this machine, and "ray" starts actors on a Ray cluster.
+        tcp_port: ignored, because each process group uses a free port of this machine.
+        slurm_kwargs: raises InvalidOption, because the fleet cannot start Slurm jobs.
 
     Raises:
         InvalidOption: an argument cannot work, or has no effect.
@@ -85,7 +85,7 @@ class Common:
     processes: ClassVar[TransportKind] = TransportKind.TORCH_DISTRIBUTED
 
     def __post_init__(self) -> None:
-        # FleetCollector checks the other arguments.
+        # Only the arguments that FleetCollector lacks are checked here. FleetCollector checks the other arguments.
         option_types.check_fields(self, "", (*_OWN, "max_weight_update_interval"))
 
     def for_fleet(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Common:
 
 
 def _why_not(backend: str) -> str:
-    """Return the reason against a backend of torch other than gloo."""
+    """Return the reason why ``backend`` is not allowed. ``backend`` is a backend of torch other than gloo."""
     has = _BACKENDS.get(backend)
     if has is None:
         return "torch.distributed has no backend of that name"
@@ -206,7 +206,8 @@ class DistributedCollector(FleetCollector):
 class DistributedSyncCollector(FleetCollector):
     """A fleet in place of :class:`torchrl.collectors.distributed.DistributedSyncCollector`.
 
-    A batch uses the weights that were published before the request of the batch. No rollout runs ahead.
+    All frames of a batch are made with weights that were published before the batch was requested. No rollout begins
+    earlier.
     """
 
     @takes(_DistributedSync)
@@ -217,9 +218,9 @@ class DistributedSyncCollector(FleetCollector):
 class RPCCollector(FleetCollector):
     """A fleet in place of :class:`torchrl.collectors.distributed.RPCCollector`.
 
-    With ``launcher="mp"``, ``torch.distributed.rpc`` sends frames and weights. ``tensorpipe_options`` and
-    ``visible_devices`` then have the meaning of :class:`~collectorfleet.FleetCollector`. With ``launcher="ray"``, Ray's
-    object store sends frames and weights.
+    With ``launcher="mp"``, ``torch.distributed.rpc`` sends frames and weights. In this case ``tensorpipe_options`` and
+    ``visible_devices`` have the same meaning as in :class:`~collectorfleet.FleetCollector`. With ``launcher="ray"``,
+    frames and weights are sent through Ray's object store.
     """
 
     @takes(_Rpc)

@@ -1,6 +1,6 @@
-"""The parts behind a FleetCollector: a transport with collectors, the gather thread, and a watch of Ray's nodes.
+"""The parts of a FleetCollector: a transport with collectors, the gather thread, and a watch of Ray's nodes.
 
-Only the transport that uses Ray starts Ray and watches its nodes.
+Ray is started, and its nodes are watched, only if the transport uses Ray.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _END_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """All parts of a fleet. They run from :meth:`start` on."""
+    """All parts of a fleet. :meth:`start` starts them."""
 
     transport: FleetTransport
     consumer: Consumer
@@ -67,7 +67,7 @@ class Engine:
             self.nodes.start()
 
     def stop(self, timeout: float | None) -> None:
-        """End collectors and evaluators; blocks for at most ``timeout`` seconds."""
+        """End collectors and evaluators. Blocks for at most ``timeout`` seconds."""
         if self.nodes is not None:
             self.nodes.stop()
         self.consumer.close()
@@ -80,14 +80,17 @@ class Engine:
 
     @property
     def spilled_bytes(self) -> int | None:
-        """Bytes that the object stores of Ray's nodes spilled; None without Ray, or if no node reports them."""
+        """The bytes that Ray's object stores spilled to disks.
+
+        None if the fleet does not use Ray, or if no node reports this.
+        """
         return None if self.nodes is None else self.nodes.spilled_bytes
 
 
-# Engines with processes of this machine. At exit Python waits for these processes, and the processes wait for Python's
-# exit.
+# Engines whose collectors are processes of this machine. At exit, Python waits for these processes, and they wait for
+# Python's exit. So they must be ended first.
 _WITH_PROCESSES: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
-# Loops of these engines. The thread of a loop may outlive its engine.
+# The loops of these engines. The thread of a loop may still run after its engine was deleted.
 _THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop | EvaluationLoop]] = weakref.WeakSet()
 
 
@@ -95,13 +98,13 @@ _THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop | EvaluationLoop]] = weakref.Weak
 def _end_processes() -> None:
     for one in list(_WITH_PROCESSES):
         one.stop(_END_SECONDS)
-    # If Python exits while a thread closes a transport inside torch, the process ends with SIGABRT.
+    # Wait for the loops. If Python exits while a thread closes a transport inside torch, SIGABRT ends the process.
     for loop in list(_THEIR_LOOPS):
         loop.join(_END_SECONDS)
 
 
 def engine(options: FleetOptions, source: WeightsSource) -> Engine:
-    """Return the engine for the options. Initialize Ray if the transport needs Ray."""
+    """Return the engine for the options. If the transport needs Ray, initialize Ray."""
     plan = plan_of(options)
     if options.uses_ray:
         _ensure_ray(options.ray_init_config or {})
@@ -183,12 +186,12 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
 
 def _scaling(options: FleetOptions) -> ScalingPolicy:
     if options.launcher is not None:
-        return HighestIndexes()  # hosts have ranks, and a smaller fleet keeps the first ranks
+        return HighestIndexes()  # hosts have ranks; a smaller fleet uses the first ranks
     return options.scaling_policy or EmptyWholePods()
 
 
 def _served(config: CollectorConfig, service: Any) -> CollectorConfig:
-    # The client of the service is no module, so TorchRL has to call it unchanged.
+    # The client of the service is no module. ``trust_policy`` makes TorchRL call the client unchanged.
     return replace(
         config, policy=PolicyClient(service), uses_policy_service=True, options={"trust_policy": True, **config.options}
     )

@@ -1,4 +1,4 @@
-"""Methods of a fleet for its evaluations."""
+"""The methods of a fleet for evaluations."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ from collectorfleet.gather.consumer import Consumer
 
 
 class EvaluationControl(BaseCollector):
-    """Methods of :class:`~collectorfleet.FleetCollector` for evaluations."""
+    """The methods of :class:`~collectorfleet.FleetCollector` for evaluations."""
 
     _engine: Engine
 
     @abstractmethod
     def _publish_last(self) -> None:
-        """Publish the present policy if the fleet publishes automatically. Block until the policy is published."""
+        """If the fleet publishes automatically, publish the present policy.
+
+        Block until the newest weights are published.
+        """
 
     @property
     def _consumer(self) -> Consumer:
         return self._engine.consumer
 
     def evaluations(self) -> list[EvaluationResult]:
-        """Return the results so far, in the order in which evaluations ended. Any thread may call this method."""
+        """Return the results so far, in the order in which the evaluations ended. Any thread may call this method."""
         evaluation = self._evaluation
         with evaluation.changed:
             return list(evaluation.results)
@@ -46,18 +49,18 @@ class EvaluationControl(BaseCollector):
             return evaluation.state.videos.newest
 
     def take_videos(self, take: Callable[[Sequence[EpisodeVideo]], None]) -> None:
-        """Set a function that is called with the videos of each later evaluation. ``take`` must not block or raise."""
+        """Set a function that is called with the videos of later evaluations. ``take`` must neither block nor raise."""
         self._evaluation.take_videos = take
 
     def best_weights(self) -> tuple[EvaluationResult, dict[str, Tensor]] | None:
-        """Return the result with the highest mean return, and its weights; None before the first result.
+        """Return the result with the highest mean return, and the weights of its version. None before the first result.
 
-        The tensors are the ones that collectors load, in the published dtypes, by the names of ``named_parameters()``
-        and ``named_buffers()``. A tensor that layers share has its first name. Any thread may call this method, also
-        after ``shutdown()``.
+        The weights are the tensors that the fleet published, in the published dtypes. Their names are the names in
+        ``named_parameters()`` and ``named_buffers()``. If layers share a tensor, the result has its first name. Any
+        thread may call this method, also after ``shutdown()``.
 
         Raises:
-            InvalidOption: the evaluation keeps no weights.
+            InvalidOption: the option ``keep_best`` is false, or the fleet has no evaluation.
         """
         evaluation = self._evaluation
         if not evaluation.keeps_best:
@@ -71,7 +74,7 @@ class EvaluationControl(BaseCollector):
 
     @property
     def evaluates(self) -> bool:
-        """Whether published versions are evaluated."""
+        """Whether the fleet evaluates published versions."""
         return self._engine.evaluation is not None
 
     def evaluation_state(self) -> dict[str, Any]:
@@ -88,10 +91,11 @@ class EvaluationControl(BaseCollector):
     ) -> bool:
         """Evaluate the present policy as the last version of the run, and block until the evaluation ends.
 
-        The end of the iteration calls this method. Returns whether the evaluation finished in time. These limits end
-        the wait: ``timeout`` seconds, ``stop_requested`` returning True, and the timeout of the evaluation itself.
+        The iteration calls this method at its end. Returns whether the evaluation finished in time. The method stops
+        waiting after ``timeout`` seconds, if ``stop_requested`` returns True, or if the evaluation exceeds its own
+        timeout.
 
-        Raises UserCodeError if the environment or the policy of an evaluator raised.
+        Raises UserCodeError if the environment or the policy of an evaluator raised an error.
         """
         evaluation = self._engine.evaluation
         if evaluation is None:
@@ -111,7 +115,10 @@ class EvaluationControl(BaseCollector):
         return self._engine.evaluation
 
     def _results_after(self, version: int) -> list[EvaluationResult]:
-        """Return the results of versions newer than ``version``, in order. The result of a checkpoint is included."""
+        """Return the results of versions after ``version``, in order.
+
+        This includes a result loaded from a checkpoint.
+        """
         evaluation = self._engine.evaluation
         if evaluation is None:
             return []

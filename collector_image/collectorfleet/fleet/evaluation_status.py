@@ -71,7 +71,7 @@ def _of_result(result: EvaluationResult) -> dict[str, Any]:
 
 
 def summary(result: EvaluationResult) -> str:
-    """Return the mean return and its standard error in few characters, such as ``471.2 ±4.1``."""
+    """Return a short text with the mean return and its standard error, such as ``471.2 ±4.1``."""
     error = result.standard_error
     return f"{result.mean:.4g}" if error is None else f"{result.mean:.4g} ±{error:.2g}"
 

@@ -1,4 +1,4 @@
-"""The evaluators of a FleetCollector: a separate transport with evaluators, and the thread that sends them requests."""
+"""Make the evaluators of a FleetCollector: a transport only for evaluators, and the evaluation thread."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from collectorfleet.transport.rpc.options import cuda_visible_devices
 from collectorfleet.user_code import name_of
 from collectorfleet_api.counts import counted
 
-# Evaluators reserve no CPU, so no collector waits for one.
+# Evaluators reserve no CPU. So no collector has to wait for a CPU because of an evaluator.
 _DEFAULT_REMOTE: Final = {"num_cpus": 0}
-# Options that evaluators share with collectors.
+# Options that evaluators have in common with collectors.
 _OF_COLLECTORS: Final = ("max_frames_per_traj", "trust_policy")
 
 
 def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared) -> EvaluationLoop | None:
-    """Return the thread that evaluates the versions that ``shared`` publishes; None without an evaluation."""
+    """Return the thread that evaluates the versions in ``shared``. None if the options have no evaluation."""
     evaluation = options.evaluation
     if evaluation is None:
         return None
@@ -61,7 +61,10 @@ def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared
 
 
 def _transport(options: FleetOptions, evaluation: Evaluation, source: WeightsSource) -> FleetTransport:
-    """Return a separate transport of the same kind as the collectors' transport, so that losses are separate, too."""
+    """Return a transport for evaluators, of the same kind as the collectors' transport.
+
+    The transport is separate so that a loss of an evaluator does not affect collectors.
+    """
     config = _config(options, evaluation)
     policy = source.for_collectors()
     if options.transport == TransportKind.RPC:
@@ -70,14 +73,14 @@ def _transport(options: FleetOptions, evaluation: Evaluation, source: WeightsSou
         visible = None if _is_on_a_gpu(evaluation) else cuda_visible_devices("cpu")
         return RpcTransport(lambda _: config, lambda _: visible, options.tensorpipe_options, policy=policy, seed=0)
     if options.transport == TransportKind.TORCH_DISTRIBUTED:
-        # Evaluators are processes of the driver's machine, even if the collectors run on other hosts.
+        # If collectors run on other hosts, evaluators are still processes of the driver's machine.
         return DistributedTransport(lambda _: config, LocalProcesses(), policy=policy, seed=0)
     remote: Mapping[str, Any] = _DEFAULT_REMOTE if evaluation.remote_config is None else evaluation.remote_config
     return RayTransport(lambda _: config, lambda _: remote, policy=policy, seed=0)
 
 
 def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
-    """Return the configuration of every evaluator without the policy, which is sent once for all."""
+    """Return the configuration of all evaluators. It lacks the policy, because the transport sends the policy once."""
     own = evaluation.create_env_fn is not None
     given = options.keywords(0)
     theirs = {} if own else options.of_each("create_env_kwargs")[0] or {}
@@ -93,7 +96,7 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
             **{name: given.get(name) for name in _OF_COLLECTORS},
         },
         models=list(options.models or {}),
-        # A collector of several processes publishes no constants.
+        # A collector with several processes reports no normalization constants.
         own_constants=constants_differ(options) or options.has_processes,
         threads=evaluation.threads,
         gpu_fraction=float((evaluation.remote_config or {}).get("num_gpus") or 0.0) if options.uses_ray else 0.0,
@@ -104,13 +107,13 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
 
 
 def _recording(video: Video, timeout: timedelta) -> dict[str, Any]:
-    """Return the options for recording. Each of ``video.episodes`` gets an equal share of the rendering time."""
+    """Return the options for recording. The rendering time is divided equally among the ``video.episodes`` episodes."""
     seconds = timeout.total_seconds() * RENDERING_SHARE / video.episodes
     return {"pixel_key": video.pixel_key, "render_seconds": seconds}
 
 
 def _simulator(options: FleetOptions, evaluation: Evaluation) -> Simulator | None:
-    """Return the simulator of each evaluator; None if there is none."""
+    """Return the simulator that each evaluator starts; None if evaluators start no simulator."""
     theirs = None if evaluation.create_env_fn is not None else options.of_each("process")[0]
     process = evaluation.process or theirs
     return None if process is None else simulator_of(process, options)
@@ -124,7 +127,7 @@ def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
     beside = ""
     if config.simulator is not None:
         program, *arguments = config.simulator.process.command
-        # Checkpoints contain the description, so it must not contain passwords from the arguments.
+        # Checkpoints contain this description. So the description must not contain passwords from the arguments.
         beside = f", simulator {_plain([program, *without_words(arguments)])}"
     return (
         f"{counted(evaluation.episodes, 'episode')} of {name_of(create)} with {_plain(kwargs)}, "
@@ -134,7 +137,10 @@ def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
 
 
 def _plain(value: object) -> str:
-    """Return a text that is the same in each process. The repr of an object may contain its address."""
+    """Return a text that is the same in every process.
+
+    The repr of an object is not, because it may contain an address.
+    """
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_plain(inner)}" for key, inner in sorted(value.items(), key=str))
     if isinstance(value, list | tuple):

@@ -1,4 +1,7 @@
-"""Call collectors between two rollouts, and repeat the call for collectors that are replaced meanwhile."""
+"""Call collectors between two rollouts.
+
+If a collector is lost before it answers, repeat the call in its replacement.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ from collectorfleet.transport.interface import FleetTransport
 
 
 class Inquiry:
-    """A call of the user, such as ``map_fn``, that collectors answer between two rollouts.
+    """A call by the user, such as ``map_fn``. Collectors answer the call between two rollouts.
 
-    ``what`` names the call in messages. Collectors have ``timeout`` seconds to be built, and then ``timeout`` seconds
-    to answer. If a collector is lost before it answers, its replacement gets the call. Methods raise TimeoutError and
-    UserCodeError, which name the collector. They also raise the error that ended the run.
+    ``what`` is the name of the call in messages. All collectors must be built within ``timeout`` seconds. They must
+    then answer within another ``timeout`` seconds. If a collector is lost before it answers, the call is repeated in
+    its replacement. Methods raise TimeoutError and UserCodeError with the name of the collector. If the run has ended
+    with an error, methods raise this error.
     """
 
     def __init__(self, consumer: Consumer, transport: FleetTransport, what: str, timeout: float) -> None:
@@ -34,10 +38,10 @@ class Inquiry:
         return sorted(self._there(), key=lambda name: int(name[1:]))
 
     def call_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
-        """Call ``method`` in the collectors at the same time; return the answers by name.
+        """Call ``method`` in several collectors at the same time. Return the answers by the collectors' names.
 
-        ``arguments`` maps the name of each collector to call to its arguments. None calls all collectors without
-        arguments. A collector that is given up without a replacement has no answer.
+        ``arguments`` maps the names of the collectors to call to their arguments. None: call all collectors without
+        arguments. If a collector is given up without a replacement, the result has no answer for it.
         """
         there = self._there()
         given = dict.fromkeys(there, ()) if arguments is None else {n: arguments[n] for n in arguments if n in there}
@@ -49,7 +53,10 @@ class Inquiry:
         return found
 
     def call_one(self, name: str, method: str, *arguments: Any) -> list[Any]:
-        """Return a list with the answer of one collector. The list is empty if nothing replaces a lost collector."""
+        """Return a list with the answer of one collector.
+
+        The list is empty if the collector is lost and not replaced.
+        """
         id_ = self._there().get(name)
         return [] if id_ is None else self._answers(id_, self._ask(id_, method, arguments), method, arguments)
 
@@ -60,7 +67,7 @@ class Inquiry:
                     return [value]
                 case Failed(cause, traceback):
                     raise UserCodeError(f"{self._what} (collector {id_})", cause, traceback)
-            # The gather thread also gets the message about the loss, and replaces the collector.
+            # The collector is lost. The gather thread gets a message about the loss, too, and replaces the collector.
             other = wait_replaced(self._consumer.shared, id_, self._left())
             if other is None and self._left():
                 return []
@@ -84,7 +91,8 @@ class Inquiry:
                 f"{self._what}: after {self._timeout:g} s {error}; pass a longer timeout, or resize"
             ) from error
         if not self._were_there:
-            # The time for answers starts anew, so a late start of one collector does not shorten it for the others.
+            # The time for answers begins now. So a collector that is built late does not shorten the time for the other
+            # collectors' answers.
             self._were_there, self._give_up = True, time.monotonic() + self._timeout
         return there
 

@@ -1,6 +1,6 @@
-"""Resume an iteration after an interrupt, and allow one thread at a time to wait for a batch.
+"""Resume an iteration after an interrupt. Allow only one thread at a time to wait for a batch.
 
-Ctrl-C in a notebook ends a generator, but the fleet behind the generator runs on.
+Ctrl-C in a notebook ends a generator, but the fleet of this generator continues to run.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _WAITING: Final = "thread"
 
 
 class Resumable(Iterator[T], Generic[T]):
-    """An iterator that calls ``begin()`` again after an interrupt, such as KeyboardInterrupt or CancelledError.
+    """An iterator over ``begin()``. After an interrupt, such as KeyboardInterrupt, it calls ``begin()`` again.
 
-    If the iterator of ``begin()`` ends or raises an Exception, the iteration ends, as with a generator.
+    If the iterator that ``begin()`` returned ends or raises an Exception, the iteration ends, as with a generator.
 
-    All iterators of a collector share ``waiting``, which has the thread that waits for a batch.
+    All iterators of a collector share the dict ``waiting``. It contains the thread that waits for a batch.
 
     Raises:
-        InvalidOption: another thread waits for a batch. Its iteration continues.
+        InvalidOption: another thread is waiting for a batch. The iteration of that thread continues.
     """
 
     def __init__(self, begin: Callable[[], Iterator[T]], waiting: dict[str, int]) -> None:
@@ -35,7 +35,8 @@ class Resumable(Iterator[T], Generic[T]):
     def __next__(self) -> T:
         me = threading.get_ident()
         try:
-            # One atomic operation instead of a lock, because an interrupt in release() would lose the batch.
+            # ``setdefault`` is one atomic operation. It replaces a lock, because an interrupt in the lock's release()
+            # would lose the batch.
             if self._waiting.setdefault(_WAITING, me) != me:
                 raise InvalidOption(
                     "iter(collector): another thread waits for the next batch of this collector; iterate in one "

@@ -1,4 +1,4 @@
-"""The options of a fleet: its arguments, checked together."""
+"""The options of a fleet: the arguments after the checks of all rules."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collectorfleet.fleet.rules.table import check
 
 
 class FleetOptions(FleetArguments):
-    """The arguments of a FleetCollector, checked together.
+    """The arguments of a FleetCollector. The constructor checks all rules.
 
-    ``docs/fleet-collector.md`` describes each argument by topic. The page is also at
+    ``docs/fleet-collector.md`` describes the arguments by topic. The page is also at
     https://collectorfleet.github.io/collectorfleet/fleet-collector/.
 
     Raises:
-        InvalidOption: an option cannot work alone or with the others, see :mod:`collectorfleet.fleet.rules`.
+        InvalidOption: an option has an invalid value, or two options exclude each other, see
+            :mod:`collectorfleet.fleet.rules`.
         TypeError: collectors cannot write to the replay buffer. TorchRL raises the same error.
     """
 

@@ -1,4 +1,4 @@
-"""Set parameters of environments while the fleet runs, from the training function or from a curriculum."""
+"""Set environment parameters while the fleet runs. The training function or a curriculum sets them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from collectorfleet_api.counts import counted
 
 log = logging.getLogger("collectorfleet")
 
-# Parameters are part of the status, of every checkpoint, and of a request to each collector.
+# The limit for the size of all parameters. They are part of the status, of every checkpoint, and of requests to
+# collectors.
 _MOST_BYTES: Final = 64 * 1024
 _CURRENT: Final = "parameters"
 
 
 class ParameterControl(EvaluationControl):
-    """Methods of :class:`~collectorfleet.FleetCollector` for parameters of environments."""
+    """The methods of :class:`~collectorfleet.FleetCollector` for environment parameters."""
 
     _curriculum: CurriculumFunction | None = None
-    _followed = 0  # the newest version whose evaluation the curriculum has seen
+    _followed = 0  # the newest version whose result the curriculum got
 
     def set_environment_parameters(
         self,
@@ -35,18 +36,19 @@ class ParameterControl(EvaluationControl):
         group: str | None = None,
         by_collector: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> int:
-        """Set parameters of the environments; return the version of the frames that are made with them.
+        """Set parameters of the environments. Return the version number of these parameters.
 
-        ``parameters`` apply to all collectors, or to the collectors of ``group``. ``by_collector`` has parameters for
-        each collector by its name, such as ``"c0"``. Parameters that this call does not name keep their values. Values
-        are numbers, strings, bools, None, and lists and dicts of these.
+        ``parameters`` apply to all collectors. If ``group`` is given, they apply only to the collectors of this group.
+        ``by_collector`` maps names of collectors, such as ``"c0"``, to their parameters. Parameters that this call does
+        not name do not change. Values are numbers, strings, bools, None, and lists and dicts of such values.
 
         The call returns at once. A collector gets the parameters with its next request. The argument
-        ``environment_parameters`` of the fleet defines how its environments take them. Each frame has the version of
-        its environment under ``("collector", "environment_parameters_version")`` (int64), which is 0 until the first
-        change. Replaced and later collectors start with the newest parameters. Any thread may call this method.
+        ``environment_parameters`` of the fleet defines how the parameters are set in an environment. The entry
+        ``("collector", "environment_parameters_version")`` (int64) of a frame is the version of the parameters that its
+        environment had. Before the first change the version is 0. Collectors that start later begin with the newest
+        parameters. Any thread may call this method.
 
-        An environment that does not take the parameters ends the iteration with :class:`~collectorfleet.UserCodeError`.
+        If an environment rejects the parameters, the iteration raises :class:`~collectorfleet.UserCodeError`.
 
         Raises:
             InvalidOption: the fleet has no ``environment_parameters``, the group or collector does not exist, or a
@@ -62,7 +64,7 @@ class ParameterControl(EvaluationControl):
             parameters = _checked(parameters)
         shared = self._consumer.shared
         with shared.changed:
-            # The change is made on a copy, so that a refused change has no effect.
+            # Change a copy. So a change that raises an error below has no effect.
             state = self._parameters.copy()
             if by_collector is not None:
                 _require_known("collector", by_collector, shared.slots.by_name)
@@ -85,11 +87,14 @@ class ParameterControl(EvaluationControl):
 
     @property
     def takes_environment_parameters(self) -> bool:
-        """Whether the fleet was made with ``environment_parameters``."""
+        """Whether the FleetCollector was created with ``environment_parameters``."""
         return self._consumer.shared.parameters is not None
 
     def environment_parameters_state(self) -> dict[str, Any]:
-        """Return all set parameters and the progress of the curriculum; empty if the fleet takes no parameters."""
+        """Return all parameters that were set, and the progress of the curriculum.
+
+        Empty without ``environment_parameters``.
+        """
         with self._consumer.shared.changed:
             state = self._consumer.shared.parameters
             return {} if state is None else {**state.state_dict(), "followed": self._followed}
@@ -121,7 +126,7 @@ class ParameterControl(EvaluationControl):
             self._followed = int(state["followed"])
 
     def _follow_curriculum(self) -> None:
-        """Call the curriculum for each evaluation that has ended since the last call. Runs on the consumer's thread."""
+        """Call the curriculum for each evaluation that ended since the last call. The consumer's thread calls this."""
         if self._curriculum is None:
             return
         for result in self._results_after(self._followed):
@@ -164,7 +169,7 @@ def _checked_by_collector(given: Any) -> dict[str, dict[str, Any]]:
 
 
 def _checked(parameters: Any) -> dict[str, Any]:
-    """Return a checked copy of the parameters."""
+    """Check the parameters, and return a copy."""
     if not isinstance(parameters, Mapping) or not parameters:
         raise InvalidOption(f"set_environment_parameters: {parameters!r:.100} has no parameters; pass a dict with some")
     return {_checked_name(name): _checked_value(name, value) for name, value in parameters.items()}
@@ -179,7 +184,8 @@ def _checked_name(name: Any) -> str:
 def _checked_value(name: str, value: Any) -> Any:
     try:
         read = json.loads(json.dumps(value, allow_nan=False))
-        # JSON turns a tuple into a list, and a number as a key into a string.
+        # Such values are rejected, because JSON would change them: a tuple becomes a list, and a number as a key
+        # becomes a string.
         why = "" if read == value else f"it would come back as {read!r:.100}"
     except (TypeError, ValueError, RecursionError) as error:
         read, why = None, str(error)

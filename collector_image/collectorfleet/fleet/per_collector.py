@@ -1,4 +1,4 @@
-"""Arguments that are either one value for all collectors or a list with one value for each."""
+"""Arguments that are either one value for all collectors or a list with one value for each collector."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES: Final = (
 
 @dataclass(frozen=True)
 class PerCollector:
-    """The values of one argument. Collectors beyond the end of the list start again at its first value."""
+    """The values of one argument. If there are more collectors than values, the list is repeated."""
 
     values: Sequence[Any]
 

@@ -1,11 +1,11 @@
-"""Memory for batches that is reused once no tensor refers to it.
+"""Memory for batches. The memory of a batch is reused when no tensor refers to it any more.
 
-Fresh memory for a batch of 50 MB costs more time than filling the memory, because the kernel clears it page by page.
-The pool returns memory as a separate array object. The tensors made from the array, and all their views, keep the array
-alive. The pool gets the memory back when the array is deleted.
+Allocating 50 MB for a batch takes more time than filling this memory, because the kernel clears new memory page by
+page. The pool returns memory as an array object. The tensor made from the array, and all views of the tensor, keep the
+array object alive. When the array object is deleted, the pool gets the memory back.
 
-Free memory and memory in use together are at most the largest amount that was in use after one of the last 256
-requests. So batches of changing size leave no unused memory.
+The pool keeps free memory up to a limit. The limit for free memory and used memory together is the largest amount of
+used memory in the last 256 requests. So memory is not kept for batch sizes that no longer occur.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from collectorfleet.recent import LargestOfRecent
 
 Memory = npt.NDArray[np.uint8]
 
-# For smaller tensors the allocator is as fast as the pool.
+# The pool is not used for smaller tensors, because the allocator is as fast for them.
 SMALLEST_BYTES = 64 * 2**10
-# The number of recent requests that limit the free memory. A batch makes a few requests.
+# The number of recent requests that determine the limit of free memory. Each batch needs a few requests.
 _LATELY = 256
 
 
 class BufferPool:
     """A pool of memory for tensors.
 
-    Any thread may take memory. The thread that drops the last reference returns the memory to the pool.
+    Any thread may request memory. The thread that drops the last reference to the memory returns it to the pool.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,10 @@ class BufferPool:
         self._most_loaned = LargestOfRecent(_LATELY)
 
     def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """Return a tensor like ``torch.empty``. A large tensor reuses free memory of the same size if possible."""
+        """Return a tensor like ``torch.empty``.
+
+        If the pool has free memory of the right size, the tensor uses this memory.
+        """
         size = math.prod(shape) * dtype.itemsize
         if size < SMALLEST_BYTES:
             return torch.empty(shape, dtype=dtype)
@@ -54,12 +57,12 @@ class BufferPool:
         if memory is None:
             memory = np.empty(size, dtype=np.uint8)
         loan = memory.view()
-        # A deque's append is atomic and takes no lock, so it may also run inside the garbage collector.
+        # ``append`` of a deque is atomic and acquires no lock. So the garbage collector may call it.
         weakref.finalize(loan, self._back.append, memory).atexit = False
         return torch.from_numpy(loan).view(dtype).view(shape)
 
     def free_bytes(self) -> int:
-        """Return the bytes that the pool keeps for the next batch."""
+        """Return the number of free bytes in the pool."""
         with self._lock:
             self._take_back()
             return self._free_bytes
@@ -88,7 +91,10 @@ class BufferPool:
             self._free.move_to_end(size)
 
     def _let_go(self) -> None:
-        """Release free memory above the limit, the least recently returned sizes first."""
+        """Free unused memory until the pool is within its limit.
+
+        Sizes whose memory was returned longest ago are first.
+        """
         while self._free_bytes + self._loaned > self._most_loaned.value:
             size, row = next(iter(self._free.items()))
             row.pop()

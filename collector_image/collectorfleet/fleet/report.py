@@ -1,4 +1,4 @@
-"""Convert the state of a gather to the driver's part of the fleet's status. Pure functions."""
+"""Convert the state of a gather to the driver's part of the fleet's status. The functions have no side effects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from collectorfleet_api.v1alpha1.report import (
     groups_summary,
 )
 
-# The status has to stay small, so the rows that need attention come first and further rows are cut.
+# The status must stay small, so only this number of collectors is listed. Collectors that need attention are first in
+# the list.
 _MOST_ROWS = 100
 _LONGEST_ERROR = 300
 _MOST_PODS = 1000
@@ -205,12 +206,13 @@ def stats(shared: Shared, workers: str, frames_per_batch: int) -> dict[str, int 
     """Return the progress under TorchRL's names. The caller holds the lock of ``shared``.
 
     Raises:
-        InvalidOption: ``workers`` differs from 'aggregate', 'per_worker' and 'both'.
+        InvalidOption: ``workers`` is none of 'aggregate', 'per_worker' and 'both'.
     """
     if workers not in ("aggregate", "per_worker", "both"):
         raise InvalidOption(f"workers: {workers!r}; use 'aggregate', 'per_worker' or 'both'")
     gather, slots = shared.gather, shared.slots
-    # A starting collector counts as alive, because readers take the difference to "workers" for losses.
+    # A starting collector counts as alive, because readers interpret "workers" minus "workers_alive" as the number of
+    # losses.
     lost = sum(slot.lost and not slot.leaving for slot in slots.by_name.values())
     found: dict[str, int | float | bool] = {
         "workers": slots.desired,

@@ -1,4 +1,4 @@
-"""Check that the parts of a Sync batch have the same entries. TorchRL stacks other parts with promoted dtypes."""
+"""Check that the parts of a Sync batch have the same entries. TorchRL would stack different dtypes silently."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ADVICE = (
 def check_same_entries(
     views: Sequence[TensorDictBase], collectors: Sequence[str], groups: Sequence[str], *, vary: bool
 ) -> None:
-    """Raise InvalidOption if two parts of a batch have different entries, dtypes, or shapes of a frame.
+    """Raise InvalidOption if the frames in two parts of a batch have different entries, dtypes or shapes.
 
     Args:
         views: the parts.
         collectors: the name of the collector of each part.
-        groups: the group of each part; empty without groups.
-        vary: the sizes of entries may change during a run, so shapes are not compared.
+        groups: the group of each part. Empty if the fleet has no groups.
+        vary: whether the sizes of entries may change during a run. If true, shapes are not compared.
     """
     if any(isinstance(view, LazyStackedTensorDict) for view in views):
         return
@@ -44,9 +44,10 @@ def check_same_entries(
 def _difference(
     view: TensorDictBase, other: TensorDictBase, name: str, others: str, vary: bool, within: str = "", dims: int = -1
 ) -> str:
-    """Describe the first entry of ``view`` that ``other`` lacks, or has with another shape or dtype; else empty.
+    """Describe the first entry of ``view`` that is missing or different in ``other``. Empty if there is no difference.
 
-    The first ``dims`` dimensions are of the batch, and parts of a batch may have different numbers of steps.
+    The first ``dims`` dimensions are not compared. They are dimensions of the batch, and parts may have different
+    numbers of steps.
     """
     dims = view.ndim if dims < 0 else dims
     for key in view.keys():  # noqa: SIM118  (of a TensorDict, which iterates over something else)

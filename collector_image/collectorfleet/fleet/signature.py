@@ -1,4 +1,4 @@
-"""Give a constructor the fields of an options class as arguments. The constructor's body gets one options object."""
+"""Make the fields of an options class the arguments of a constructor. The constructor's body gets an options object."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _Options = TypeVar("_Options")
 def takes(
     options: Callable[_P, _Options],
 ) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _P], None]]:
-    """Give a constructor the arguments and the documentation of ``options``, for type checkers and at run time.
+    """Make the fields of ``options`` the arguments of a constructor, for type checkers and at run time.
 
-    The constructor raises the errors of ``options``. It raises TypeError for a missing or unknown argument. The message
-    for an unknown argument suggests a similar name.
+    The constructor also gets the documentation of ``options``, and raises the errors of ``options``. If an argument is
+    missing or unknown, the constructor raises TypeError. For an unknown argument, the message suggests a similar name.
     """
     signature = inspect.signature(options, eval_str=True)
     known = list(signature.parameters)

@@ -1,4 +1,4 @@
-"""The weights that a fleet publishes: of the policy, of further models, or given by the caller."""
+"""The weights that a fleet publishes: weights of the policy and other models, or weights from the caller."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ log = logging.getLogger("collectorfleet")
 POLICY = "policy"
 _LISTED: Final = 4
 
-# The state_dict key of module state that is no tensor.
+# The key in a state_dict under which modules store state that is no tensor.
 _EXTRA_STATE: Final = "_extra_state"
 
 
 class WeightsSource:
-    """Takes snapshots of ``policy`` and of ``models``. The keys of ``models`` are attribute paths in a collector.
+    """Makes snapshots of ``policy`` and ``models``. The keys of ``models`` are attribute paths in a collector.
 
     ``dtype`` and ``names`` are arguments of :func:`collectorfleet.codec.snapshot.take`.
     """
@@ -46,7 +46,8 @@ class WeightsSource:
         self._names = names
         self._attributes = SentAttributes(policy) if isinstance(policy, nn.Module) else None
         self._published: dict[str, Tensor] = {}
-        # Dtypes of the policy that is sent to collectors. If collectors build the policy, its dtypes are unknown here.
+        # The dtypes of the policy that is sent to collectors. If collectors build the policy, its dtypes are unknown,
+        # and this dict is empty.
         self._dtypes = (
             {name: tensor.dtype for name, tensor in _named(policy)}
             if isinstance(policy, nn.Module) and not is_service(policy)
@@ -56,11 +57,11 @@ class WeightsSource:
 
     @property
     def has_weights(self) -> bool:
-        """Whether the policy or a model has tensors to publish, without weights from the caller."""
+        """Whether the policy or a model has tensors, so that the fleet can publish without weights from the caller."""
         return bool(_flat(self.policy)) or any(_flat(model) for model in self.models.values())
 
     def for_collectors(self) -> Any:
-        """Return the policy to send to collectors, on the CPU, because collectors may have no GPU."""
+        """Return the policy to send to collectors. It is on the CPU, because collectors may have no GPU."""
         policy = None if is_service(self.policy) else self.policy
         if isinstance(policy, nn.Module) and any(t.device.type != "cpu" for t in snapshots.tensors_of(policy).values()):
             policy = copy.deepcopy(policy).cpu()
@@ -68,15 +69,18 @@ class WeightsSource:
         return policy
 
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
-        """Return a snapshot of ``given`` for ``model`` (default: the policy), or of all models; None without tensors.
+        """Return a snapshot of the weights ``given``, or of all models if ``given`` is None.
 
-        ``given`` is a module, a (nested) TensorDict or a dict of tensors. If it has only a part of the model's tensors,
-        the other tensors have the model's present values. If ``model`` is None, ``given`` may also be a dict with such
-        weights for several models, by model. Models without given weights have their last published values.
+        None if there are no tensors.
+
+        ``given`` are weights of ``model`` (None: the policy): a module, a (nested) TensorDict or a dict of tensors. If
+        ``given`` lacks some of the model's tensors, the snapshot has the model's present values of these tensors. If
+        ``model`` is None, ``given`` may also be a dict with weights of several models. Its keys are the names of the
+        models. For models that ``given`` does not name, the snapshot has the last published values.
 
         Raises:
-            InvalidOption: the model lacks a given name, a tensor has no values, or a tensor has another dtype than at
-                first, which collectors would round.
+            InvalidOption: the model has no tensor with a name in ``given``, a tensor has no values, or a tensor has
+                changed its dtype so that collectors would round its values.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)
@@ -98,14 +102,18 @@ class WeightsSource:
             return None
         self._check_dtypes(tensors)
         if self.models:
-            # Collectors may skip versions, and a new collector loads only the newest. So each version has all models.
+            # Collectors may skip versions, and a new collector loads only the newest version. So each version must have
+            # all models.
             self._published |= {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
             self._published_whole = whole = self._published_whole or whole
             tensors = self._published
         return snapshots.take(tensors, dtype=self._dtype, names=self._names, whole=whole)
 
     def _check_dtypes(self, tensors: Mapping[str, Tensor]) -> None:
-        """Raise InvalidOption for tensors that collectors would round. A collector would find them only later."""
+        """Raise InvalidOption if collectors would round a tensor.
+
+        Without this check, the error would only occur in a collector.
+        """
         included = snapshots.including(self._names)
         for name, tensor in tensors.items():
             at_first = self._dtypes.get(name)
@@ -139,10 +147,10 @@ class WeightsSource:
 def _completed(
     given: Mapping[str, Tensor], path: str, model: nn.Module, prefer: snapshots.Include
 ) -> dict[str, Tensor]:
-    """Return ``given`` with the tensors of ``model`` that are not in it."""
-    # Each version has all tensors, because a restarted collector loads only the newest version.
+    """Return ``given`` and those tensors of ``model`` that are not in ``given``."""
+    # Each version must have all tensors, because a restarted collector loads only the newest version.
     known = {name: id(tensor) for name, tensor in _named(model)}
-    # Ignore the extra state of a state_dict, and tensors that are not published.
+    # Leave out the extra state of a state_dict, and tensors that are not published.
     given = {name: tensor for name, tensor in given.items() if prefer(name) and _EXTRA_STATE not in name.split(".")}
     for name in given:
         if name not in known:
@@ -161,7 +169,7 @@ def _named(model: nn.Module) -> list[tuple[str, Tensor]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return the first names, so that the reader sees the prefix."""
+    """Return a text with the first names. It shows the reader of a message the prefix of the names."""
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 

@@ -1,1 +1,1 @@
-"""The state of the evaluation: versions, evaluators, episodes and results. Pure: no thread, no clock, no torch."""
+"""The state of the evaluation: versions, evaluators, episodes and results. No threads, no clock, no torch."""

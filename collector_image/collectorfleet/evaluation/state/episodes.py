@@ -1,7 +1,7 @@
 """The episodes of one evaluation, with their order and results.
 
-The episodes with the first numbers count, even if later ones end earlier. Short episodes end first, so a mean over the
-first finished episodes would be a mean over short episodes.
+The episodes with the lowest numbers count, even if episodes with higher numbers end earlier. Short episodes end first.
+So a mean over the episodes that end first would be a mean over short episodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _SEEDS = 2**31
 def seed_of(number: int, seeds: Sequence[int]) -> int:
     """Return the seed of rollout ``number``.
 
-    Rollouts use ``seeds`` in order. Once all seeds are used, further seeds are derived from ``seeds``.
+    Rollouts use ``seeds`` in order. If ``number`` exceeds the number of seeds, the seed is derived from one of
+    ``seeds``.
     """
     turn, place = divmod(number, len(seeds))
     if turn == 0:
@@ -31,20 +32,20 @@ def seed_of(number: int, seeds: Sequence[int]) -> int:
 class EpisodeList:
     """The episodes of one evaluation, in rollouts that are numbered from 0.
 
-    A rollout has one episode for each environment that an evaluator steps together. The number is known once the first
-    rollout has ended.
+    A rollout has one episode for each environment in the evaluator's batch. The number of these environments is unknown
+    until the first rollout has ended.
     """
 
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
         self.per_rollout: int | None = None
         self._next = 0
-        self._again: list[int] = []  # the rollouts to repeat, because their evaluator was lost
+        self._again: list[int] = []  # rollouts to repeat because their evaluator was lost
         self._playing: set[int] = set()
         self._ended: dict[int, Episodes] = {}
 
     def take(self) -> int | None:
-        """Return the number of the next rollout; None if enough rollouts are running or finished."""
+        """Start the next rollout, and return its number. Return None if enough rollouts are running or finished."""
         needed = self._needed()
         while self._again:
             number = heappop(self._again)
@@ -64,18 +65,18 @@ class EpisodeList:
         self.per_rollout = len(episodes.returns)
 
     def lost(self, number: int) -> None:
-        """Record that the rollout was lost with its evaluator. It is played again with the same seed."""
+        """Record that the rollout was lost with its evaluator. The rollout will be repeated with the same seed."""
         self._playing.discard(number)
         heappush(self._again, number)
 
     @property
     def finished(self) -> bool:
-        """Whether all episodes that count have ended."""
+        """Whether all episodes have ended that count for the result."""
         return all(number in self._ended for number in range(self._needed()))
 
     @property
     def count(self) -> int:
-        """The number of finished episodes that count."""
+        """The number of finished episodes that count for the result."""
         ended = sum(len(one.returns) for number, one in self._ended.items() if number < self._needed())
         return min(ended, self.episodes)
 
@@ -84,5 +85,5 @@ class EpisodeList:
         return [self._ended[number] for number in sorted(self._ended)]
 
     def _needed(self) -> int:
-        """Return the required number of rollouts. Before the first one has ended, assume one episode each."""
+        """Return the required number of rollouts. Until the first rollout has ended, assume one episode per rollout."""
         return -(-self.episodes // (self.per_rollout or 1))

@@ -23,11 +23,13 @@ class EvaluationPlan:
     Args:
         episodes: episodes of one evaluation.
         seeds: the seeds of the episodes, see :func:`seed_of`.
-        timeout_seconds: the time limit of one evaluation.
-        build_seconds: the time limit of an evaluator to build its environment and policy, once its process runs.
-        stop_at_return: the mean return that ends the run; None for no such goal.
-        measure: a description of the evaluated environment and settings. Only results of the same measure are compared.
-        video: which episodes are recorded; None for no recording.
+        timeout_seconds: the time limit of one evaluation without a recording.
+        build_seconds: the time limit for an evaluator to build environment and policy. The time begins when its process
+            runs.
+        stop_at_return: the mean return that ends the run. None: no mean return ends the run.
+        measure: a description of the evaluated environment and of the settings. Results are compared only if their
+            measures are equal.
+        video: which episodes are recorded. None: no episodes are recorded.
     """
 
     replicas: int
@@ -48,7 +50,7 @@ class EvaluationPlan:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A version to evaluate, and the number of frames handed out before it was published."""
+    """A version to evaluate, and the number of frames that were handed out before this version was published."""
 
     weights: Weights
     frames: int
@@ -60,19 +62,19 @@ class Candidate:
 
 @dataclass
 class Running:
-    """The running evaluation. ``began`` and ``deadline`` are in seconds of the loop's clock."""
+    """The running evaluation. ``began`` and ``deadline`` are times of the loop's clock, in seconds."""
 
     candidate: Candidate
     episodes: EpisodeList
     began: float
     deadline: float
     recording: Recording | None = None
-    numbers: dict[int, int] = field(default_factory=dict)  # the numbers of rollouts, by request
+    numbers: dict[int, int] = field(default_factory=dict)  # the number of the rollout, by request id
 
 
 @dataclass(frozen=True)
 class Play:
-    """A request to an evaluator to play a rollout. ``weights`` are sent along if the evaluator lacks them."""
+    """A request to an evaluator to run a rollout. ``weights`` are sent with the request if the evaluator lacks them."""
 
     evaluator: CollectorId
     request: Request
@@ -82,7 +84,7 @@ class Play:
 class EvaluationState:
     """The state of the evaluation. Methods named after events change the state.
 
-    ``now`` is in seconds of a monotonic clock.
+    ``now`` is the time of a monotonic clock in seconds.
     """
 
     def __init__(self, plan: EvaluationPlan, now: float) -> None:
@@ -104,12 +106,18 @@ class EvaluationState:
 
     # ---------------------------------------------------------------- versions
     def due(self, candidate: Candidate) -> None:
-        """Record that this version is due. An earlier version that still waits is skipped."""
+        """Record that this version is due.
+
+        It replaces an earlier version that still waits; the earlier version is skipped.
+        """
         self.skipped += self.pending is not None
         self.pending = candidate
 
     def run_ended(self, last: Candidate) -> None:
-        """Make the last version of the run due, regardless of the interval, unless its evaluation has started."""
+        """Make the last version of the run due, even if the interval has not passed.
+
+        Do nothing if an evaluation of this version is running, or has finished or failed.
+        """
         self._has_ended = True
         under_way = self.running.candidate.version if self.running else None
         evaluated = self.newest.version if self.newest else None
@@ -125,7 +133,7 @@ class EvaluationState:
 
     # ---------------------------------------------------------------- episodes
     def plays(self, now: float) -> Iterator[Play]:
-        """Yield the rollouts that idle evaluators play next, and record them as sent."""
+        """Yield the next rollout for each idle evaluator, and record these rollouts as sent."""
         for id_, one in self.evaluators.idle():
             if self.running is None:
                 if self.pending is None:
@@ -147,7 +155,8 @@ class EvaluationState:
         self._next_request += 1
         one.is_recording = recorded > 0
         if running.recording is not None and running.recording.was_lost(number):
-            # The renderer caused the time until the loss, so the rollout gets a full timeout again.
+            # The renderer caused the delay until the evaluator was lost. So the repeated rollout gets the full timeout
+            # again.
             running.deadline = now + self.plan.timeout_seconds
         running.numbers[request.id] = number
         one.playing = request.id
@@ -156,7 +165,7 @@ class EvaluationState:
         return Play(id_, request, along)
 
     def answered(self, one: Evaluator, answer: Answer) -> None:
-        """Record a played rollout. It counts once the evaluator's weights are proven."""
+        """Record a finished rollout. It counts only after the digest of the evaluator's weights has been verified."""
         if one.playing == answer.request_id:
             one.playing, one.is_recording = None, False
         self.evaluators.worked(one)
@@ -164,12 +173,14 @@ class EvaluationState:
         self._count_proven(one)
 
     def applied(self, one: Evaluator, version: int, digest: str) -> bool:
-        """Record that an evaluator has loaded ``version``; return False if ``digest`` is not that version's.
+        """Record that an evaluator has loaded ``version``.
+
+        Return False if ``digest`` differs from the version's digest.
 
         Blocks until the digest of the published version is computed.
         """
         if one.sent != version:
-            return True  # another version was sent since then, so rollouts with this version no longer count
+            return True  # since then, another version was sent; rollouts with this version no longer count
         if digest_of(one.proof) != digest:
             return False
         one.loaded = version
@@ -190,7 +201,10 @@ class EvaluationState:
                 self.videos.recorded(running.recording, number, answer.recorded)
 
     def lost(self, one: Evaluator, cause: str, now: float) -> None:
-        """Record the loss of an evaluator. Its rollouts are played again."""
+        """Record the loss of an evaluator.
+
+        Other evaluators, or the restarted evaluator, repeat its unfinished rollouts.
+        """
         self.last_failure = f"evaluator {one.name}: {cause}"
         if self.running is not None:
             self._lost_recording(one, self.running, cause, now)
@@ -204,13 +218,14 @@ class EvaluationState:
         if not one.is_recording or running.recording is None or one.playing not in running.numbers:
             return
         self.videos.lost(running.recording, running.numbers[one.playing], f"evaluator {one.name}: {cause}")
-        # The rollout is played again, after an evaluator is built.
+        # The rollout is repeated, possibly after an evaluator has been built again. So the deadline includes the time
+        # to build.
         running.deadline = now + self.plan.build_seconds + self.plan.timeout_seconds
 
     def too_long_recording(self, now: float) -> list[Evaluator]:
-        """Return the evaluators that still record after the deadline, because a renderer may hang.
+        """Return the evaluators that still record a rollout after the deadline. Their renderers may hang.
 
-        If the caller handles them as lost, the evaluation continues without a video.
+        The caller should treat these evaluators as lost. The evaluation then continues without a video.
         """
         running = self.running
         if running is None or now <= running.deadline:
@@ -219,7 +234,7 @@ class EvaluationState:
 
     # ---------------------------------------------------------------- ends
     def result(self, now: float, time: datetime) -> EvaluationResult | None:
-        """Return the result of the evaluation that has just ended, and record it; None if none has ended."""
+        """If all episodes have ended, end the evaluation, and record and return its result. Otherwise return None."""
         running = self.running
         if running is None or not running.episodes.finished:
             return None
@@ -243,7 +258,7 @@ class EvaluationState:
         return found
 
     def drop_if_timed_out(self, now: float) -> str | None:
-        """Drop the running evaluation if it has timed out, and return the reason; otherwise None."""
+        """If the running evaluation has timed out, drop it and return the reason. Otherwise return None."""
         running = self.running
         if running is None or now <= running.deadline:
             return None
@@ -254,7 +269,10 @@ class EvaluationState:
         )
 
     def drop_if_not_finite(self) -> str | None:
-        """Drop the finished evaluation if a return is not finite, and return the reason; otherwise None."""
+        """If a return of the finished evaluation is not finite, drop the evaluation and return the reason.
+
+        Else return None.
+        """
         running = self.running
         if running is None or not running.episodes.finished:
             return None
@@ -274,7 +292,7 @@ class EvaluationState:
         return self.last_failure
 
     def why_evaluators_unavailable(self, now: float) -> str | None:
-        """Return why versions are not evaluated if all evaluators were unavailable for too long; otherwise None."""
+        """If all evaluators have been unavailable for too long, return a sentence about this. Otherwise return None."""
         since = self.evaluators.unavailable_since
         if self.idle or since is None or now - since <= self.plan.build_seconds:
             return None
@@ -297,10 +315,13 @@ class EvaluationState:
         }
 
     def restored(self, kept: Mapping[str, Any]) -> None:
-        """Continue from the counts of an earlier run, and from its results if the measure is the same."""
+        """Continue the counts of an earlier run.
+
+        If the measures are equal, also continue from the results of that run.
+        """
         self.finished, self.failed, self.skipped = kept["finished"], kept["failed"], kept["skipped"]
         if kept["measure"] != self.plan.measure:
-            return  # the results are of other episodes
+            return  # the earlier results are about other environments or settings
         self.newest = None if kept["newest"] is None else EvaluationResult(**kept["newest"])
         self.best = None if kept["best"] is None else EvaluationResult(**kept["best"])
         self.reached = self._has_reached(self.best)

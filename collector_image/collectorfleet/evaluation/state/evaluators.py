@@ -1,4 +1,4 @@
-"""The states of the evaluators: starting, idle, playing, or waiting for a restart after a loss."""
+"""The states of the evaluators: starting, idle, running an episode, or waiting for a restart after a loss."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from typing import Final
 
 from collectorfleet.messages import Answer, CollectorId, Proof
 
-# The delay before a restart doubles with each loss in a row.
+# With each further loss in a row, the delay before the restart doubles.
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 60.0
 
 
 @dataclass
 class Evaluator:
-    """One evaluator of a fleet, and the state of its present incarnation. Times are seconds of a monotonic clock."""
+    """One evaluator of a fleet, and the state of its present incarnation.
+
+    Times are of a monotonic clock, in seconds.
+    """
 
     name: str
     id: CollectorId | None = None
-    placed_at: float | None = None  # the start of its process
+    placed_at: float | None = None  # the time at which its process started
     built: bool = False
     playing: int | None = None  # the id of the running request
     is_recording: bool = False  # whether the running rollout is recorded
-    loaded: int | None = None  # the version that it has proven
-    sent: int | None = None  # the version that it was sent last
-    proof: Proof = ()  # of that version, to compare with the digest that the evaluator reports
+    loaded: int | None = None  # the version whose digest was verified
+    sent: int | None = None  # the version that was last sent to the evaluator
+    proof: Proof = ()  # the digests of the version ``sent``
     unproven: list[Answer] = field(default_factory=list)
     losses: int = 0  # in a row
     again_at: float = 0.0
@@ -46,7 +49,7 @@ class Evaluators:
         return sum(one.built for one in self.places)
 
     def to_start(self, now: float) -> Iterator[CollectorId]:
-        """Yield each evaluator to start now, and record it as started."""
+        """Yield the ids of evaluators that have to start now, and record these evaluators as started."""
         for place in self.places:
             if place.id is None and now >= place.again_at:
                 self._incarnations += 1
@@ -60,11 +63,11 @@ class Evaluators:
         self.unavailable_since = None
 
     def idle(self) -> Iterator[tuple[CollectorId, Evaluator]]:
-        """Yield the evaluators that are built and have no request."""
+        """Yield the evaluators that have built their environment and run no request."""
         return ((one.id, one) for one in self.places if one.id is not None and one.built and one.playing is None)
 
     def find(self, id_: CollectorId) -> Evaluator | None:
-        """Return the evaluator with this incarnation; None if the incarnation was lost."""
+        """Return the evaluator with this id; None if this incarnation was lost."""
         return next((one for one in self.places if one.id == id_), None)
 
     def too_long_building(self, now: float, seconds: float) -> Iterator[Evaluator]:
@@ -74,11 +77,14 @@ class Evaluators:
                 yield one
 
     def worked(self, one: Evaluator) -> None:
-        """Record that the evaluator has finished a rollout. Earlier losses no longer count."""
+        """Record that the evaluator has finished a rollout. Its earlier losses no longer delay a restart."""
         one.losses = 0
 
     def lost(self, one: Evaluator, now: float) -> None:
-        """Record the loss of the evaluator. It restarts at once after the first loss, otherwise after a delay."""
+        """Record the loss of the evaluator.
+
+        After the first loss it restarts at once, after further losses with a delay.
+        """
         pause = FIRST_PAUSE_SECONDS * 2 ** (one.losses - 1) if one.losses else 0.0
         again_at = now + min(pause, LONGEST_PAUSE_SECONDS)
         place = self.places.index(one)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Interval:
-    """The interval between two evaluations. One of versions, seconds and frames is set."""
+    """The interval between two evaluations. Exactly one of ``versions``, ``seconds`` and ``frames`` is set."""
 
     versions: int | None = None
     seconds: float | None = None
@@ -15,7 +15,7 @@ class Interval:
 
 
 class Schedule:
-    """Decides whether a version is due. Call it with every published version, in order."""
+    """Decides whether a version is due. Call :meth:`is_due` for every published version, in order."""
 
     def __init__(self, interval: Interval) -> None:
         self._interval = interval
@@ -23,12 +23,12 @@ class Schedule:
         self._due_from: int | None = None  # frames
 
     def is_due(self, version: int, frames: int, now: float) -> bool:
-        """Return whether this version is due, and move on to the next due time.
+        """Return whether this version is due. If it is due, set the next due time.
 
         Args:
             version: the published version.
-            frames: the frames that were handed out before.
-            now: seconds of a monotonic clock.
+            frames: the number of frames that were handed out before this version was published.
+            now: the time of a monotonic clock, in seconds.
         """
         match self._interval:
             case Interval(versions=int(every)):
@@ -39,12 +39,14 @@ class Schedule:
                     return False
                 if now < self._due_at:
                     return False
-                # Count from the due time, so that delays of publishes do not add up. Missed intervals are skipped.
+                # The next interval begins at the due time and not at ``now``. So late publishes do not shift later due
+                # times. Due times that have passed are skipped.
                 self._due_at += seconds * (1 + (now - self._due_at) // seconds)
                 return True
             case Interval(frames=int(every)):
                 if self._due_from is None:
-                    # Multiples of the interval, so that a resumed run has the same due frames as its first run.
+                    # Versions become due at multiples of the interval. So a resumed run has the same due frames as the
+                    # run before.
                     self._due_from = (frames // every + 1) * every
                     return False
                 if frames < self._due_from:

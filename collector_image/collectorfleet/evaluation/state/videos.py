@@ -10,17 +10,19 @@ from collectorfleet.evaluation.result import EpisodeVideo, EvaluationResult
 from collectorfleet.evaluation.state.episodes import seed_of
 from collectorfleet.messages import Recorded
 
-# After this many losses in a row during a recording, the renderer probably ends its process. Recording then stops.
+# After this number of lost evaluators in a row during recordings, the renderer is probably the cause. The run then
+# records no further episodes.
 MOST_LOSSES: Final = 2
-# Renderers may take this share of an evaluation's timeout. A recorded evaluation gets this much additional time.
+# The time limit for rendering, as a fraction of an evaluation's timeout. The timeout of a recorded evaluation is longer
+# by this fraction.
 RENDERING_SHARE: Final = 0.25
 
 
 @dataclass(frozen=True)
 class VideoPlan:
-    """Record the first ``episodes`` episodes of the first of every ``every_evaluations`` evaluations.
+    """Which episodes are recorded: the first ``episodes`` episodes of every ``every_evaluations``-th evaluation.
 
-    A resumed run continues to count the evaluations, failed ones too.
+    The first evaluation is recorded. The count includes failed evaluations, and a resumed run continues the count.
     """
 
     episodes: int
@@ -28,7 +30,7 @@ class VideoPlan:
 
 
 class Recording:
-    """The recorded episodes of one evaluation, by the number of their rollout."""
+    """The recorded episodes of one evaluation, by the number of the rollout."""
 
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
@@ -36,16 +38,19 @@ class Recording:
         self._lost: set[int] = set()
 
     def wants(self, number: int, per_rollout: int | None) -> int:
-        """Return how many episodes of rollout ``number`` are recorded.
+        """Return how many episodes of rollout ``number`` have to be recorded.
 
-        ``per_rollout`` is the number of episodes in a rollout, or None if it is unknown.
+        ``per_rollout`` is the number of episodes in a rollout; None if this number is not known yet.
         """
         if self._lost:
             return 0
         return max(0, self.episodes - number * (per_rollout or 1))
 
     def lost(self, number: int) -> None:
-        """Record that an evaluator was lost while it recorded this rollout. The recording of this evaluation stops."""
+        """Note that an evaluator was lost while it recorded this rollout.
+
+        No more rollouts of the evaluation are recorded.
+        """
         self._lost.add(number)
 
     def was_lost(self, number: int) -> bool:
@@ -77,7 +82,7 @@ class Videos:
     """The videos of a run. Methods named after events change the state.
 
     Args:
-        plan: the episodes to record. None for no recording.
+        plan: which episodes are recorded. None: no episodes are recorded.
     """
 
     def __init__(self, plan: VideoPlan | None) -> None:
@@ -91,10 +96,10 @@ class Videos:
         return self._plan is not None
 
     def begin(self, evaluations_before: int, *, last: bool) -> Recording | None:
-        """Return the recording of an evaluation that begins now; None if it is not recorded.
+        """Return the recording of the evaluation that begins now; None if this evaluation is not recorded.
 
-        ``evaluations_before`` is the number of ended evaluations, including the evaluations before a resume. The
-        ``last`` evaluation of the run is recorded, too.
+        ``evaluations_before`` is the number of evaluations that have ended, including evaluations before a resume. If
+        ``last`` is true, this is the last evaluation of the run, and it is always recorded.
         """
         plan = self._plan
         if plan is None or self._losses >= MOST_LOSSES:
@@ -103,20 +108,20 @@ class Videos:
         return Recording(plan.episodes) if is_due else None
 
     def recorded(self, recording: Recording, number: int, recorded: Recorded) -> None:
-        """Record the recording that an evaluator made of a rollout."""
+        """Add the videos that an evaluator made of a rollout, or the reason why it made no videos."""
         recording.recorded[number] = recorded
         self._losses = 0
         if recorded.failure is not None:
             self.failure = recorded.failure
 
     def lost(self, recording: Recording, number: int, cause: str) -> None:
-        """Record that an evaluator was lost during a recording."""
+        """Note that an evaluator was lost while it recorded rollout ``number``."""
         recording.lost(number)
         self._losses += 1
         rest = "; no further episode is recorded" if self._losses == MOST_LOSSES else ""
         self.failure = f"an evaluator was lost while it recorded: {cause}{rest}"
 
     def finished(self, videos: tuple[EpisodeVideo, ...]) -> None:
-        """Record the videos of a finished evaluation."""
+        """Set the newest videos to the videos of a finished evaluation."""
         if videos:
             self.newest, self.failure = videos, None

@@ -1,1 +1,1 @@
-"""Rules that the options of a fleet have to meet."""
+"""The rules for the options of a fleet."""

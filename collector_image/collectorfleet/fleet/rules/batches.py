@@ -21,7 +21,10 @@ def _whole_trajectories(options: FleetArguments) -> bool:
 
 
 def _compiles_one_graph(options: FleetArguments) -> bool:
-    """Return whether some collector compiles its policy with ``fullgraph``, which allows no call into Python."""
+    """Return whether a collector compiles its policy with ``fullgraph``.
+
+    A full graph cannot contain calls of Python.
+    """
     given = [dict(keywords or {}).get("compile_policy") for keywords in options.of_each("collector_kwargs").values]
     return any(isinstance(one, Mapping) and one.get("fullgraph") for one in given)
 

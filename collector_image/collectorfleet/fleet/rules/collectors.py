@@ -14,12 +14,13 @@ from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule, given, is_service, not_both
 from collectorfleet.recovery.failure import OnEnvironmentError
 
-# Options about weights that the fleet publishes. An inference service has its own weights.
+# Options for the weights that the fleet publishes. They have no effect with an inference service, which has its own
+# weights.
 _OF_WEIGHTS: Final = (
     *("update_after_each_batch", "update_between_steps", "max_staleness", "exact_staleness"),
     *("weights_dtype", "weights_filter", "models"),
 )
-# Arguments of TorchRL's collectors that the fleet sets, and what the user does instead.
+# Arguments of TorchRL's collectors that the fleet sets. The value is what the user has to do instead.
 FLEETS_OWN: Final = {
     "create_env_fn": "pass create_env_fn to FleetCollector",
     "policy": "pass policy to FleetCollector",
@@ -52,13 +53,13 @@ def _say_fleets_own(options: FleetArguments) -> str:
 
 
 def _no_environments(options: FleetArguments) -> list[Any]:
-    """Return the given environments that are neither an environment nor callable."""
+    """Return those values of ``create_env_fn`` that are neither an environment nor callable."""
     given = options.of_each("create_env_fn").values
     return [one for one in given if not isinstance(one, EnvBase) and not callable(one)]
 
 
 def _no_policies(options: FleetArguments) -> list[Any]:
-    """Return the given policy factories that are not callable."""
+    """Return those policy factories that are not callable."""
     given = options.of_each("policy_factory").values
     return [one for one in given if one is not None and not callable(one)]
 
@@ -81,15 +82,16 @@ def _is_torchrls(options: FleetArguments) -> bool:
     return isinstance(found, type) and issubclass(found, BaseCollector)
 
 
-# The fleet builds each collector with these arguments.
+# The fleet calls the class with these arguments.
 _TAKEN: Final = ("frames_per_batch", "total_frames")
 _TAKEN_BY_ONE_PROCESS: Final = (*_TAKEN, "return_same_td")
 
 
 def _is_driven(options: FleetArguments) -> bool:
-    """Return whether the fleet can build and step the class like TorchRL's collectors for one machine."""
+    """Return whether the fleet can build and step the class like a collector of TorchRL for one machine."""
     found = options.collector_type
-    # TorchRL's AsyncCollector takes one environment instead of a list with one for each process.
+    # TorchRL's AsyncCollector is an exception. Its argument is one environment, not a list with one environment for
+    # each process.
     if not issubclass(found, Collector | MultiSyncCollector | MultiAsyncCollector) or issubclass(found, AsyncCollector):
         return False
     parameters = inspect.signature(found.__init__).parameters

@@ -8,7 +8,7 @@ from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.per_collector import is_list
 from collectorfleet.fleet.rules.rule import Rule, given, is_service
 
-# The parts of a collector that an evaluator has, too.
+# The attributes of a collector that an evaluator has as well.
 _REACHED: Final = ("env", "policy")
 
 

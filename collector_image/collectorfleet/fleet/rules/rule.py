@@ -13,9 +13,9 @@ Question = Callable[[FleetArguments], bool]
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition on the options, and the message about ``option`` if the condition is false.
+    """A condition for the options. If the condition is false, the rule is broken, and the message is about ``option``.
 
-    A rule with the same ``name`` may exist for manifests, see ``collectorfleet_api.rules``.
+    Manifests may have a rule with the same ``name``, see ``collectorfleet_api.rules``.
     """
 
     name: str
@@ -33,22 +33,22 @@ class Rule:
 def is_service(policy: object) -> bool:
     """Return whether the policy is TorchRL's inference service.
 
-    Collectors request actions from the service, and the service has the weights.
+    With an inference service, collectors request actions from the service, and only the service has the weights.
     """
     return getattr(policy, "service_backend", None) is not None
 
 
 def given(options: FleetArguments, name: str) -> bool:
-    """Return whether the option is set. None and False count as unset."""
+    """Return whether the option is set. The values None and False count as unset."""
     value = getattr(options, name)
     return value is not None and value is not False
 
 
 def absent(name: str) -> Question:
-    """Return a condition: the option is unset."""
+    """Return a condition that is true if the option is unset."""
     return lambda options: not given(options, name)
 
 
 def not_both(one: str, other: str) -> Question:
-    """Return a condition: at most one of the two options is set."""
+    """Return a condition that is true if at most one of the two options is set."""
     return lambda options: not (given(options, one) and given(options, other))

@@ -1,4 +1,4 @@
-"""Rules about the shares of a Sync batch, and about options that Async lacks."""
+"""Rules about the shares of a Sync batch, and about options that mode Async does not allow."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def _is_in_time(options: FleetArguments) -> bool:
 
 
 def _is_built(options: FleetArguments) -> bool:
-    """Return whether an environment that needs a simulator is already built."""
+    """Return whether the user passed a built environment, although the simulator must start before the environment."""
     created = options.of_each("create_env_fn")
     evaluators = _evaluators(options)
     return (_has_one(options) and any(isinstance(one, EnvBase) for one in created.values)) or (
@@ -42,7 +42,7 @@ def _names_addresses(options: FleetArguments) -> bool:
 
 
 def _evaluators(options: FleetArguments) -> Evaluation | None:
-    """Return the evaluation whose evaluators start simulators; None: they start none."""
+    """Return the evaluation if its evaluators start simulators, otherwise None."""
     evaluation = options.evaluation
     if evaluation is None:
         return None

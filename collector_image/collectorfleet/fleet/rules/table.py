@@ -15,7 +15,7 @@ from collectorfleet.fleet.rules.transports import TRANSPORTS
 from collectorfleet.fleet.rules.value_types import TYPES
 from collectorfleet.fleet.rules.values import VALUES
 
-# Rules about values compare and count the values, so rules about types come first.
+# Rules about types come first, because rules about values can only compare values of the right type.
 RULES: Final = (*TYPES, *VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION, *PARAMETERS, *SIMULATORS)
 
 

@@ -1,4 +1,4 @@
-"""Rules about the transport of frames and weights. Some options need Ray, others need TensorPipe."""
+"""Rules about the transport of frames and weights. Some options need Ray, and others need TensorPipe."""
 
 from __future__ import annotations
 

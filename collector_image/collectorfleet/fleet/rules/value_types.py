@@ -1,4 +1,4 @@
-"""Rules about the types of options. The annotations of FleetArguments say which types an option takes."""
+"""Rules about the types of options. The annotations of FleetArguments define the allowed types of an option."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.per_collector import NAMES
 from collectorfleet.fleet.rules.rule import Rule
 
-# Options whose own rule names the wrong type, or the words that the option takes.
+# Options that have a separate rule. The message of that rule names the wrong type, or the allowed words.
 _HAVE_A_RULE: Final = (
     *("policy", "policy_factory", "collector_class", "rollout", "transport", "on_environment_error"),
 )
 
 
 def _rules() -> Sequence[Rule]:
-    """Return one rule for each option with a type. Options of the type Any are duck-typed."""
+    """Return one rule for each option, except options of the type Any, whose types are not checked."""
     hints = get_type_hints(FleetArguments)
     names = [field.name for field in fields(FleetArguments)]
     return [_rule(name, hints[name]) for name in names if name not in _HAVE_A_RULE and hints[name] is not Any]
@@ -26,7 +26,7 @@ def _rules() -> Sequence[Rule]:
 
 def _rule(name: str, annotation: Any) -> Rule:
     of_each = name in NAMES
-    # A list with one value for each collector is no value itself.
+    # If the option is a list with one value for each collector, check the values and not the list.
     types = [one for one in option_types.members(annotation) if not (of_each and get_origin(one) is Sequence)]
 
     def problems(options: FleetArguments) -> list[str]:

@@ -56,7 +56,7 @@ VALUES: Final = (
         )
         for name in ("weight_updater", "weight_sync_schemes", "weight_recv_schemes")
     ),
-    # An empty list of remote_configs means that no configs are given.
+    # An empty list of ``remote_configs`` counts as unset.
     *(_not_empty(name) for name in NAMES if name != "remote_configs"),
     *(
         _at_least(1, name)

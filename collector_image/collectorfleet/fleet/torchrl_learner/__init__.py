@@ -1,1 +1,1 @@
-"""Weights that a learner of TorchRL's trainers makes in separate actors, and their way to the driver."""
+"""Send weights to the driver from a learner of TorchRL's trainers, which runs in separate actors."""

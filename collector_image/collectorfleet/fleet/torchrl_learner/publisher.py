@@ -1,4 +1,4 @@
-"""Publish, in the driver, the weights that a TorchRL learner sends, in the order of arrival."""
+"""Publish the weights that a TorchRL learner sends to the driver, in the order of arrival."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from collectorfleet.torchrl_private.weights import actor_of, join_when_sent, wei
 
 log = logging.getLogger(__name__)
 
-# Interval of the checks whether the fleet has ended or was dropped.
+# The interval at which the thread checks whether the fleet has ended or was deleted.
 _LOOKS_EVERY_SECONDS: Final = 1.0
 
 Publish = Callable[[TensorDictBase, int | None], object]
 
 
 class LearnerPublisher:
-    """A relay actor for a learner, and a thread that calls ``publish`` with the weights from the relay.
+    """Starts a relay actor for a learner, and a thread that calls ``publish`` with the weights from the relay.
 
-    The thread runs until ``is_over`` returns True. ``publish`` is a bound method that is referenced weakly. If its
-    object is deleted, the thread ends.
+    The thread runs until ``is_over`` returns True. ``publish`` is a bound method. The thread has only a weak reference
+    to the method's object. If that object is deleted, the thread ends.
     """
 
     def __init__(self, policy: nn.Module, publish: Publish, is_over: Callable[[], bool]) -> None:
@@ -63,7 +63,7 @@ class LearnerPublisher:
         return None
 
     def _published(self, given: LearnerWeights) -> str | None:
-        """Publish the weights. Return the reason if that failed, otherwise None."""
+        """Publish the weights. If publishing fails, return the reason, otherwise None."""
         publish = self._publish()
         if publish is None:
             return "the fleet is gone"
@@ -76,7 +76,7 @@ class LearnerPublisher:
 
 
 def scheme_of_service(service: Any) -> RayWeightSyncScheme:
-    """Return TorchRL's scheme from its learner to its inference service. The fleet does not handle these weights."""
+    """Return the scheme with which TorchRL's learner sends weights directly to TorchRL's inference service."""
     scheme, actor = RayWeightSyncScheme(), actor_of(service)
     scheme.init_on_sender(model_id="policy", remote_collectors=[actor], num_workers=1)
     join_when_sent(scheme)

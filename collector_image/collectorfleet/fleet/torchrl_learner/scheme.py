@@ -1,9 +1,9 @@
 """The LearnerScheme of TorchRL's learner, and the relay actor between the learner and the driver.
 
-The learner cannot call the driver, because the driver is no actor. Both call the relay.
+The learner cannot call the driver, because the driver is no actor. So learner and driver both call the relay.
 
 TorchRL's learner requests the tensor names, shapes and dtypes of each receiver, and then sends its weights to all
-receivers. Here the driver is the only receiver, whatever the number of collectors. The driver publishes the weights as
+receivers. Here the driver is the only receiver, for any number of collectors. The driver publishes the weights as
 usual.
 """
 
@@ -18,7 +18,10 @@ from tensordict import TensorDictBase
 
 
 class LearnerWeights(NamedTuple):
-    """Weights that wait for the driver. ``weights`` is a list with the Ray object reference of the weights."""
+    """Weights that the driver has not copied yet.
+
+    ``weights`` is a list with the Ray object reference of the weights.
+    """
 
     number: int
     weights: list[Any]
@@ -26,7 +29,7 @@ class LearnerWeights(NamedTuple):
 
 
 class Relay:
-    """A Ray actor that queues the learner's weights until the driver takes them."""
+    """A Ray actor that queues the learner's weights until the driver requests them."""
 
     def __init__(self, signature: Any) -> None:
         self._signature = signature
@@ -35,15 +38,18 @@ class Relay:
         self._count = 0
 
     async def _weight_sync_signature(self, model_id: str) -> Any:
-        """Return the names, shapes and dtypes of the requested weights. TorchRL calls this method."""
+        """Return the names, shapes and dtypes of the tensors that the learner has to send.
+
+        TorchRL calls this method.
+        """
         if model_id != "policy":
             raise KeyError(f"the fleet publishes the weights of 'policy', not of {model_id!r}")
         return self._signature
 
     async def publish(self, weights: list[Any], model_version: int | None) -> None:
-        """Queue weights of the learner, and wait until the driver has copied them.
+        """Queue the learner's weights, and wait until the driver has copied these weights.
 
-        Raises RuntimeError with the driver's reason if it did not copy them.
+        If the driver did not copy them, raises RuntimeError with the driver's reason.
         """
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._count += 1
@@ -54,16 +60,22 @@ class Relay:
             raise RuntimeError(sentence)
 
     async def next(self) -> LearnerWeights:
-        """Return the next queued weights to the driver. Wait until there are some."""
+        """Return the next queued weights to the driver. If the queue is empty, wait for weights."""
         return await self._given.get()
 
     async def answer(self, number: int, sentence: str | None) -> None:
-        """Resolve the learner's call: the driver has copied the weights, or ``sentence`` is the reason why not."""
+        """End the learner's call of :meth:`publish`.
+
+        ``sentence`` is the reason why the driver did not copy; None: it did.
+        """
         self._answers.pop(number).set_result(sentence)
 
 
 class LearnerScheme:
-    """A replacement of TorchRL's ``WeightSyncScheme`` with the methods that the learner calls. It is pickled."""
+    """A replacement for TorchRL's ``WeightSyncScheme``.
+
+    It has the methods that the learner calls, and can be pickled.
+    """
 
     def __init__(self, relay: Any) -> None:
         self._remote_collectors = [relay]
@@ -71,13 +83,13 @@ class LearnerScheme:
         self.synchronized_on_sender = False
 
     def init_on_sender(self, *, model_id: str, remote_collectors: Sequence[Any], num_workers: int) -> None:
-        """Do nothing, because the relay already runs."""
+        """Do nothing, because the relay is already running."""
 
     def _set_model_version(self, model_version: int) -> None:
         self._model_version = model_version
 
     def connect(self, *, weights: TensorDictBase) -> None:
-        """Send the first weights like all later weights."""
+        """Send the first weights. All later weights are sent in the same way."""
         self.send(weights=weights)
         self.synchronized_on_sender = True
 
