@@ -132,7 +132,8 @@ def with_values(name: str, tensor: Tensor) -> Tensor:
 def including(names: Sequence[str] | Include | None) -> Include:
     """Return a function that selects names of tensors.
 
-    If ``names`` is a function, it is returned, else prefixes select.
+    If ``names`` is a function, return this function. Otherwise a name is selected if it begins with one of ``names``.
+    None selects all names.
     """
     if names is None:
         return lambda _name: True

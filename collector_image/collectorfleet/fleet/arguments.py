@@ -120,9 +120,10 @@ class FleetArguments:
 
     @property
     def collectors(self) -> int:
-        """The initial number of collectors: ``num_collectors``.
+        """The initial number of collectors.
 
-        If it is None, the length of the list arguments, or 1.
+        This is ``num_collectors`` if given. Otherwise it is the length of the list arguments. Without list arguments,
+        it is 1.
         """
         if self.num_collectors is not None:
             return self.num_collectors

@@ -81,7 +81,7 @@ class FleetCollector(FleetControl):
 
     @property
     def models(self) -> Mapping[str, nn.Module]:
-        """The other modules that the fleet publishes, by attribute path in a collector.
+        """The other modules that the fleet publishes. The key of a module is its attribute path in a collector.
 
         Train these modules in place.
         """

@@ -60,7 +60,10 @@ def _default_remote(options: FleetOptions, index: int) -> dict[str, Any]:
 def _config(
     options: FleetOptions, index: int, create_env: Any, remote: Mapping[str, Any]
 ) -> Callable[..., CollectorConfig]:
-    """Return a function that makes the configuration from ``frames_per_request`` and ``replay_buffer``."""
+    """Return a function that makes the configuration of one collector.
+
+    The function has the parameters ``frames_per_request`` and ``replay_buffer``.
+    """
     return partial(
         CollectorConfig,
         create_env=create_env,

@@ -130,9 +130,10 @@ class FleetControl(ParameterControl):
         return codec.to_state(self._consumer.normalization)
 
     def load_normalization(self, env: EnvBase) -> None:
-        """Copy the present :meth:`normalization` into an environment of this process, such as one for evaluation.
+        """Copy the present :meth:`normalization` into an environment of this process.
 
-        Steps of the environment then update the copy. To prevent this, freeze the transforms before or after this call.
+        You can use this for an evaluation environment. Steps of the environment then update the copy. To prevent this,
+        freeze the transforms before or after this call.
 
         Raises:
             InvalidOption: the transforms of the environment differ from the collectors' transforms, or some of them are

@@ -93,7 +93,7 @@ class BufferPool:
     def _let_go(self) -> None:
         """Free unused memory until the pool is within its limit.
 
-        Sizes whose memory was returned longest ago are first.
+        Sizes whose memory was returned longest ago are freed first.
         """
         while self._free_bytes + self._loaned > self._most_loaned.value:
             size, row = next(iter(self._free.items()))

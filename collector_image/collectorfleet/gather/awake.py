@@ -1,7 +1,8 @@
 """The time in which the gather thread could receive messages of collectors.
 
-A driver can be stopped by a debugger, a frozen container, or a laptop that sleeps. After the stop all deadlines have
-passed, and the answers have not been received yet. The collectors did not cause this delay.
+A debugger, a frozen container or a sleeping laptop can stop the driver process for some time. After such a stop, all
+deadlines have passed, and the driver has not yet received the collectors' answers. But the collectors did not cause the
+delay.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-# The thread reads the clock several times a second. A longer gap counts as this many seconds.
+# The thread reads the clock several times per second. A gap of more than this number of seconds counts as this number.
 LONGEST_GAP_SECONDS: Final = 10.0
 
 
 class AwakeClock:
-    """Seconds of ``clock``, where a gap between two readings counts at most 10 s. For use by one thread."""
+    """The time of ``clock``, but a gap between two readings counts as at most 10 s. Only one thread may use a clock."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

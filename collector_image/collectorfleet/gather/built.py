@@ -9,15 +9,17 @@ from collectorfleet_api.v1alpha1 import CollectorState
 
 
 def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
-    """Block until every expected collector is built; return the ids of the built collectors by name.
+    """Block until every expected collector is built. Return the ids of the built collectors by name.
 
     Raises:
-        TimeoutError: some collectors are not built within ``timeout`` seconds. The message names them and the reason.
+        TimeoutError: some collectors are not built within ``timeout`` seconds. The message names these collectors and
+            what they wait for.
     """
     living, slots = shared.gather.collectors, shared.slots
 
     def all_built() -> bool:
-        # The count is a cheap first check. It includes collectors that leave, so described() has to confirm.
+        # The comparison of counts is a cheap first check. The count of built collectors includes collectors of removed
+        # slots. So described() has to confirm the result.
         return living.built_count >= slots.expected_count and not described(slots, living)
 
     with shared.changed:
@@ -29,9 +31,9 @@ def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
 
 
 def wait_replaced(shared: Shared, lost: CollectorId, timeout: float) -> CollectorId | None:
-    """Block until another collector is built in the slot of a lost one; return its id.
+    """Block until the replacement of the collector ``lost`` is built. Return the id of the replacement.
 
-    Return None if the slot is given up, or after ``timeout`` seconds.
+    Return None if the slot is given up or removed, or after ``timeout`` seconds.
     """
     living, slots = shared.gather.collectors, shared.slots
 

@@ -1,4 +1,4 @@
-"""The methods of a gather for the consumer's threads: batches, weights, size, pause and end."""
+"""The methods of a gather that the consumer's threads call: batches, weights, size, pause and end."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ log = logging.getLogger("collectorfleet")
 
 
 class Consumer:
-    """The consumer's interface to the gather thread. Any thread may call every method.
+    """The consumer's interface to the gather thread. Any thread may call any method.
 
-    ``replanned`` returns the plan for another number of collectors. None keeps the plan.
+    ``replanned`` is a function that returns the plan for a new number of collectors. None: the plan never changes.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class Consumer:
 
     # ---------------------------------------------------------------- batches
     def next(self) -> Batch | None:
-        """Block until a batch is ready, and take it; return None at the end.
+        """Block until a batch is ready, and return the batch. Return None at the end of the run.
 
-        If an exception interrupts the call, the next call returns the batch that was requested.
+        If an exception interrupts the call, the next call returns the batch that this call requested.
         """
         started = self._clock()
         with self.shared.changed:
@@ -58,9 +58,9 @@ class Consumer:
             return batch
 
     def request_batch(self) -> bool:
-        """Request a batch. Return False if the last batch was already taken. The caller holds the lock.
+        """Request a batch. Return False if the last batch was already handed out. The caller holds the lock.
 
-        If a request is already open, the call makes no second request.
+        If an earlier request is still open, the call makes no second request.
         """
         self.shared.raise_if_over()
         if self.shared.gather.finished:
@@ -71,7 +71,10 @@ class Consumer:
         return True
 
     def take_batch(self) -> Batch | None:
-        """Return the requested batch once it is ready, even if the run has ended since. The caller holds the lock."""
+        """Return the requested batch if it is ready, even if the run has ended. Otherwise return None.
+
+        The caller holds the lock. Raises the error that ended the run if no batch is ready.
+        """
         shared, gather = self.shared, self.shared.gather
         if gather.chosen is None:
             self.shared.raise_if_over()
@@ -79,7 +82,8 @@ class Consumer:
         batch = gather.hand_out(gather.chosen)
         shared.statistics.handed_out(batch.frames, batch.staleness, self._clock(), datetime.now(UTC))
         shared.note_change(urgent=shared.statistics.batches == 1 or gather.finished)
-        # The batch no longer counts for the staleness bound and the store, so the gather can send more requests.
+        # The batch no longer counts for the staleness bound and for the limit of the store. So the gather may be able
+        # to send more requests.
         self._transport.wake()
         return batch
 
@@ -97,11 +101,11 @@ class Consumer:
 
     # ---------------------------------------------------------------- weights
     def stage(self, snapshot: Any) -> Staged:
-        """Stage a snapshot, which is published as the next version.
+        """Stage a snapshot. The gather thread publishes the staged snapshot as the next version.
 
-        It replaces a staged snapshot that is not published yet.
+        The snapshot replaces an earlier staged snapshot that is not published yet.
 
-        Blocks until the snapshot is stored. The tensors of the snapshot may change afterwards.
+        Blocks until the snapshot is stored. After the call, the tensors of the snapshot may change.
         """
         with self.shared.changed:
             self.raise_if_failed()
@@ -117,7 +121,10 @@ class Consumer:
         return staged
 
     def wait_applied(self, staged: Staged, timeout: float) -> Mapping[str, PublishResult]:
-        """Block until every available collector has applied the version. Return the results by collector name."""
+        """Block until all expected collectors have applied the version, or for ``timeout`` seconds.
+
+        Return results by name.
+        """
         gather, slots = self.shared.gather, self.shared.slots
 
         def applied() -> bool:
@@ -132,14 +139,15 @@ class Consumer:
             return results(staged.final.version, {slot.name: self._applied(slot.name) for slot in in_order}, errors)
 
     def wait_published(self, timeout: float) -> None:
-        """Block until the staged snapshot has a version, or until ``timeout`` seconds have passed."""
+        """Block until no snapshot waits to be published, or for ``timeout`` seconds."""
         with self.shared.changed:
             self.shared.wait_for(lambda: self.shared.staged is None, timeout)
 
     def settle(self, timeout: float) -> None:
-        """Block until the staged snapshot is published and acknowledged, or until ``timeout`` seconds have passed.
+        """Block until the staged snapshot is published and acknowledged, or for ``timeout`` seconds.
 
-        Returns at once if no collector can acknowledge the version, or if the staleness bound delays the publish.
+        Returns at once if no collector is available to acknowledge the version, or if the staleness bound delays its
+        publication.
         """
         gather, versions = self.shared.gather, self.shared.versions
 
@@ -175,9 +183,9 @@ class Consumer:
         self._transport.wake()
 
     def drain_pods(self, pods: Collection[str]) -> None:
-        """Drain these pods, and no others: their collectors end after the current requests.
+        """Drain exactly these pods. Collectors on these pods end after their current requests.
 
-        A pod that is missing in a later call gets collectors again.
+        If a later call does not name one of these pods, the pod can get collectors again.
         """
         shared = self.shared
         with shared.changed:
@@ -188,7 +196,10 @@ class Consumer:
         self._transport.wake()
 
     def node_died(self, node: str) -> None:
-        """Record that the transport gave up this node. The losses of its collectors do not count as failures."""
+        """Record that the transport treats this node as dead.
+
+        Losses of its collectors then do not count as failures.
+        """
         with self.shared.changed:
             self.shared.died_nodes.append(node)
         self._transport.wake()
@@ -200,9 +211,10 @@ class Consumer:
             living.drain(one.id.name, draining=drains)
 
     def pause(self, timeout: float) -> bool:
-        """Send no more requests, and block until all open requests are answered.
+        """Stop sending requests, and block until all open requests are answered.
 
-        Returns False if some requests are open after ``timeout`` seconds. The gather then continues as before.
+        If some requests are still open after ``timeout`` seconds, returns False. In this case the gather continues as
+        before the call.
         """
         gather, is_quiet = self.shared.gather, False
         with self.shared.changed:
@@ -211,7 +223,8 @@ class Consumer:
                 self.shared.wait_for(lambda: gather.collectors.busy == 0, timeout)
                 is_quiet = gather.collectors.busy == 0
             finally:
-                # An interrupted pause() must not leave the gather paused, because the caller will not call resume().
+                # If an exception interrupts pause(), the caller will not call resume(). So the gather must not stay
+                # paused.
                 if not is_quiet:
                     gather.paused = before
         self._transport.wake()
@@ -234,17 +247,20 @@ class Consumer:
             return self.shared.normalization.now
 
     def note_mapped(self, method: str) -> None:
-        """Record that all present collectors called the method. Collectors that start later have not called it."""
+        """Record that ``method`` was called in all present collectors.
+
+        In collectors that start later, the method has not been called.
+        """
         with self.shared.changed:
             self.shared.notices.mapped(method)
 
     def notify_status_change(self) -> None:
-        """Notify waiting threads that a value in the status has changed."""
+        """Notify threads that wait for a change that a value in the status has changed."""
         with self.shared.changed:
             self.shared.note_change()
 
     def close(self) -> None:
-        """End the gather; returns at once."""
+        """End the gather. Returns at once."""
         with self.shared.changed:
             self.shared.closed = True
             self.shared.changed.notify_all()
@@ -253,7 +269,7 @@ class Consumer:
     def abandon(self) -> None:
         """End the gather because its FleetCollector was deleted.
 
-        The method takes no lock, because it may run in the garbage collector.
+        This method acquires no lock, because the garbage collector may call it.
         """
         self.shared.closed = True
         self._transport.wake()
@@ -265,5 +281,5 @@ class Consumer:
         self._transport.wake()
 
     def raise_if_failed(self) -> None:
-        """Raise the error that ended the gather, if one did."""
+        """If an error ended the gather, raise this error."""
         self.shared.raise_if_failed()

@@ -1,4 +1,4 @@
-"""The counts of a gather that a later fleet continues from."""
+"""Save the counts of a gather, and continue a later gather from these counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger("collectorfleet")
 
 
 def counters_of(shared: Shared) -> dict[str, Any]:
-    """Return the counts that a later fleet needs to continue. The caller holds the lock."""
+    """Return the counts from which a later fleet can continue. The caller holds the lock."""
     return {
         "frames": shared.gather.frames_handed_out,
         "batches": shared.statistics.batches,
@@ -41,7 +41,7 @@ def restore(shared: Shared, counters: Mapping[str, Any]) -> None:
                 "already; load before the first"
             )
         shared.gather.restored(int(counters["frames"]), int(counters["version"]))
-        # The number of incarnations determines trajectory ids and seeds.
+        # The number of earlier incarnations is needed, because trajectory ids and seeds depend on this number.
         shared.continued(int(counters.get("incarnations", 0)))
         shared.statistics.restore(int(counters["frames"]), int(counters.get("batches", 0)))
         try:

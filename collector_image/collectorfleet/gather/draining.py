@@ -1,4 +1,4 @@
-"""Drain collectors of removed slots, and collectors on pods that are drained. The caller holds the lock."""
+"""Drain collectors of removed slots, and collectors on draining pods. The caller holds the lock."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ log = logging.getLogger("collectorfleet")
 
 
 class Draining:
-    """Retires collectors once their requests are answered, and records pods without collectors."""
+    """Retires draining collectors as soon as their requests are answered.
+
+    Records which draining pods have no collectors.
+    """
 
     def __init__(self, shared: Shared, losses: Losses) -> None:
         self._shared = shared
         self._losses = losses
 
     def drain(self) -> None:
-        """Retire every collector that has to leave and runs no request."""
+        """Retire every draining collector that has no open requests."""
         shared = self._shared
         for name in list(shared.slots.leaving):
             one = shared.gather.collectors.named(name)
@@ -47,10 +50,10 @@ class Draining:
         self._note_drained(pod)
 
     def _note_empty(self) -> None:
-        """Record draining pods that have no collector, because none ran there or its collectors were lost."""
+        """Record draining pods without collectors: no collector ran on the pod, or its collectors were lost."""
         shared = self._shared
         taken = {one.pod for one in shared.gather.collectors}
-        if None not in taken:  # a collector without a pod yet may still start on any of these pods
+        if None not in taken:  # a collector whose pod is unknown may still start on one of these pods
             for pod in sorted(shared.draining_pods - shared.drained_pods.keys() - taken):
                 self._note_drained(pod)
                 shared.note_change()

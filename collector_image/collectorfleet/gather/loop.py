@@ -1,4 +1,4 @@
-"""The gather thread. Only this thread uses the transport, so collectors continue while the consumer trains.
+"""The gather thread. Only this thread uses the transport. So collectors continue to collect while the consumer trains.
 
 Read :meth:`GatherLoop.turn` first. Its steps are: publish, start, submit, choose a batch, offer weights, wait for
 messages, and process them.
@@ -39,14 +39,14 @@ from collectorfleet_api.v1alpha1 import CollectorState
 
 log = logging.getLogger("collectorfleet")
 
-# Interval of the checks of deadlines and restart delays. All other events wake the thread.
+# The interval at which the thread checks deadlines and restart delays. All other events wake the thread.
 _LONGEST_WAIT_SECONDS = 0.25
-# The wait for messages while some collectors have yet to get an offer, because offers are spread over time.
+# The interval while some collectors still need an offer. It is shorter, because the rate of offers is limited.
 _PACED_WAIT_SECONDS = 0.01
 
 
 class GatherLoop:
-    """One thread that owns the transport. It shares its state with the consumer's threads."""
+    """The thread that uses the transport. It shares its state with the consumer's threads."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class GatherLoop:
         self._thread.start()
 
     def join(self, timeout: float | None) -> None:
-        """Block until the thread has ended. The thread ends once the consumer has closed the gather."""
+        """Block until the thread has ended. The thread ends after the consumer has closed the gather."""
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout)
 
@@ -87,12 +87,13 @@ class GatherLoop:
             self._transport.close()
 
     def turn(self) -> None:
-        """Do all steps that are possible now, then wait for messages and process them."""
+        """Do all actions that are possible now. Then wait for messages, and process them."""
         shared = self._shared
         with shared.changed:
             now = self._awake()
             self._publishing.publish_staged()
-            # Weights that were staged before the request are published first, as the staleness bound assumes.
+            # If weights were staged before the consumer's request for a batch, publish these weights first. The
+            # staleness bound assumes this order.
             if shared.is_batch_wanted and not (shared.staged and shared.gather.may_advance()):
                 shared.gather.is_batch_wanted, shared.is_batch_wanted = True, False
             self._start_and_drain(now)
@@ -115,7 +116,7 @@ class GatherLoop:
     def _start_and_drain(self, now: float) -> None:
         shared = self._shared
         if shared.has_weights and shared.versions.newest is None:
-            return  # a collector without weights has nothing to do
+            return  # a collector cannot begin without weights
         for slot in shared.slots.to_fill(now):
             collector = shared.next_incarnation(slot.name)
             shared.gather.collectors.starting(collector, slot.index, now, slot.group)
@@ -137,7 +138,7 @@ class GatherLoop:
         statistics.occupied(gather.collectors.available, gather.collectors.busy, now)
 
     def _with_parameters(self, one: Collector, request: Request) -> Request:
-        """Return the request with the newest parameters, unless the collector already has them."""
+        """Return the request. If the collector lacks the newest parameters, add these parameters to the request."""
         parameters = self._shared.parameters
         if parameters is None:
             return request
@@ -172,7 +173,8 @@ class GatherLoop:
             case Lost(cause=cause, fault=fault, request_id=None):
                 self._losses.lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):
-                # The request may also be lost, together with its parameters, so the next request has them again.
+                # The request may have been lost, too, with the parameters in it. So the next request sends the
+                # parameters again.
                 one.parameters_sent = one.parameters
                 log.warning("%s: an answer was lost; the request is sent again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
@@ -189,7 +191,8 @@ class GatherLoop:
             shared.gather.collectors.drain(one.id.name, draining=True)
         carries = self._normalization.reported(one.id.name, started.normalization or {})
         if carries and not shared.has_weights:
-            # Versions carry the normalization, so the fleet publishes versions without weights from now on.
+            # The normalization is sent with versions of the weights. So from now on, this fleet publishes versions that
+            # have no weights.
             shared.has_weights = True
             self._publishing.publish_as_next(self._transport.put(EMPTY_SNAPSHOT), 0.0)
         if not shared.has_weights:
@@ -241,7 +244,7 @@ class GatherLoop:
         shared = self._shared
         joined = one.state is not CollectorState.READY
         if not joined and version <= (one.applied_version or 0):
-            return  # an exact request loaded an older version than the newest applied version
+            return  # a request for an exact version loaded an older version again
         shared.gather.collectors.applied(one, version, now)
         log.info("%s applied version %d", one.id.name, version)
         shared.versions.acknowledged(shared.gather.collectors.acknowledged)
@@ -249,5 +252,8 @@ class GatherLoop:
 
 
 def _as_internal_error(error: Exception) -> CollectorFleetError:
-    """Return ``error`` as an error of this package, so that it does not look like an error of the user's code."""
+    """Return ``error``, wrapped in an error of this package if necessary.
+
+    So nobody mistakes an internal error for an error of the user's code.
+    """
     return error if isinstance(error, CollectorFleetError) else InfrastructureError.of("gathering", error)

@@ -1,4 +1,4 @@
-"""Handle lost collectors with the failure policy, and end the run if too few are left. Also check deadlines."""
+"""Handle lost collectors with the failure policy. End the run if too few collectors are left. Also check deadlines."""
 
 from __future__ import annotations
 
@@ -19,20 +19,24 @@ from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
 
 log = logging.getLogger("collectorfleet")
 
-# The run ends after at least this many failed loads in a row, if no collector is available. More restarts would fail,
-# too.
+# If no collector is available, the run ends after this number of failed loads in a row, or after one failed load of
+# each collector if the fleet is larger. Further restarts would fail, too.
 _TRIES_TO_PROVE: Final = 3
 
 
 class Losses:
-    """Handles losses for the gather thread, which holds the lock. ``now`` is a time of the deadlines' clock."""
+    """Handles losses of collectors, for the gather thread. The caller holds the lock.
+
+    ``now`` is a time of its AwakeClock.
+    """
 
     def __init__(self, shared: Shared, outbox: Outbox, policy: FailurePolicy, now: float) -> None:
         self._shared = shared
         self._outbox = outbox
         self._policy = policy
         limits = shared.limits
-        # Each group has its own deadlines, because one group's environments may take ten times as long as another's.
+        # Each group has its own deadlines, because the environments of one group may be ten times slower than the
+        # environments of another group.
         self._deadlines: defaultdict[str | None, LearnedDeadline] = defaultdict(
             lambda: LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
         )
@@ -41,11 +45,17 @@ class Losses:
 
     # ---------------------------------------------------------------- losses
     def lost(self, one: Collector, cause: str, fault: Fault, now: float) -> None:
-        """Retire a lost or failed collector. Others get its requests, and the failure policy decides the rest."""
+        """Retire a lost collector.
+
+        Other collectors get its requests, and the failure policy decides about a replacement.
+        """
         self._judged(one, cause, fault, InfrastructureError(f"collector {one.id.name}: {cause}"), now)
 
     def raised(self, one: Collector, raised: Raised, now: float) -> None:
-        """Handle an error of the user's code: a policy's error ends the run, the failure policy decides on others."""
+        """Handle an error of the user's code.
+
+        If the environment raised the error, the failure policy decides what happens. Any other error ends the run.
+        """
         error = UserCodeError(f"{raised.where} (collector {one.id.name})", raised.cause, raised.traceback)
         if not raised.by_environment:
             self._shared.slots.by_name[one.id.name].last_error = raised.cause
@@ -55,7 +65,7 @@ class Losses:
         self._judged(one, raised.cause, Fault.ENVIRONMENT, error, now)
 
     def weights_failed(self, one: Collector, version: int, cause: str, now: float) -> None:
-        """Handle a collector that could not load a version. The run ends after too many failures in a row."""
+        """Handle a collector that could not load a version. After too many failures in a row, end the run."""
         failure = WeightsFailure(
             collector=one.id.name, version=version, time=datetime.now(UTC), reason=Fault.WEIGHTS, message=cause
         )
@@ -63,7 +73,8 @@ class Losses:
         versions = self._shared.versions
         versions.failed(failure, has_no_other_available=not others)
         self.lost(one, cause, Fault.WEIGHTS, now)
-        # Each collector may try once, because most have not tried yet while a large fleet starts.
+        # Every collector may try once. When a large fleet starts, the first failures come before most collectors have
+        # tried.
         if versions.failures_in_a_row >= max(_TRIES_TO_PROVE, self._shared.slots.expected_count):
             self._shared.abort(
                 InfrastructureError(
@@ -74,9 +85,9 @@ class Losses:
             )
 
     def retire(self, one: Collector) -> None:
-        """Stop the collector. Other collectors get its requests."""
+        """Stop the collector, and put its requests back into the queue for other collectors."""
         resent = self._shared.gather.retired(one)
-        # The other collectors may all have acknowledged a version that this one had not.
+        # This may have been the only collector that had not acknowledged the newest version.
         self._shared.versions.acknowledged(self._shared.gather.collectors.acknowledged)
         if resent:
             log.info("%s: %d requests are sent to other collectors", one.id.name, resent)
@@ -105,11 +116,14 @@ class Losses:
 
     # ---------------------------------------------------------------- time
     def note_duration(self, one: Collector, seconds: float) -> None:
-        """Record how many seconds the collector worked on a request."""
+        """Record that the collector worked on a request for this number of seconds."""
         self._deadlines[one.group].note_duration(seconds)
 
     def check(self, now: float) -> None:
-        """Forgive losses of dead nodes, handle missed deadlines, and end the run if too few collectors are left."""
+        """Stop counting losses on dead nodes, and handle missed deadlines.
+
+        End the run if too few collectors are left.
+        """
         while self._shared.died_nodes:
             self._node_died(self._shared.died_nodes.pop(), now)
         self._check_deadlines(now)
@@ -120,7 +134,8 @@ class Losses:
             return
         last = self._environments_error
         if last is not None and shared.slots.last_fault is Fault.ENVIRONMENT:
-            # A UserCodeError prevents a retry in another driver, which would not help.
+            # A UserCodeError prevents a retry with a new driver. A retry would not help, because the environment caused
+            # the losses.
             shared.abort(UserCodeError(f"{verdict}; {last.where}", last.cause, last.traceback))
         else:
             first = shared.slots.first_cause

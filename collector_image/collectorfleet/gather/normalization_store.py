@@ -1,4 +1,4 @@
-"""Store the fleet's normalization once per change, so that versions of weights can carry it."""
+"""Put the fleet's normalization into the store once after each change. Versions of the weights refer to it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ log = logging.getLogger("collectorfleet")
 
 
 class NormalizationStore:
-    """The stored normalization, for the gather thread. The caller holds the lock."""
+    """The stored normalization. Only the gather thread uses this object, and the caller holds the lock."""
 
     def __init__(self, shared: Shared, transport: Transport) -> None:
         self._shared = shared
         self._transport = transport
         self._stored: Stored | None = None
-        self._of = 0  # number of changes when it was stored
+        self._of = 0  # ``changes`` of the stored normalization
 
     def now(self) -> Stored | None:
-        """Return the present normalization; None if environments keep none."""
+        """Return the present normalization in the store; None if the environments have no normalization."""
         known, changes = self._shared.normalization.now, self._shared.normalization.changes
         if self._of != changes:
             self._stored = self._transport.put(codec.encode(known)) if known else None
@@ -32,9 +32,10 @@ class NormalizationStore:
         return self._stored
 
     def reported(self, collector: str, found: Normalization) -> bool:
-        """Record the normalization of a built collector. Return whether versions have to carry a normalization.
+        """Record the normalization of a built collector. Return whether versions need a normalization.
 
-        The first collector defines the normalization of the fleet. A collector with a different one ends the run.
+        The first built collector defines which statistics the fleet has. If a later collector has different statistics,
+        the run ends with an error.
         """
         fleet, versions = self._shared.normalization, self._shared.versions
         is_first = fleet.reported_by is None

@@ -1,7 +1,7 @@
-"""Calls of the transport that the gather thread makes after it releases the lock.
+"""Calls of transport methods that the gather thread makes after it has released the lock.
 
-A call of the transport may block, for example while the head is unreachable. Threads that read the status, publish or
-end the run do not wait for the call.
+A call of a transport method may block, for example while Ray's head is unreachable. Other threads need the lock to read
+the status, to publish or to end the run. So these threads do not have to wait for the call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collectorfleet.transport.interface import Transport
 
 
 class Outbox:
-    """Keeps calls in order until :meth:`flush` makes them. For the gather thread only."""
+    """Queues calls until :meth:`flush` makes them in order. Only one thread may use an outbox."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -36,7 +36,7 @@ class Outbox:
         self._calls.append((self._transport.stop, (collector,)))
 
     def flush(self) -> None:
-        """Make all kept calls. The caller does not hold the lock."""
+        """Make all queued calls. The caller must not hold the lock."""
         calls, self._calls = self._calls, []
         for call, arguments in calls:
             call(*arguments)

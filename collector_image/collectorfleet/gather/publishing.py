@@ -1,4 +1,4 @@
-"""Publish versions of weights and offer them to collectors, on the gather thread. The caller holds the lock."""
+"""Publish versions of the weights, and offer versions to collectors. For the gather thread, which holds the lock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger("collectorfleet")
 
 
 class Publishing:
-    """Makes versions of staged weights, and offers the newest version to collectors at a limited rate."""
+    """Publishes staged weights as versions, and offers the newest version to collectors at a limited rate."""
 
     def __init__(self, shared: Shared, outbox: Outbox, normalization: NormalizationStore) -> None:
         self._shared = shared
@@ -25,7 +25,7 @@ class Publishing:
         self._pace = Pace()
 
     def answered(self) -> None:
-        """Record an answer. Each answer allows one more offer."""
+        """Record that a collector has answered. This allows one more offer."""
         self._pace.answered()
 
     def publish_staged(self) -> None:
@@ -37,7 +37,7 @@ class Publishing:
         staged.version = self.publish_as_next(stored, staged.seconds)
 
     def publish_as_next(self, stored: Stored, seconds: float) -> int:
-        """Publish ``stored``, which took ``seconds`` to store, as the next version; return the version."""
+        """Publish ``stored`` as the next version. Return the version. ``seconds`` is the time that storing took."""
         shared = self._shared
         version = shared.gather.version = shared.gather.version + 1
         weights = Weights(version, stored, normalization=self._normalization.now())
@@ -50,7 +50,10 @@ class Publishing:
         return version
 
     def offer_newest(self, now: float) -> bool:
-        """Offer the newest weights to collectors with older weights; return False if the rate delays some offers."""
+        """Offer the newest weights to collectors with older weights.
+
+        Return False if the rate limit delays some offers.
+        """
         newest = self._shared.versions.newest
         while newest is not None:
             one = self._shared.gather.collectors.next_to_offer(newest.version)
@@ -62,15 +65,15 @@ class Publishing:
         return True
 
     def offer(self, one: Collector, weights: Weights) -> None:
-        """Offer these weights at once, regardless of the pace."""
+        """Offer these weights at once, without the rate limit."""
         self._shared.gather.collectors.offered(one, weights.version)
         self._outbox.offer(one.id, weights)
 
     def weights_for_request(self, one: Collector, request: Request) -> Weights | None:
-        """Return the weights to send with the request; None if the collector needs none.
+        """Return the weights to send with the request; None if the request needs no weights.
 
-        These weights have the version that the request names, or the newest version, if the collector was not offered
-        this version yet.
+        If the request demands an exact version, return this version. Otherwise return the newest version, unless it was
+        already offered to the collector.
         """
         versions = self._shared.versions
         if request.version is not None:

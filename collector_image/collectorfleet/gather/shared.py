@@ -1,7 +1,7 @@
 """The state that the gather thread and the consumer's threads share, under one lock.
 
-The consumer requests batches, stages weights and takes batches. The gather thread does the rest. Both communicate only
-through this state.
+The consumer requests batches, stages weights and takes finished batches out of this state. The gather thread does
+everything else. Consumer and gather thread communicate only through this state.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ class Limits:
 
 
 class Staged:
-    """Stored weights that wait to be published. Newer weights may replace them before that.
+    """Stored weights that are not published yet. Newer weights may replace them before they are published.
 
-    ``seconds`` is the time that storing the weights took.
+    ``seconds`` is the time in seconds that storing these weights took.
     """
 
     def __init__(self, stored: Stored, seconds: float) -> None:
         self.stored: Stored | None = stored
         self.seconds = seconds
-        self.version: int | None = None  # once they are published
+        self.version: int | None = None  # None until they are published
         self.replaced_by: Staged | None = None
 
     @property
     def final(self) -> Staged:
-        """The weights that collectors get: these weights or their last replacement."""
+        """The weights that will be published: these weights, or the newest weights that replaced them."""
         found = self
         while found.replaced_by is not None:
             found = found.replaced_by
@@ -58,8 +58,8 @@ class Staged:
 class Shared:
     """All shared state. Hold ``changed`` to read or change the state.
 
-    Waiting threads are notified when the status changes. ``changes`` counts urgent changes, which a person wants to see
-    at once.
+    A change of the status notifies threads that wait for ``changed``. ``changes`` counts only urgent changes, which a
+    person wants to see at once.
     """
 
     def __init__(
@@ -76,7 +76,8 @@ class Shared:
         self.parameters: FleetParameters | None = None
         self.limits = limits
         self.has_weights = has_weights
-        # Called with each version and the number of frames handed out before. It must not block or take the lock.
+        # A function that is called with each published version, and the number of frames handed out before. It must
+        # neither block nor acquire the lock.
         self.on_publish: Callable[[Weights, int], None] | None = None
         self.draining_pods: frozenset[str] = frozenset()
         self.drained_pods: dict[str, None] = {}
@@ -87,20 +88,21 @@ class Shared:
         self.closed = False
         self.changed = threading.Condition()
         self.changes = 0
-        self.incarnations = 0  # of all collectors so far: each incarnation has a unique number
-        self._incarnations_before = 0  # in the runs that this one continues
+        self.incarnations = 0  # number of incarnations so far, over all slots
+        self._incarnations_before = 0  # in the earlier runs that this run continues
         self._generations: Counter[str] = Counter()  # incarnations of each slot in this run
 
     def next_incarnation(self, name: str) -> CollectorId:
         """Return the id of the next incarnation in the slot ``name``."""
         self.incarnations += 1
-        # Earlier runs had at least as many incarnations as this slot, so no generation occurs twice.
+        # The earlier runs had at least as many incarnations in total as in this slot. So no generation of a slot occurs
+        # twice.
         generation = self._incarnations_before + self._generations[name]
         self._generations[name] += 1
         return CollectorId(name, self.incarnations, generation)
 
     def continued(self, incarnations: int) -> None:
-        """Continue after runs that had this number of incarnations."""
+        """Continue earlier runs that had this number of incarnations in total."""
         self._incarnations_before = incarnations
         self.incarnations = max(self.incarnations, incarnations)
 
@@ -115,12 +117,15 @@ class Shared:
 
     @property
     def frames_discarded(self) -> int:
-        """Frames of answers that were never handed out: they came too late, or were left when the run ended."""
+        """The number of frames that were collected but not handed out.
+
+        Their answers came too late, or the run ended before.
+        """
         left_over = self.gather.admissions.frames_waiting if self.over or self.gather.finished else 0
         return self.statistics.frames_too_late + left_over
 
     def note_change(self, *, urgent: bool = False) -> None:
-        """Notify threads that wait for a change of the status. An ``urgent`` change is counted."""
+        """Notify threads that wait for a change of the status. ``urgent``: count the change in ``changes``."""
         self.changes += urgent
         self.changed.notify_all()
 
@@ -130,13 +135,16 @@ class Shared:
             raise self.error
 
     def raise_if_over(self) -> None:
-        """Raise the error that ended the gather, or CollectorClosed if it was closed."""
+        """If an error ended the gather, raise this error. If the gather was closed, raise CollectorClosed."""
         self.raise_if_failed()
         if self.closed:
             raise CollectorClosed("the collector was shut down")
 
     def abort(self, error: Exception) -> None:
-        """End the iteration with ``error``, unless an earlier error ended it."""
+        """End the iteration with ``error``.
+
+        If an earlier error has already ended the iteration, the earlier error remains.
+        """
         self.error = self.error or error
         self.note_change(urgent=True)
 

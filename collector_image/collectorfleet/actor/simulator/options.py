@@ -23,7 +23,7 @@ _PORT_NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,13}[a-z0-9])?")
 
 @dataclass(frozen=True)
 class SimulatorProcess:
-    """A simulator. Each collector starts one in its own container before it builds the environment.
+    """The simulator that each collector starts in its own container before the collector builds the environment.
 
     The environment factory gets the addresses of the simulator as ``process={"grpc": "127.0.0.1:40123"}``.
 

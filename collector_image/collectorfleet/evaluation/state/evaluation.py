@@ -271,7 +271,7 @@ class EvaluationState:
     def drop_if_not_finite(self) -> str | None:
         """If a return of the finished evaluation is not finite, drop the evaluation and return the reason.
 
-        Else return None.
+        Otherwise return None.
         """
         running = self.running
         if running is None or not running.episodes.finished:

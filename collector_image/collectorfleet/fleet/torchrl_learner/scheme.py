@@ -66,7 +66,7 @@ class Relay:
     async def answer(self, number: int, sentence: str | None) -> None:
         """End the learner's call of :meth:`publish`.
 
-        ``sentence`` is the reason why the driver did not copy; None: it did.
+        If the driver has copied the weights, ``sentence`` is None. Otherwise ``sentence`` is the reason.
         """
         self._answers.pop(number).set_result(sentence)
 

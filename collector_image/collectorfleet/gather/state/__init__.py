@@ -1,1 +1,1 @@
-"""The state and the decisions of the gather thread. Pure: no thread, no clock, no Ray, no torch."""
+"""The state and the decisions of the gather thread. No threads, no clock, no Ray, no torch."""

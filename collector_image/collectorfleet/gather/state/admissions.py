@@ -1,14 +1,14 @@
 """Admissions that are not handed out yet.
 
-A share is the part of a batch that one request asks for. Its answer has the frames. An admission is one or more shares
-that are allowed together.
+A share is the part of a batch that one request covers. The answer to the request has the frames of the share. An
+admission is one share, or several shares that the gather allows at the same time.
 
-The life of an admission: *admitted* (bounds and totals allow it), its shares *submitted* to collectors, *complete* when
-the last share is answered, *handed out*. If batches keep their order, an admission is a batch. Otherwise an admission
-is one share, and a batch has the oldest complete admissions. If the collector of a share is lost, the share returns to
-the front of the queue.
+An admission passes through four states. It is *admitted* if bounds and totals allow its shares. Its shares are then
+*submitted* to collectors. It is *complete* when its last share is answered. Finally it is *handed out*. If batches are
+handed out in order, an admission is a batch. Otherwise an admission is one share, and a batch consists of the oldest
+complete admissions. If the collector of a share is lost, the share returns to the front of the queue.
 
-Each event updates all counts, so the cost of a query does not depend on the size of the fleet.
+Each event updates all counts. So the cost of a query does not depend on the size of the fleet.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from collectorfleet.messages import Answer, CollectorId
 
 @dataclass(eq=False, slots=True)
 class Share:
-    """One part of a batch. ``payload`` is set once the share is answered."""
+    """One part of a batch. ``payload`` is None until the share is answered."""
 
     admission: Admission
-    frames: int  # requested; after the answer, received
+    frames: int  # requested frames; after the answer, received frames
     random: bool
     request_id: int | None = None
-    holder: CollectorId | None = None  # the collector of the last request
-    slot: int = 0  # of the holder
+    holder: CollectorId | None = None  # the collector that got the last request for this share
+    slot: int = 0  # the slot of the holder
     payload: Any = None
     version: int | None = None
     size_bytes: int = 0
@@ -48,10 +48,10 @@ class Share:
 class Admission:
     """The shares that were admitted together. ``number`` counts admissions from 0.
 
-    ``oldest_version`` is the oldest version that a frame has or may still get. For the staleness bound,
-    ``version_for_bound`` is never older than the version at admission. A collector may deliver older frames, of a
-    trajectory that began with earlier weights. Such frames arrive even if no further version is published for a long
-    time.
+    ``oldest_version`` is the oldest weights version of the frames. While shares are missing, it is the oldest version
+    that a frame may still get. ``version_for_bound`` is the version that counts for the staleness bound. It is never
+    older than the version at admission. A collector may deliver frames with an older version, if their trajectory began
+    with earlier weights. To delay further versions would not prevent such frames.
     """
 
     number: int
@@ -81,16 +81,16 @@ class Batch:
 
 
 class Admissions:
-    """All admissions that are open or wait, in the order of admission.
+    """All admissions that are not handed out yet, in the order of admission.
 
-    ``together`` is the number of admissions in a batch. ``bound`` is the largest staleness of a batch, in versions.
-    None means unbounded.
+    ``together`` is the number of admissions in a batch. ``bound`` is the largest allowed staleness of a batch, in
+    versions. None: there is no limit.
     """
 
     def __init__(self, together: int, bound: int | None) -> None:
         self.line: deque[Share] = deque()  # shares to request, in order
         self.window = Window(together, bound)
-        self.frames = 0  # of all shares, requested or answered
+        self.frames = 0  # of all shares, answered or not
         self.frames_waiting = 0  # answered, but not handed out
         self.waiting_bytes = 0
         self.shares_missing = 0
@@ -112,12 +112,15 @@ class Admissions:
 
     @property
     def first_incomplete(self) -> Admission | None:
-        """The oldest incomplete admission. Versions only increase, so it has the oldest incomplete version."""
+        """The oldest incomplete admission.
+
+        No other incomplete admission has an older version, as versions only increase.
+        """
         return next(iter(self._incomplete.values()), None)
 
     @property
     def completed(self) -> int:
-        """The number of admissions that wait to be handed out."""
+        """The number of complete admissions that are not handed out yet."""
         return len(self._complete)
 
     def oldest_complete(self, count: int) -> list[Admission]:
@@ -125,7 +128,10 @@ class Admissions:
 
     # ---------------------------------------------------------------- events
     def admit(self, version: int, frames_per_share: int, random: Sequence[bool]) -> None:
-        """Add an admission with a share for each entry of ``random``. The shares join the end of the queue."""
+        """Add an admission with one share for each entry of ``random``.
+
+        The shares are added to the end of the queue.
+        """
         made = Admission(self.next_number, version, version, version)
         self.next_number += 1
         made.shares = [Share(made, frames_per_share, one) for one in random]
@@ -137,13 +143,13 @@ class Admissions:
         self.shares_missing += made.missing
 
     def submitted(self, share: Share, request_id: int, holder: CollectorId, slot: int) -> None:
-        """Record that the first share of the queue was requested from a collector."""
+        """Record that a request for ``share`` was sent to the collector ``holder``."""
         share.request_id, share.holder, share.slot = request_id, holder, slot
         share.admission.holders.add(holder)
         share.admission.has_new_requests = True
 
     def taken_back(self, share: Share) -> None:
-        """Put a share whose request is lost back at the front of the queue."""
+        """Put a share back at the front of the queue, because its request was lost."""
         share.request_id, share.cut_short = None, False
         self.line.appendleft(share)
 
@@ -157,7 +163,8 @@ class Admissions:
         made.missing -= 1
         self.shares_missing -= 1
         if made.complete:
-            # Before the last answer, a share could still have the version at admission.
+            # All versions are known only after the last answer. Until then, a share could still get the version at
+            # admission.
             made.oldest_version = min(one.version or 0 for one in made.shares)
             self._count(made, max(made.version, made.oldest_version))
             del self._incomplete[made.number]
@@ -172,11 +179,12 @@ class Admissions:
             del self._all[one.number]
             del self._complete[bisect_left(self._complete, (one.version_for_bound, one.number))]
             self.window.remove(one.version_for_bound)
-        # Sort shares by collector, as users of RayCollector expect. The order of the requests is arbitrary.
+        # Sort the shares by collector, because users of RayCollector expect this order. The order of the requests is
+        # arbitrary.
         shares = sorted((share for one in chosen for share in one.shares), key=lambda share: share.slot)
         for one in chosen:
-            # A share refers to its admission. Without this reference cycle, the memory of the rollouts is free at once,
-            # without a garbage collection.
+            # A share refers to its admission, and the admission refers to its shares. Break this reference cycle, so
+            # that the memory of the rollouts is freed without the garbage collector.
             one.shares.clear()
         batch = Batch(shares, staleness)
         self.frames -= batch.frames

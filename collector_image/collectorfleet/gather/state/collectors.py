@@ -1,8 +1,8 @@
-"""The living collectors: the state of each, and counts over all of them.
+"""The living collectors: the state of each collector, and counts over all collectors.
 
-The life of a collector: *starting*, *joining* (built, but without acknowledged weights), *ready*, and *retired*. A
-retired collector is removed from here, and its messages are ignored. A draining collector finishes its requests and
-gets no more.
+A collector passes through four states: *starting*, *joining* (built, but without acknowledged weights), *ready*, and
+*retired*. A retired collector is removed from :class:`Collectors`, and its messages are ignored. A draining collector
+finishes its requests, and gets no new requests.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from collectorfleet.gather.state.plan import DEPTH
 from collectorfleet.messages import CollectorId
 from collectorfleet_api.v1alpha1 import CollectorState
 
-# For this time the first collectors of a fleet leave shares to collectors that are still starting.
+# For this number of seconds, the first ready collectors of a fleet leave some shares to collectors that are still
+# starting.
 START_TOGETHER_SECONDS = 10.0
 
 
 @dataclass(eq=False, slots=True)
 class Collector:
-    """A living collector. Only :class:`Collectors` changes it, because it also updates the counts."""
+    """A living collector.
+
+    Only :class:`Collectors` may change this object, because the counts have to change with it.
+    """
 
     id: CollectorId
     slot: int
@@ -32,33 +36,34 @@ class Collector:
     pod: str | None = None
     node: str | None = None
     pid: int | None = None
-    loop: str | None = None  # the rollout loop
-    building_since: float | None = None  # when it began to build, or to load its first weights; else None
+    loop: str | None = None  # the name of its rollout loop
+    building_since: float | None = None  # None: it neither builds nor loads its first weights
     applied_version: int | None = None
     offered_version: int = 0
-    parameters_sent: int = 0  # the newest version of parameters that it was sent
-    parameters: int = 0  # the oldest version that one of its environments has
+    parameters_sent: int = 0  # the newest version of parameters that was sent to it
+    parameters: int = 0  # the oldest version in its environments
     in_flight: deque[int] = field(default_factory=deque)
-    working_since: float | None = None  # when the oldest request in flight began
+    working_since: float | None = None  # when its work on its oldest open request began
     answered: int = 0
     draining: bool = False
-    newest_admission: int = -1  # the newest admission of its requests
+    newest_admission: int = -1  # the newest admission that it got a request for
     starts_with_the_fleet: bool = False
-    turn: int = 0  # its valid entry in _free; entries with other turns are outdated
+    turn: int = 0  # of its valid entry in _free; others are outdated
 
     @property
     def is_free(self) -> bool:
         return self.state is CollectorState.READY and not self.draining and len(self.in_flight) < DEPTH
 
 
-# The entry of a free collector: the newest admission of its requests, its slot, its turn, the collector.
+# The entry of a free collector in a heap: its ``newest_admission``, its slot, its ``turn``, the collector.
 _Place = tuple[int, int, int, Collector]
 
 
 class Collectors:
-    """Collectors by the name of their slot.
+    """All living collectors, by the name of the slot.
 
-    Only the start of the fleet, and an iteration over the collectors, take longer in a larger fleet.
+    The time of an operation does not depend on the size of the fleet. The exceptions are the start of the fleet and an
+    iteration over all collectors.
     """
 
     def __init__(self) -> None:
@@ -69,17 +74,17 @@ class Collectors:
         self._starting_with_the_fleet = 0
         self._first_ready_at: float | None = None
         self._applied = _Lowest()
-        # The free collectors, by the number of requests in flight. Heaps, the lowest newest_admission first.
+        # The free collectors: for each number of open requests, a heap with the lowest ``newest_admission`` first.
         self._free: list[list[_Place]] = [[] for _ in range(DEPTH)]
         self._turns = 0
-        # By group: the start of each collector's present request, the earliest first. First requests have a separate
-        # queue. Outdated entries are dropped when they reach the front.
+        # For each group: when each collector began its present request, the earliest first. The first requests of
+        # collectors are in a separate queue. An outdated entry is dropped when it reaches the front of the queue.
         self._working: dict[str | None, tuple[deque[tuple[float, Collector]], ...]] = {}
-        # When each collector began to build, or to load its first weights. Outdated entries are dropped in the same
-        # way.
+        # When each collector began to build, or to load its first weights. An outdated entry is dropped when it reaches
+        # the front of the queue.
         self._building: deque[tuple[float, Collector]] = deque()
-        self._joined_at = 0.0  # when the last collector was built
-        # Built collectors by the time of their last offer, the earliest first.
+        self._joined_at = 0.0  # when the latest collector was built
+        # The built collectors, ordered by the time of their last offer, the earliest first.
         self._by_offer: OrderedDict[CollectorId, Collector] = OrderedDict()
 
     def __len__(self) -> int:
@@ -92,11 +97,11 @@ class Collectors:
         return name in self._living
 
     def named(self, name: str) -> Collector | None:
-        """Return the collector that fills the slot now."""
+        """Return the living collector in this slot; None if the slot has no collector."""
         return self._living.get(name)
 
     def find(self, id_: CollectorId) -> Collector | None:
-        """Return the living collector with this name and incarnation; None if there is none."""
+        """Return the living collector with this name and incarnation; None if there is no such collector."""
         found = self._living.get(id_.name)
         return found if found is not None and found.id == id_ else None
 
@@ -108,7 +113,7 @@ class Collectors:
         self._starting_with_the_fleet += with_the_fleet
 
     def placed(self, one: Collector, pod: str, node: str | None, now: float) -> None:
-        """Record that the collector's process runs. From now on the collector builds, and its deadline begins."""
+        """Record that the collector's process runs. The collector now begins to build, and its deadline starts."""
         one.node = node
         if one.state is CollectorState.STARTING:
             one.pod = pod
@@ -128,7 +133,7 @@ class Collectors:
         self._by_offer.move_to_end(one.id)
 
     def applied(self, one: Collector, version: int, now: float) -> None:
-        """Record that the collector acknowledged a version. The first version makes it ready."""
+        """Record that the collector acknowledged a version. With its first version, the collector becomes ready."""
         if self._first_ready_at is None:
             self._first_ready_at = now
         self._applied.add(version)
@@ -150,7 +155,7 @@ class Collectors:
         self._queue(one)
 
     def answered(self, one: Collector, request_id: int, now: float, *, readable: bool = True) -> None:
-        """Record that the request has ended, with or without a readable answer."""
+        """Record that the request has ended. ``readable``: whether the answer can be read."""
         one.answered += readable
         one.in_flight.remove(request_id)
         if one.in_flight:
@@ -161,7 +166,7 @@ class Collectors:
         self._queue(one)
 
     def drain(self, name: str, *, draining: bool) -> None:
-        """Stop sending requests to the collector, or send requests again."""
+        """If ``draining`` is true, send no new requests to the collector. Otherwise send requests again."""
         one = self._living.get(name)
         if one is not None and one.draining is not draining:
             one.draining = draining
@@ -180,20 +185,24 @@ class Collectors:
     # ---------------------------------------------------------------- queries
     @property
     def built_count(self) -> int:
-        """Number of collectors that have built environment and policy, with or without acknowledged weights."""
+        """The number of collectors that have built environment and policy.
+
+        They may have acknowledged no weights yet.
+        """
         return self.available + self._joining
 
     @property
     def acknowledged(self) -> int | None:
-        """The lowest version applied by all available collectors; None if none is available."""
+        """The lowest of the versions that the available collectors have applied; None if no collector is available."""
         return self._applied.lowest
 
     def next_free(self, admission: int) -> Collector | None:
         """Return the collector for the next share of an admission; None if no collector is free.
 
-        A collector without a share of this admission has priority over one that has a share. The second criterion is
-        the number of open requests. Among equals, the collector whose newest admission is oldest comes first, then the
-        lowest slot.
+        Collectors without a share of this admission have priority over collectors with a share. The second criterion is
+        the number of open requests: fewer requests have priority. The third criterion is the newest admission that a
+        collector got a request for: an older admission has priority. The last criterion is the slot: the lowest slot
+        has priority.
         """
         found = None
         for row in self._free:
@@ -204,10 +213,11 @@ class Collectors:
         return found
 
     def is_collector_starting(self, now: float) -> bool:
-        """Return whether a collector is about to be available.
+        """Return whether other collectors should leave shares to a collector that will soon be available.
 
-        While a fleet starts, its first collectors wait up to 10 s for the others. A replacement of a lost collector
-        does not count. A collector that takes longer than 10 s to load its first weights does not count.
+        While a fleet starts, its first ready collectors leave shares to starting collectors for up to 10 s.
+        Replacements of lost collectors do not count as starting collectors. A built collector that has not loaded its
+        first weights counts for at most 10 s.
         """
         if self._joining and now - self._joined_at < START_TOGETHER_SECONDS:
             return True
@@ -220,9 +230,10 @@ class Collectors:
         return list(self._working)
 
     def longest_at_work(self, group: str | None, *, first: bool) -> Collector | None:
-        """Return the collector of a group that has worked on one request for the longest time.
+        """Return the collector of a group that has worked longest on its present request.
 
-        If ``first`` is true, only first requests of a collector count, otherwise only later ones.
+        If ``first`` is true, only collectors that work on their first request count. Otherwise only the other
+        collectors count.
         """
         row = self._working[group][first] if group in self._working else deque()
         while row and row[0][1].working_since != row[0][0]:
@@ -230,7 +241,7 @@ class Collectors:
         return row[0][1] if row else None
 
     def longest_building(self) -> Collector | None:
-        """Return the collector that has been building, or loading its first weights, for the longest time."""
+        """Return the collector that has been building, or loading its first weights, longest; None if there is none."""
         while self._building and self._building[0][1].building_since != self._building[0][0]:
             self._building.popleft()
         return self._building[0][1] if self._building else None
@@ -238,8 +249,8 @@ class Collectors:
     def next_to_offer(self, version: int) -> Collector | None:
         """Return the collector to offer ``version`` next; None if all collectors were offered the version.
 
-        The collector that has worked longest is first. If it was offered the version, the collector with the oldest
-        offer is next.
+        The collector that has worked longest on its present request has priority. If this version was already offered
+        to that collector, the collector with the oldest offer has priority.
         """
         one = self._longest_of_all(first=False) or self._longest_of_all(first=True)
         if one is None or one.offered_version >= version:
@@ -270,7 +281,8 @@ class Collectors:
         if one.is_free:
             row = self._free[len(one.in_flight)]
             heappush(row, (one.newest_admission, one.slot, one.turn, one))
-            # Outdated entries are only dropped at the front, which is not read while less busy collectors are free.
+            # Outdated entries are usually dropped at the front of a heap. But this heap is not read while less busy
+            # collectors are free, so it could grow. So drop its outdated entries here.
             if len(row) > 2 * len(self._living) + 1:
                 row[:] = [place for place in row if _is_taken(place)]
                 heapify(row)

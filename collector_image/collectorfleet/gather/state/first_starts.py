@@ -1,4 +1,4 @@
-"""Detect two collectors whose first episodes begin alike, which happens if environments share a seed. Pure."""
+"""Detect two collectors whose first episodes begin with equal observations. This happens if they have the same seed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collectorfleet.messages import CollectorId
 
 
 class FirstStarts:
-    """The digests of the first episodes of all collectors so far, including lost collectors."""
+    """The digests of all collectors so far, including lost collectors.
+
+    A digest covers the first episodes of a collector.
+    """
 
     def __init__(self) -> None:
         self._first: dict[str, CollectorId] = {}
         self._is_told = False
 
     def noted(self, collector: CollectorId, digest: str) -> str | None:
-        """Record a collector's digest. Return a warning, only once, if another collector had the same digest."""
+        """Record a collector's digest. If another collector had the same digest, return a warning, but only once."""
         other = self._first.setdefault(digest, collector)
         if other == collector or self._is_told:
             return None

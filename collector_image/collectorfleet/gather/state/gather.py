@@ -1,4 +1,4 @@
-"""The state of a gather: its plan, its open requests, and the next actions. It reads no clock."""
+"""The state of a gather: its plan, its open requests and the next actions. No clock: callers pass the time."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from collectorfleet.gather.state.plan import DEPTH, Plan
 from collectorfleet.messages import Answer, Request
 from collectorfleet.recent import LargestOfRecent
 
-# The size of a future share is estimated by the largest of this many recent shares.
+# The estimated size of a future share is the largest size among this number of recent shares.
 _SHARES = 1000
 
 
 class Gather:
-    """The state of a gather. Methods named after events change the state, and the others only read it."""
+    """The state of a gather. Methods named after events change the state. The other methods only read the state."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.collectors = Collectors()
         self.admissions = Admissions(plan.admissions_per_batch, plan.bound)
         self.version = 0
-        # The newest version of an earlier gather. Collectors without a newer version count as having it.
+        # The newest version of the earlier gather that this gather continues. If a collector has no newer version, it
+        # counts as having this version.
         self._made_before = 0
-        self.is_batch_wanted = False  # the consumer waits for a batch, until it takes one
+        self.is_batch_wanted = False  # whether the consumer waits for a batch
         self.chosen: list[Admission] | None = None  # the batch that is ready for the consumer
         self.paused = False
-        self.begun = False  # a batch was requested; the gather collects nothing before
+        self.begun = False  # whether a batch was requested; collection starts then
         self._ended = False
         self._idle_for_the_bound = False
         self.frames_handed_out = 0
@@ -38,7 +39,10 @@ class Gather:
         self._next_request = 0
 
     def restored(self, frames: int, version: int) -> None:
-        """Continue the counts of an earlier gather, whose first frames were the random frames."""
+        """Continue the counts of an earlier gather.
+
+        Its frames count as random frames, because random frames come first.
+        """
         self.frames_handed_out = self._random_frames = frames
         self.version = self._made_before = max(self.version, version)
 
@@ -48,7 +52,7 @@ class Gather:
 
     @property
     def finished(self) -> bool:
-        """Whether all requested frames were handed out, or the run has reached its goal earlier."""
+        """Whether all requested frames were handed out, or the run has already reached its goal."""
         return self._ended or self._has_all_frames
 
     @property
@@ -62,22 +66,22 @@ class Gather:
         return self.version if first is None else first.version
 
     def may_advance(self) -> bool:
-        """Return whether the version may advance, so that all open requests stay within the bound or are discarded."""
+        """Return whether a new version may be published without exceeding the staleness bound of open requests."""
         is_left_over = self._ended and self.chosen is None
         return is_left_over or self.admissions.window.in_time(self.version + 1)
 
     @property
     def throttled(self) -> bool:
-        """Whether the bound delays a requested batch, or leaves collectors idle.
+        """Whether the staleness bound delays a requested batch, or is the reason why collectors are idle.
 
-        Read this after requests were sent and a due batch was chosen.
+        Read this only after :meth:`submissions` and :meth:`choose`.
         """
         held_back = self.is_batch_wanted and self.chosen is None and self.admissions.completed > 0
         return self._idle_for_the_bound or held_back
 
     # ---------------------------------------------------------------- requests
     def submissions(self, now: float) -> Iterator[tuple[Collector, Request]]:
-        """Return every request that may be sent now, and note them as sent. Idle collectors are first."""
+        """Yield all requests that may be sent now, and record each as sent. Idle collectors get requests first."""
         self._idle_for_the_bound = False
         line = self.admissions.line
         while self.begun and not self.paused and (line or self._admit()):
@@ -96,7 +100,7 @@ class Gather:
 
     def _request(self, share: Share, one: Collector, now: float) -> Request:
         wanted = share.admission.version if self.plan.exact else self.version
-        # This gather has not published older versions, so a collector cannot wait for them.
+        # This gather has not published the versions of an earlier gather. So a collector must not wait for them.
         least = wanted if wanted > self._made_before else 0
         exactly = least if self.plan.exact and least else None
         request = Request(self._next_request, share.frames, least, exactly, share.random)
@@ -107,7 +111,7 @@ class Gather:
         return request
 
     def _admit(self) -> bool:
-        """Admit one more batch or share if every bound allows it."""
+        """Admit one more batch or share if all bounds and totals allow this. Return whether it was admitted."""
         if not self.admissions.window.in_time(self.version + (not self.is_batch_wanted), also=self.version):
             self._idle_for_the_bound = self.collectors.busy < self.collectors.available and self._is_wanted()
             return False
@@ -120,14 +124,16 @@ class Gather:
         return True
 
     def _is_wanted(self) -> bool:
-        # A chosen batch counts as handed out, so that collectors continue before the consumer takes it.
+        # A chosen batch counts as handed out. So collectors continue before the consumer has taken the batch.
         if self._ended:
             return False
         plan, count = self.plan, len(self.admissions) - len(self.chosen or ())
-        # A partly admitted batch is always filled, or the last batch would never be complete.
+        # If some shares of a batch are admitted, the others are admitted, too. Otherwise the last batch would never be
+        # complete.
         if plan.total_frames is not None and not count % plan.admissions_per_batch and self._all_is_requested:
             return False
-        # Every collector may have one running and one waiting request, even if finished shares are not taken.
+        # Every collector may have one running and one waiting request, even if the consumer does not take finished
+        # shares.
         return plan.in_order or count < max(DEPTH * self.collectors.available, plan.shares)
 
     @property
@@ -151,26 +157,27 @@ class Gather:
     def answered(self, one: Collector, answer: Answer, now: float) -> None:
         share = self._requests.pop(answer.request_id)
         if answer.version < self._made_before:
-            # The collector used the weights that it was built with. They count as the restored version.
+            # The collector used the weights that it was built with. These weights count as the newest version of the
+            # earlier gather.
             answer = replace(answer, version=self._made_before)
         self._share_bytes.note(answer.size_bytes)
         self.admissions.answered(share, answer)
         self.collectors.answered(one, answer.request_id, now)
 
     def answer_lost(self, one: Collector, request_id: int, now: float) -> None:
-        """Record that a finished rollout cannot be read. Its share is requested again."""
+        """Record that the answer to a request cannot be read. The share of this request will be requested again."""
         self.admissions.taken_back(self._requests.pop(request_id))
         self.collectors.answered(one, request_id, now, readable=False)
 
     def retired(self, one: Collector) -> int:
-        """Remove a collector, and put its requests back at the front of the queue. Return the number of requests."""
+        """Remove a collector. Put its shares back at the front of the queue, and return the number of these shares."""
         self.collectors.retired(one)
         for request_id in reversed(one.in_flight):
             self.admissions.taken_back(self._requests.pop(request_id))
         return len(one.in_flight)
 
     def stragglers(self) -> Iterator[tuple[Collector, int]]:
-        """Return the requests to cut short now, each of them once."""
+        """Yield the requests to cut short now. Each request is yielded only once."""
         after = self.plan.cut_short_after
         if after is None:
             return
@@ -186,10 +193,10 @@ class Gather:
 
     # ---------------------------------------------------------------- batches
     def choose(self) -> bool:
-        """Choose the batch that the consumer waits for. Return whether a batch was chosen.
+        """Choose the batch for the waiting consumer. Return whether a batch was chosen.
 
-        The version does not advance beyond the bound until the consumer takes the batch. An interrupted consumer may
-        publish before it takes the batch.
+        Until the consumer takes the chosen batch, the batch counts for the staleness bound. If the consumer is
+        interrupted, it may publish before it takes the batch.
         """
         if not self.is_batch_wanted or self.chosen is not None:
             return False
@@ -197,7 +204,7 @@ class Gather:
         return self.chosen is not None
 
     def due(self) -> list[Admission] | None:
-        """Return the admissions of the batch to hand out now; None if no batch is ready."""
+        """Return the admissions of the batch that can be handed out now; None if no batch is ready."""
         if self.plan.in_order:
             first = self.admissions.first
             return [first] if first is not None and first.complete else None
@@ -209,15 +216,15 @@ class Gather:
         return None if self._all_is_requested and self._older_ones_to_come(oldest) else oldest
 
     def _older_ones_to_come(self, chosen: list[Admission]) -> bool:
-        """Return whether shares older than the chosen ones are still open at the end of the run.
+        """Return whether open shares are older than the chosen shares. Only used at the end of the run.
 
-        The gather waits for them, so that the last batch has the newest shares.
+        The gather waits for these older shares, so that no batch after this batch has older shares.
         """
         first = self.admissions.first_incomplete
         return first is not None and first.version < chosen[-1].version_for_bound
 
     def hand_out(self, chosen: list[Admission]) -> Batch:
-        """Record that the consumer has taken the chosen batch, and return the batch."""
+        """Record that the consumer takes the chosen batch. Return the batch."""
         batch = self.admissions.hand_out(chosen, self.version)
         self.frames_handed_out += batch.frames
         self.is_batch_wanted, self.chosen = False, None

@@ -1,4 +1,4 @@
-"""Describe which expected collectors are not built, and what each waits for."""
+"""Describe which expected collectors are not built, and what each of them waits for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 def missing(slots: Slots, living: Collectors) -> Iterator[tuple[Slot, Collector | None]]:
-    """Yield each slot that will be filled and has no built collector, in order, with its starting collector."""
+    """Yield, in order, each slot that expects a collector but has no built collector, with its starting collector."""
     for slot in slots.in_order():
         one = living.named(slot.name)
         is_built = one is not None and one.state is not CollectorState.STARTING
@@ -22,7 +22,7 @@ def missing(slots: Slots, living: Collectors) -> Iterator[tuple[Slot, Collector 
 
 
 def described(slots: Slots, living: Collectors) -> str:
-    """Return one sentence about all missing collectors; empty if none is missing."""
+    """Return one sentence about all missing collectors; empty if no collector is missing."""
     found = list(missing(slots, living))
     if not found:
         return ""

@@ -1,8 +1,8 @@
 """Combine the observation statistics of all collectors as if they came from one environment. No clock, no torch.
 
-The sums begin with the report of the first built collector, or with the sums of an earlier fleet. Each answer then adds
-its contribution, in the order of arrival. If an answer is lost or its collector is retired, its contribution is lost,
-too.
+The initial sums are the sums that the first built collector reports, or the sums of an earlier fleet. After that, the
+contributions of all answers are added, in the order of arrival. If an answer is lost, or its collector is retired
+before, the contribution of the answer is lost, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collectorfleet.normalization import Normalization, RunningStatistics, merge
 
 
 class FleetNormalization:
-    """The present normalization. ``changes`` counts its changes; ``reported_by`` is the first built collector."""
+    """The present normalization. ``changes`` counts its changes. ``reported_by`` is the first built collector."""
 
     def __init__(self) -> None:
         self.now: dict[str, RunningStatistics] = {}
@@ -21,13 +21,13 @@ class FleetNormalization:
         self.reported_by: str | None = None
 
     def restored(self, saved: Normalization) -> list[str]:
-        """Continue from the normalization of an earlier fleet, for each name that the environments also have.
+        """Continue from the statistics of an earlier fleet. Statistics that the environments lack are dropped.
 
-        If a collector is already built, returns the names that its environments lack. Otherwise :meth:`reported`
-        returns them.
+        If a collector is already built, returns the dropped names. Otherwise the names are not known yet, and
+        :meth:`reported` returns them later.
 
         Raises:
-            ValueError: the shape or the decay differs from the environments'.
+            ValueError: the shape or the decay of some statistics differs from the environments' statistics.
         """
         self.changes += 1
         if not self.reported_by:
@@ -38,11 +38,11 @@ class FleetNormalization:
     def reported(self, collector: str, found: Normalization) -> list[str]:
         """Record the initial normalization of a built collector.
 
-        The normalization of the first collector applies to all. Returns the names that an earlier fleet had and this
-        fleet lacks.
+        The statistics of the first built collector define the normalization of the fleet. Returns the names of those
+        statistics that an earlier fleet had and this fleet lacks.
 
         Raises:
-            ValueError: environments differ; the message names the difference.
+            ValueError: the statistics of two environments differ. The message names the difference.
         """
         if self.reported_by:
             self._check(found)
@@ -68,7 +68,7 @@ class FleetNormalization:
             _compare(name, one, self.now[name], first, _ONE_FOR_ALL)
 
     def merge(self, contributions: Normalization) -> None:
-        """Add the contributions of an answer."""
+        """Add the contributions that an answer carries, to the present sums."""
         self.now = merged(self.now, contributions)
         self.changes += 1
 

@@ -1,4 +1,4 @@
-"""Warnings for the driver's log, each given once."""
+"""Warnings for the driver's log. Each warning is logged once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class Notices:
-    """Findings that were logged, and methods that ``map_fn`` called."""
+    """The findings that were logged so far, and the methods that ``map_fn`` called so far."""
 
     def __init__(self) -> None:
         self._said: set[str] = set()
@@ -17,13 +17,13 @@ class Notices:
         self._mapped[method] = None
 
     def is_new(self, text: str) -> bool:
-        """Return whether ``text`` was not logged for any collector yet, and record it as logged."""
+        """Return whether ``text`` has not been logged for any collector yet. Record ``text`` as logged."""
         new = text not in self._said
         self._said.add(text)
         return new
 
     def of_built(self, name: str, findings: Sequence[str]) -> list[str]:
-        """Return the warnings about a built collector. ``findings`` come from the collector."""
+        """Return the new warnings about a built collector. The collector itself has reported ``findings``."""
         new = [finding for finding in findings if self.is_new(finding)]
         said = [f"{name}: {finding}" for finding in new]
         if self._mapped:

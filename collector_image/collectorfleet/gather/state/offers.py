@@ -1,9 +1,10 @@
 """The rate at which the gather offers weights.
 
-A request brings the newest weights to a collector that was not offered them. So offers are only for collectors that
-work or wait meanwhile. Offer and acknowledgement cost half a millisecond in the driver, whose process trains, and more
-in the collector. With an offer after each update, a fleet with short rollouts would do little else. So each answer
-allows one offer, and time allows some more. The collector that begins its next rollout first has priority, then the
+If a collector lacks the newest weights, they are sent with its next request. So separate offers are only needed for
+collectors that work on a long rollout or have no request. An offer and its acknowledgement cost half a millisecond in
+the driver process, which also trains, and more in the collector. With an offer to every collector after each update, a
+fleet with short rollouts would do little else. So the rate is limited: each answer allows one offer, and further offers
+are allowed as time passes. The collector that has worked longest on its present request has priority, then the
 collector whose last offer is oldest. See :meth:`~.collectors.Collectors.next_to_offer`.
 """
 
@@ -11,26 +12,26 @@ from __future__ import annotations
 
 from typing import Final
 
-# In addition to offers for answers: 5 % of a core. With 4 collectors, each gets 25 versions a second. 512 collectors
-# need 5 s for one version.
+# The number of offers per second, in addition to one offer for each answer. They need 5 % of a CPU core. 4 collectors
+# can get 25 versions per second each. With 512 collectors, one version needs 5 s to reach all of them.
 PER_SECOND: Final = 100.0
-# The most offers that can go out at once.
+# The largest number of offers that can be sent at once.
 AT_ONCE: Final = 64.0
 
 
 class Pace:
-    """A token bucket of offers. Answers and time fill it; the clock is monotonic, in seconds."""
+    """A token bucket for offers. Answers and passing time add offers. Times are of a monotonic clock, in seconds."""
 
     def __init__(self) -> None:
         self._left = AT_ONCE
         self._at = 0.0
 
     def answered(self) -> None:
-        """Add one offer for an answer."""
+        """Add one offer, because a collector has answered."""
         self._left = min(AT_ONCE, self._left + 1)
 
     def take(self, now: float) -> bool:
-        """Take an offer from the bucket. Return False if the bucket is empty."""
+        """Remove one offer from the bucket. Return False if the bucket is empty."""
         self._left = min(AT_ONCE, self._left + (now - self._at) * PER_SECOND)
         self._at = now
         if self._left < 1:

@@ -12,7 +12,7 @@ from collectorfleet.messages import Parameters
 
 @dataclass
 class _Scope:
-    """The parameters of some collectors. Each name has the version that set it, and the value."""
+    """The parameters of a set of collectors. For each name, ``values`` has the version that set it, and the value."""
 
     version: int = 0
     values: dict[str, tuple[int, Any]] = field(default_factory=dict)
@@ -23,10 +23,10 @@ class _Scope:
 
 
 class FleetParameters:
-    """The parameters of all collectors. ``version`` counts changes, and 0 means the parameters at build time.
+    """The parameters of all collectors. ``version`` counts changes. Version 0 are the parameters at build time.
 
-    A change keeps the parameters that it does not name. If a parameter was set several times for a collector, its group
-    or all, the newest value applies.
+    A change does not affect parameters that it does not name. A parameter may be set for one collector, for the
+    collector's group and for all collectors. The newest of these values applies.
     """
 
     def __init__(self) -> None:
@@ -36,9 +36,9 @@ class FleetParameters:
         self._collectors: dict[str, _Scope] = {}
 
     def set_for_all(self, values: Mapping[str, Any]) -> int:
-        """Set values for all collectors; return the new version.
+        """Set values for all collectors. Return the new version.
 
-        These values replace the values of groups and collectors.
+        These values also replace values that were set for groups and for single collectors.
         """
         self.version += 1
         self._all.set(self.version, values)
@@ -48,20 +48,20 @@ class FleetParameters:
         return self.version
 
     def set_for_group(self, group: str, values: Mapping[str, Any]) -> int:
-        """Set values for one group; return the new version."""
+        """Set values for one group. Return the new version."""
         self.version += 1
         self._groups.setdefault(group, _Scope()).set(self.version, values)
         return self.version
 
     def set_by_collector(self, values: Mapping[str, Mapping[str, Any]]) -> int:
-        """Set the values of each collector; return the new version, which all of them share."""
+        """Set values for single collectors. Return the new version, which is the same for all these collectors."""
         self.version += 1
         for collector, own in values.items():
             self._collectors.setdefault(collector, _Scope()).set(self.version, own)
         return self.version
 
     def of(self, collector: str, group: str | None) -> Parameters:
-        """Return the parameters of this collector, with the version of the newest change that affects it."""
+        """Return the parameters of this collector. Their version is the newest change that affects this collector."""
         scopes = self._scopes(collector, group)
         newest: dict[str, tuple[int, Any]] = {}
         for scope in scopes:
@@ -85,17 +85,17 @@ class FleetParameters:
 
     @property
     def for_all(self) -> dict[str, Any]:
-        """The values for all collectors."""
+        """The values that were set for all collectors."""
         return _plain(self._all)
 
     @property
     def for_groups(self) -> dict[str, dict[str, Any]]:
-        """The values that were set for single groups, by group."""
+        """The values that were set for single groups, by the name of the group."""
         return {name: _plain(scope) for name, scope in self._groups.items() if scope.values}
 
     @property
     def for_collectors(self) -> dict[str, dict[str, Any]]:
-        """The values that were set for single collectors, by collector."""
+        """The values that were set for single collectors, by the name of the collector."""
         return {name: _plain(scope) for name, scope in self._collectors.items() if scope.values}
 
     def copy(self) -> FleetParameters:

@@ -1,10 +1,11 @@
-"""The plan of a gather: shares, bounds and totals. Only the shares change, when a fleet is resized."""
+"""The plan of a gather: shares, bounds and totals. If a fleet is resized, only the shares change."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The requests in flight per collector. With a second request, a collector continues while its answer is sent.
+# The largest number of open requests of a collector. With a second request, the collector continues to collect while
+# its answer is sent.
 DEPTH = 2
 
 
@@ -15,15 +16,17 @@ class Plan:
     Args:
         shares: the number of shares of one batch.
         frames_per_share: the number of frames of one request.
-        in_order: true (Sync): a batch has the shares that were requested for it, and batches are handed out in order.
-            Otherwise the oldest ``shares`` answers make a batch.
-        bound: the largest allowed staleness in versions; None is unbounded.
-        total_frames: no request is sent beyond this number of frames; None is endless.
-        exact: every share of a batch runs with the version of the batch's admission.
-        random_frames: the number of frames at the start with random actions, over all collectors.
-        cut_short_after: once this many shares of a batch are answered, the others return the frames that they have.
-        store_bytes: the limit of waiting and open shares in bytes, in the object store or the driver's memory; None is
-            no limit.
+        in_order: if true (Sync), a batch has the shares that were requested for this batch, and batches are handed out
+            in order. If false, the ``shares`` oldest answers make a batch.
+        bound: the largest allowed staleness of a batch, in versions. None: there is no limit.
+        total_frames: the number of frames after which no more requests are sent. None: the run has no end.
+        exact: whether all shares of a batch use the version that was the newest version at the batch's admission.
+        random_frames: at the start of a run, this number of frames has random actions. The frames of all collectors
+            count together.
+        cut_short_after: as soon as this number of shares of a batch is answered, the other requests of the batch are
+            cut short. None: no request is cut short.
+        store_bytes: the limit for the size of waiting and open shares in bytes, in the object store or the driver's
+            memory. None: there is no limit.
     """
 
     shares: int

@@ -8,22 +8,24 @@ from collectorfleet.gather.state.slots import Slots
 
 
 class Shortage:
-    """How long a fleet has had too few collectors. Times are seconds of the caller's monotonic clock."""
+    """Measures how long a fleet has had too few collectors. Times are of the caller's monotonic clock, in seconds."""
 
     def __init__(self, now: float, min_available: int) -> None:
         self._since: float | None = now
         self._reached = min_available
 
     def verdict(self, available: int, slots: Slots, min_available: int, patience: timedelta, now: float) -> str | None:
-        """Return why the fleet cannot continue, with the numbers; None while it can.
+        """Return the reason why the fleet cannot continue; None if the fleet can continue.
 
-        The fleet cannot continue if fewer than ``min_available`` collectors were available for longer than
-        ``patience``. It also cannot continue if too many slots are given up.
+        The fleet cannot continue if fewer than ``min_available`` collectors have been available for longer than
+        ``patience``. The fleet also cannot continue if too many slots are given up, so that ``min_available`` cannot be
+        reached.
         """
-        # A fleet may be scaled up beyond the room in its cluster. Collectors that were never available do not count as
-        # missing.
+        # A user may scale a fleet to more collectors than the cluster has room for. So collectors that were never
+        # available do not count as missing.
         self._reached = max(1, min(max(self._reached, available), slots.desired))
-        # Collectors of a drained pod return with its successor, however long that takes, so they do not count.
+        # Collectors of a drained pod start again when the pod is replaced. This may take any time, so these collectors
+        # do not count as missing.
         needed = min(min_available, self._reached, slots.desired - len(slots.waiting))
         if available >= needed:
             self._since = None

@@ -1,7 +1,8 @@
-"""The slots of a fleet: which exist, and the history of each.
+"""The slots of a fleet: which slots exist, and the history of each slot.
 
-A slot is a place in the fleet, ``c0``, ``c1``, ... Its collector may be replaced. If a smaller fleet removes a slot,
-its counts are removed, too. A slot that a larger fleet adds later begins at zero.
+A slot is a numbered position in the fleet: ``c0``, ``c1``, ... The collector in a slot may be replaced. If a fleet is
+scaled down, the counts of removed slots are removed, too. If the fleet is scaled up later, the counts of added slots
+begin at zero.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from collectorfleet.scaling import Placed, ScalingPolicy
 from collectorfleet_api.packing.groups import counted
 
 _AT_ONCE = float("-inf")
-# A collector that has worked for this time is healthy. Its earlier restarts no longer count, as in a kubelet.
+# A collector that has run for this time counts as healthy. Earlier restarts of its slot then no longer count. The
+# kubelet uses the same rule for containers.
 HEALED_AFTER_SECONDS = 600.0
-# Ray reports the death of a node later than the loss of its processes. Ray first needs the configured number of
-# failed health checks, which take up to a minute. The node watch then polls Ray.
+# A loss that happened this long before the report of a dead node may still be due to the node. Ray reports the death of
+# a node later than the loss of the node's processes. Ray first waits for the configured number of failed health checks,
+# up to a minute. In addition, the node watch polls Ray.
 _NODE_FOUND_DEAD_SECONDS = 120.0
 _KEPT_NODES = 256
 
@@ -41,19 +44,19 @@ class Slot:
     group: str | None = None
     leaving: bool = False
     vacant: bool = True
-    refill_at: float | None = _AT_ONCE  # the time to fill a vacant slot; None: never
-    waits_for: str | None = None  # a drained pod: the vacant slot is filled only once the pod is gone
+    refill_at: float | None = _AT_ONCE  # when to fill a vacant slot; None: never
+    waits_for: str | None = None  # a drained pod: while it exists, the slot stays vacant
     restarts: int = 0
-    charges: list[Charge] = field(default_factory=list)  # since the slot was last healthy
-    filled_at: float = 0.0  # the start of its present collector
-    batches_before: int = 0  # of its earlier collectors
+    charges: list[Charge] = field(default_factory=list)  # restarts since the slot was last healthy
+    filled_at: float = 0.0  # when its present collector started
+    batches_before: int = 0  # the batches of its earlier collectors
     last_error: str | None = None
     batches: int = 0
     frames: int = 0
 
     @property
     def lost(self) -> bool:
-        """Whether the collector of the slot was lost and is not replaced yet."""
+        """Whether the collector of the slot was lost and has not been replaced yet."""
         return self.vacant and self.refill_at != _AT_ONCE
 
     @property
@@ -62,7 +65,7 @@ class Slot:
 
 
 class Slots:
-    """All slots by name. Slots take turns over ``groups``, so a slot has the same group at every size.
+    """All slots by name. The groups of the slots repeat ``groups`` in order, so a group never depends on the size.
 
     If ``groups`` is empty, slots have no group.
     """
@@ -71,12 +74,13 @@ class Slots:
         self._turns = groups
         self.by_name: dict[str, Slot] = {}
         self.leaving: dict[str, Slot] = {}
-        self.waiting: dict[str, Slot] = {}  # for a drained pod to end
+        self.waiting: dict[str, Slot] = {}  # slots that wait until a drained pod is gone
         self.desired = 0
-        self.restarts = 0  # including removed slots
+        self.restarts = 0  # including restarts in removed slots
         self.first_cause: str | None = None
         self.last_fault: Fault | None = None
-        # A heap by the time to fill. The turn breaks ties, for example of a removed slot and a new slot of one index.
+        # A heap, ordered by the time to fill the slot. The turn orders entries with the same time, such as a removed
+        # slot and a new slot with the same index.
         self._vacant: list[tuple[float, int, int, Slot]] = []
         self._turn = itertools.count()
         self._for_good: dict[str, Slot] = {}  # slots that are given up
@@ -95,7 +99,7 @@ class Slots:
         return self._turns[index % len(self._turns)] if self._turns else None
 
     def sizes(self, collectors: int) -> dict[str | None, int]:
-        """Return how many of ``collectors`` each group has. Without groups, the key None has all of them."""
+        """Return how many of ``collectors`` collectors each group has. Without groups, the only key is None."""
         return dict(counted(collectors, self._turns).items()) or {None: collectors}
 
     def in_order(self) -> list[Slot]:
@@ -103,7 +107,7 @@ class Slots:
 
     # ---------------------------------------------------------------- size
     def resize(self, collectors: int, pods: Mapping[str, str | None], policy: ScalingPolicy) -> list[str]:
-        """Change the number of slots; return the names of the leaving slots. ``pods`` has the pod of each collector."""
+        """Change the number of slots. Return the names of slots to remove. ``pods`` has the pod of each collector."""
         names = [
             name for group, count in self.sizes(collectors).items() for name in self._resize(group, count, pods, policy)
         ]
@@ -139,7 +143,7 @@ class Slots:
             self._to_be_filled(slot)
 
     def left(self, name: str) -> None:
-        """Remove a leaving slot once it is empty."""
+        """Remove a slot that is leaving and has no collector any more."""
         del self.by_name[name]
         del self.leaving[name]
         self.waiting.pop(name, None)
@@ -147,16 +151,16 @@ class Slots:
 
     # ---------------------------------------------------------------- pods that are replaced
     def drained(self, name: str, pod: str) -> None:
-        """Record that the slot's collector ended because its pod is drained. This is no loss.
+        """Record that the slot's collector ended because its pod is drained. This does not count as a loss.
 
-        The slot is filled again once the pod is gone.
+        The slot is filled again as soon as the pod is gone.
         """
         slot = self.by_name[name]
         slot.vacant, slot.refill_at, slot.waits_for = True, _AT_ONCE, pod
         self.waiting[name] = slot
 
     def set_draining_pods(self, pods: Collection[str]) -> None:
-        """Set the pods that are drained now. Slots that waited for other pods are filled."""
+        """Set the pods that are drained now. Slots that waited for a pod that is no longer drained are filled again."""
         for name, slot in list(self.waiting.items()):
             if slot.waits_for not in pods:
                 slot.waits_for = None
@@ -167,13 +171,13 @@ class Slots:
     def expected_count(self) -> int:
         """The number of slots that can have a collector now.
 
-        Slots that wait for a drained pod, and slots that are given up, do not count.
+        Slots that wait for a drained pod do not count. Slots that are given up do not count, either.
         """
         return self.desired - self.given_up - sum(not slot.leaving for slot in self.waiting.values())
 
     # ---------------------------------------------------------------- filling
     def to_fill(self, now: float) -> Iterator[Slot]:
-        """Yield vacant slots whose delay is over. Each slot then counts as filled."""
+        """Yield the vacant slots whose restart delay is over. A yielded slot counts as filled."""
         while self._vacant and self._vacant[0][0] <= now:
             at, *_, slot = heappop(self._vacant)
             if slot.vacant and not (slot.leaving or slot.waits_for) and slot.refill_at == at:
@@ -184,7 +188,10 @@ class Slots:
                 yield slot
 
     def lost(self, name: str, cause: str, fault: Fault, now: float, node: str | None = None) -> Loss:
-        """Record the loss of the slot's collector on ``node``. The slot stays vacant until :meth:`decided`."""
+        """Record the loss of the slot's collector on ``node``.
+
+        The slot stays vacant until :meth:`decided` is called.
+        """
         slot = self.by_name[name]
         fault = Fault.NODE_LOST if node in self._dead_nodes else fault
         slot.last_error = cause
@@ -199,13 +206,13 @@ class Slots:
         return loss
 
     def decided(self, name: str, decision: Replace | GiveUp, now: float) -> None:
-        """Apply the failure policy's decision on the loss."""
+        """Apply the failure policy's decision about the loss of the slot's collector."""
         slot = self.by_name[name]
         slot.refill_at = now + decision.after.total_seconds() if isinstance(decision, Replace) else None
         self._to_be_filled(slot)
 
     def node_died(self, node: str, now: float) -> list[Slot]:
-        """Stop counting the recent losses on a dead node, whatever their cause. Return the slots of these losses."""
+        """Stop counting recent losses on a dead node, regardless of their cause. Return the slots of these losses."""
         self._dead_nodes.append(node)
         forgiven = []
         for slot in self.by_name.values():
@@ -222,7 +229,7 @@ class Slots:
 
     @property
     def given_up(self) -> int:
-        """The number of desired slots that are given up."""
+        """The number of slots that are given up, without slots that are leaving."""
         return sum(not slot.leaving for slot in self._for_good.values())
 
     def _to_be_filled(self, slot: Slot) -> None:

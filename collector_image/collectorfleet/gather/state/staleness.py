@@ -1,20 +1,20 @@
-"""How much may be collected ahead so that no batch exceeds the staleness bound. Arithmetic only.
+"""Decide how many batches may be collected in advance, so that no batch exceeds the staleness bound. Arithmetic only.
 
-The staleness of a batch is the version when it is handed out minus the oldest version in it. A batch is *in time* if
-its staleness is within the bound. Batches are never discarded to keep the bound. Instead, a batch is requested only if
-it will be handed out in time. This assumes that the version advances at most once for each batch handed out. A batch is
-handed out only if all other batches can still be handed out in time.
+When a batch is handed out, its staleness is the present version minus the oldest version in the batch. A batch is *in
+time* if its staleness is within the bound. The gather never discards a batch because of the bound. The gather requests
+a batch only if the batch can be handed out in time. This works because at most one version is published for each batch
+that is handed out. A batch is handed out only if all other batches can still be handed out in time.
 
-An example with bound 1: the consumer trains and may publish once. So one batch of the present version may be open,
-because it is handed out one version later. When the consumer requests a batch, it has already published. So a second
-batch may be requested then.
+An example with bound 1: the consumer trains, and may publish once before the next batch. So the gather may request one
+batch with the present version, because this batch is handed out one version later. When the consumer requests the next
+batch, it has already published. So the gather may then request a second batch.
 
-Open shares are handed out from the oldest on, ``together`` at a time. The version is then ``first``, ``first + 1``, and
-so on. So at most ``(v + bound + 1 - first) * together`` of them may have a version up to ``v``. Equivalently,
-``v * together - count(v) >= (first - bound - 1) * together``, where ``count(v)`` is the number with a version up to
-``v``. The left side depends neither on the bound nor on ``first``. So its minimum over all ``v`` answers every query. A
-tree over the versions keeps the minimum. An update costs the logarithm of the distance between the oldest and the
-newest version.
+Open items are handed out from the oldest on, ``together`` items at a time. The next batch is handed out at the version
+``first``, the batch after it at ``first + 1``, and so on. So at most ``(v + bound + 1 - first) * together`` items may
+have a version up to ``v``. Let ``count(v)`` be the number of items with a version up to ``v``. Then the condition is
+``v * together - count(v) >= (first - bound - 1) * together`` for all ``v``. The left side depends neither on the bound
+nor on ``first``. So every query only needs the minimum of the left side over all ``v``. A tree over the versions stores
+this minimum. The cost of an update is the logarithm of the distance between the oldest and the newest version.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ _LEAVES: Final = 64
 
 
 class Window:
-    """The number of open or waiting items (admissions) of each version. A batch has ``together`` items.
+    """The number of items for each version. An item is an admission that is not handed out.
 
-    ``bound`` is the staleness bound in versions. None: no item is too stale, and items are not counted.
+    A batch has ``together`` items.
+
+    ``bound`` is the staleness bound in versions. None: there is no limit, and items are not counted.
     """
 
     def __init__(self, together: int, bound: int | None) -> None:
         self._together = together
         self._bound = bound
-        self._first = 0  # version of the first leaf
+        self._first = 0  # the version of the first leaf
         self._plant(_LEAVES)
 
     def add(self, version: int) -> None:
@@ -48,11 +50,11 @@ class Window:
             self._change(version, -1)
 
     def in_time(self, first: int, *, also: int | None = None, without: Sequence[int] = ()) -> bool:
-        """Return whether all items are handed out within the bound if the next batch has version ``first``.
+        """Return whether all items stay within the bound if the next batch is handed out at version ``first``.
 
         Args:
-            also: the version of one additional item, the newest of all.
-            without: versions of items that do not count.
+            also: the version of one additional item. No item may have a newer version.
+            without: the versions of items that do not count.
         """
         if self._bound is None:
             return True
@@ -90,7 +92,7 @@ class Window:
             node //= 2
 
     def _make_room(self, version: int) -> None:
-        """Rebuild the tree so that ``version`` has a leaf, with room for at least as many later versions."""
+        """Rebuild the tree so that ``version`` has a leaf. Add room for at least as many later versions."""
         old = {self._first + leaf: count for leaf, count in enumerate(self._count[self._leaves :]) if count}
         self._first = min([version, *old])
         span = max([version, *old]) - self._first + 1

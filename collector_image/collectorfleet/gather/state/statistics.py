@@ -1,4 +1,4 @@
-"""The counts and times of a gather that the status shows."""
+"""Those counts and times of a gather that the status shows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EPISODES = 100
 
 
 class Statistics:
-    """Counts and times. Times are seconds of the caller's monotonic clock."""
+    """Counts and times of a gather. Times are of the caller's monotonic clock, in seconds."""
 
     def __init__(self) -> None:
         self.frames_collected = 0
@@ -47,13 +47,13 @@ class Statistics:
         self.pickled += pickled
 
     def ended(self, episodes: Episodes) -> None:
-        """Record episodes that ended in collected frames. Keep the newest 100 lengths and finite returns."""
+        """Record episodes that ended in collected frames. Only the newest 100 lengths and finite returns are kept."""
         self.episodes += len(episodes.returns)
         self.returns.extend(filter(isfinite, episodes.returns))
         self.lengths.extend(episodes.lengths)
 
     def came_too_late(self, frames: int) -> None:
-        """Record frames that were collected but no longer needed."""
+        """Record frames that were collected but are no longer needed."""
         self.frames_collected += frames
         self.frames_too_late += frames
 
@@ -63,7 +63,7 @@ class Statistics:
         self.stalenesses.append(staleness)
         self.last_batch_time = time
         if self._first_batch_at is None:
-            # The wait for the first batch is the start of the fleet, so it does not count as idle time.
+            # The wait for the first batch is part of the start of the fleet. So this wait does not count as idle time.
             self._first_batch_at, self._waited_seconds = now, 0.0
         self._recent.append((now, frames))
         self._forget_before(now - _RATE_WINDOW_SECONDS)
@@ -78,7 +78,7 @@ class Statistics:
         self._throttled_since = now if held_back else None
 
     def occupied(self, ready: int, busy: int, now: float) -> None:
-        """Record that from ``now`` on, ``busy`` of ``ready`` collectors have requests."""
+        """Record that from ``now`` on, ``ready`` collectors are available, and ``busy`` of them have requests."""
         if self._alive is not None:
             since, were_ready, were_busy = self._alive
             self._alive_seconds += (now - since) * were_ready
@@ -86,27 +86,27 @@ class Statistics:
         self._alive = (now, ready, busy)
 
     def collector_idle_ratio(self) -> float | None:
-        """Return the share of the collectors' available time in which they had no request."""
+        """Return the fraction of the available collectors' time in which they had no request."""
         return round(1 - self._busy_seconds / self._alive_seconds, 3) if self._alive_seconds else None
 
     def frames_per_second(self, now: float) -> float | None:
-        """Return the rate over the last 30 s, or since the first batch; None before the second batch."""
+        """Return the rate over the last 30 s. For shorter runs: since the first batch. None before the second batch."""
         if self._first_batch_at is None or self.batches < self._batches_before + 2:
             return None
         since = max(self._first_batch_at, now - _RATE_WINDOW_SECONDS)
-        # The first batch was collected before this time begins, so only later batches count.
+        # The first batch was collected before ``since``, so only later batches count.
         frames = sum(n for at, n in self._recent if at > since)
         return frames / (now - since) if now > since else None
 
     def driver_idle_ratio(self, now: float) -> float | None:
-        """Return the share of the time since the first batch in which the consumer waited for data."""
+        """Return the fraction of the time since the first batch in which the consumer waited for batches."""
         if self._first_batch_at is None or now <= self._first_batch_at:
             return None
         return min(1.0, self._waited_seconds / (now - self._first_batch_at))
 
     @property
     def remembered(self) -> int:
-        """The number of batches that the rate is computed from."""
+        """The number of batches that are stored to compute the rate."""
         return len(self._recent)
 
     def _forget_before(self, then: float) -> None:

@@ -1,7 +1,8 @@
-"""The versions of one policy, and their acknowledgement.
+"""The weights versions of one policy, and their acknowledgements.
 
-The life of a version: *published* (made current), *offered* to a collector, *applied* by the collector. A version is
-*acknowledged* once every available collector has applied it or a newer one. A digest proves the loaded weights.
+A version is first *published*: it becomes the newest version. It is then *offered* to a collector, and the collector
+*applies* it. As soon as every available collector has applied a version or a newer version, the version is
+*acknowledged*. With a digest, the collector proves which weights it has loaded.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from datetime import datetime
 from collectorfleet.messages import POLICY, Proof, Stored, Weights, digest_of
 from collectorfleet_api.v1alpha1 import WeightsFailure
 
-# The number of versions whose digests are kept for late acknowledgements.
+# Digests are kept for this number of versions, because acknowledgements may arrive late.
 _KEPT_PROOFS = 256
 
 
 @dataclass(frozen=True)
 class PublishResult:
-    """The result of a publish in one collector. ``version`` is its last acknowledged version, None if there is none."""
+    """The result of publishing in one collector. ``version`` is the last version that the collector acknowledged."""
 
     version: int | None
-    acknowledged: bool  # the published version, or a newer one
+    acknowledged: bool  # whether it has the published version or a newer version
     error: str | None = None
 
 
 class Versions:
-    """Versions that requests may still need, and the counts of publishes.
+    """The versions that requests may still need, and the counts of published versions.
 
-    When a version is dropped here, the transport's store can free its weights.
+    When this object drops a version, the transport's store can free the weights of this version.
     """
 
     def __init__(self, policy: str = POLICY) -> None:
@@ -43,12 +44,12 @@ class Versions:
         self.partial = 0
         self.failures = 0
         self.last_failure: WeightsFailure | None = None
-        self.failures_in_a_row = 0  # failures in a row that left no collector with proven weights
-        self._first_normalization: tuple[int, Stored] | None = None  # for versions up to this one
+        self.failures_in_a_row = 0  # failed loads in a row while no other collector was available
+        self._first_normalization: tuple[int, Stored] | None = None  # for versions up to this number
         self._kept: dict[int, Weights] = {}
         self._proofs: OrderedDict[int, set[Proof]] = OrderedDict()
         self._unacknowledged: deque[int] = deque()
-        self._refused: set[int] = set()  # the unacknowledged versions that a collector failed to apply
+        self._refused: set[int] = set()  # unacknowledged versions that a collector could not apply
 
     def published(self, weights: Weights, at: datetime, seconds: float) -> None:
         self.newest, self.published_at, self.publish_seconds = weights, at, seconds
@@ -60,7 +61,10 @@ class Versions:
             self._proofs.popitem(last=False)
 
     def normalized(self, normalization: Stored) -> None:
-        """Set the normalization of the first collector for all kept versions. No collector has loaded them yet."""
+        """Add the normalization that the first collector reported to all kept versions.
+
+        No collector has loaded them yet.
+        """
         if self.newest is not None:
             self._first_normalization = (self.newest.version, normalization)
         self._kept = {version: replace(weights, normalization=normalization) for version, weights in self._kept.items()}
@@ -70,7 +74,10 @@ class Versions:
             self._proofs[version] = {weights.proof}
 
     def newest_with(self, normalization: Stored | None) -> Weights | None:
-        """Return the newest weights with this normalization, for a joining collector; None if there are no weights."""
+        """Return the newest weights with this normalization, for a joining collector.
+
+        None: there are no weights yet.
+        """
         if self.newest is None:
             return None
         weights = replace(self.newest, normalization=normalization)
@@ -78,7 +85,11 @@ class Versions:
         return weights
 
     def with_first_normalization(self, weights: Weights) -> Weights:
-        """Return ``weights`` with the first collector's normalization, if they were published before its report."""
+        """Return ``weights``, with the first collector's normalization if it is missing.
+
+        The normalization is missing if these weights were published before the first collector reported the
+        normalization.
+        """
         first = self._first_normalization
         if first is None or weights.version > first[0]:
             return weights
@@ -89,7 +100,7 @@ class Versions:
         return self._kept[version]
 
     def release_before(self, version: int) -> None:
-        """Drop versions older than ``version``, which no request needs. The newest version is kept."""
+        """Drop the versions before ``version``, because no request needs them. The newest version is always kept."""
         for old in [v for v in self._kept if v < version]:
             if self.newest is None or old != self.newest.version:
                 del self._kept[old]
@@ -99,16 +110,19 @@ class Versions:
         return sorted(self._kept)
 
     def proven(self, version: int, digest: str) -> bool | None:
-        """Return whether the digest matches the version; None if the version's digests are no longer kept.
+        """Return whether the digest matches the version. None: the digests of this version are no longer kept.
 
-        None means that a collector worked on one rollout during hundreds of versions. Since then, the collector was
-        offered newer versions.
+        The result is None if hundreds of versions were published while the collector worked on one rollout. Newer
+        versions have been offered to this collector since then.
         """
         known = self._proofs.get(version)
         return None if known is None else any(digest_of(proof) == digest for proof in known)
 
     def acknowledged(self, version: int | None) -> None:
-        """Record that every available collector has applied ``version`` or newer. None: no collector is available."""
+        """Record that all available collectors have applied ``version`` or a newer one.
+
+        None: no collector is available.
+        """
         self.failures_in_a_row = self.failures_in_a_row if version is None else 0
         while version is not None and self._unacknowledged and self._unacknowledged[0] <= version:
             done = self._unacknowledged.popleft()
@@ -119,7 +133,10 @@ class Versions:
                 self.succeeded += 1
 
     def failed(self, failure: WeightsFailure, *, has_no_other_available: bool) -> None:
-        """Record that a collector could not apply a version, and whether no other collector is available."""
+        """Record that a collector could not apply a version.
+
+        ``has_no_other_available``: no other collector is available.
+        """
         self.last_failure = failure
         self.failures_in_a_row += has_no_other_available
         if failure.version not in self._unacknowledged:
@@ -135,9 +152,9 @@ class Versions:
 def results(
     version: int | None, applied: Mapping[str, int | None], errors: Mapping[str, str | None]
 ) -> Mapping[str, PublishResult]:
-    """Return the result of a version by slot. None: the version is not published yet.
+    """Return the result of publishing ``version``, by slot. ``version`` is None if it is not published yet.
 
-    ``applied`` has the version of each collector, in order.
+    ``applied`` has the version that each collector has applied, by slot, in order.
     """
     found = {}
     for name, has in applied.items():
