@@ -62,7 +62,7 @@ class Inbox:
         self._segments: list[Segment] = []
 
     def offer(self, offered: Offer) -> None:
-        """Load these weights at once. If a rollout runs, load them after it, unless newer weights arrive before.
+        """Load these weights at once. If a rollout is running, load the newest offered weights after the rollout.
 
         If the weights cannot be loaded, :meth:`next_applied` raises the error.
         """

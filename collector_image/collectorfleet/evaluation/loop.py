@@ -167,7 +167,7 @@ class EvaluationLoop:
         self._transport.wake()
 
     def join(self, timeout: float | None) -> None:
-        """Block until the thread has ended. The thread ends once the loop is closed."""
+        """Block until the thread has ended. The thread ends after the loop was closed."""
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout)
 

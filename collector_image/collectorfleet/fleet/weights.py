@@ -79,8 +79,8 @@ class WeightsSource:
         models. For models that ``given`` does not name, the snapshot has the last published values.
 
         Raises:
-            InvalidOption: the model has no tensor with a name in ``given``, a tensor has no values, or a tensor has
-                changed its dtype so that collectors would round its values.
+            InvalidOption: the model has no tensor with a name in ``given``, a tensor has no values, or collectors would
+                round a tensor because its dtype has changed.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)

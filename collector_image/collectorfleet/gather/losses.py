@@ -19,8 +19,8 @@ from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
 
 log = logging.getLogger("collectorfleet")
 
-# If no collector is available, the run ends after this number of failed loads in a row, or after one failed load of
-# each collector if the fleet is larger. Further restarts would fail, too.
+# If no collector is available, the run ends after at least this number of failed loads in a row. Further restarts would
+# fail, too.
 _TRIES_TO_PROVE: Final = 3
 
 

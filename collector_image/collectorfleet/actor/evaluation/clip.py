@@ -13,8 +13,8 @@ class Clip:
     """At most 200 frames of an episode: frames at equal intervals of steps, and the last frame of the episode.
 
     The length of an episode is not known in advance, so the clip keeps the frame of every step at first. As soon as the
-    clip has more than 200 frames, it drops every second frame and doubles the interval between the frames that it keeps
-    later.
+    clip has more than 200 frames, it drops every second frame. From then on, the interval between kept frames is
+    doubled.
     """
 
     def __init__(self) -> None:

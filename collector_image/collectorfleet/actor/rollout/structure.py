@@ -15,8 +15,8 @@ from collectorfleet.torchrl_private.environments import CACHES, environments_of
 _PLAIN: Final = (bool, int, float, str)
 _COLLECTIONS: Final = (dict, list)
 _LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
-# Environments and transforms have a dozen more dicts from nn.Module. Loops do not use these dicts, and comparing the
-# dicts of many environments would take long.
+# Environments and transforms have a dozen more dicts from nn.Module. Loops do not use these dicts. To compare them for
+# many environments would take long.
 _DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
 
 

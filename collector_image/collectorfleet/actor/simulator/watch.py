@@ -60,7 +60,7 @@ class WatchedSimulator:
         return {**given, ADDRESSES: self._started.addresses}
 
     def built(self) -> None:
-        """Clear the deadline once the environment is built."""
+        """Clear the deadline, because the environment is built."""
         self._deadline = None
 
     @contextmanager

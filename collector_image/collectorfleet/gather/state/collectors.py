@@ -215,7 +215,7 @@ class Collectors:
     def is_collector_starting(self, now: float) -> bool:
         """Return whether other collectors should leave shares to a collector that will soon be available.
 
-        While a fleet starts, its first ready collectors leave shares to starting collectors for up to 10 s.
+        While a fleet starts, its first ready collectors leave shares to starting collectors, for up to 10 s.
         Replacements of lost collectors do not count as starting collectors. A built collector that has not loaded its
         first weights counts for at most 10 s.
         """
@@ -241,7 +241,10 @@ class Collectors:
         return row[0][1] if row else None
 
     def longest_building(self) -> Collector | None:
-        """Return the collector that has been building, or loading its first weights, longest; None if there is none."""
+        """Return the collector that began earliest to build, or to load its first weights.
+
+        None if no collector does this.
+        """
         while self._building and self._building[0][1].building_since != self._building[0][0]:
             self._building.popleft()
         return self._building[0][1] if self._building else None

@@ -68,7 +68,7 @@ class FleetNormalization:
             _compare(name, one, self.now[name], first, _ONE_FOR_ALL)
 
     def merge(self, contributions: Normalization) -> None:
-        """Add the contributions that an answer carries, to the present sums."""
+        """Add the contributions in an answer to the present sums."""
         self.now = merged(self.now, contributions)
         self.changes += 1
 
