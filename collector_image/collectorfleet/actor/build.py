@@ -98,7 +98,7 @@ def _class_of(config: CollectorConfig) -> Callable[..., Any]:
 
 
 def environments(config: CollectorConfig, shared: SharedVersion | None, seeds: Seeds) -> Any:
-    """Return the environment, or one environment factory for each process of a collector with several processes."""
+    """Return the environment. For a collector with several processes, return a list with a factory for each process."""
     create = config.create_env
     if not isinstance(create, EnvBase):
         create = partial(EnvironmentFactory(create), **_arguments(create, config.create_env_kwargs, seeds.collector))
@@ -118,7 +118,7 @@ def _arguments(create: Callable[..., Any], given: Mapping[str, Any], collector: 
 
 
 def normalization_of(env: EnvBase, config: CollectorConfig) -> EnvironmentNormalization | None:
-    """Return the normalization of the environment, which all collectors of the fleet share.
+    """Return the normalization of the environment. All collectors of the fleet share this normalization.
 
     Raises:
         InvalidOption: the fleet cannot share this normalization.

@@ -1,4 +1,4 @@
-"""The configuration of a collector, which the driver sends to the collector's process."""
+"""The configuration of a collector. The driver sends it to the collector's process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CollectorConfig:
             once.
         own_constants: whether the collector uses the normalization constants of its own environment. Otherwise the
             collector uses the fleet's constants.
-        parameters: how the environments take parameters. None: they take no parameters.
+        parameters: how parameters are set in the environments. None: the environments have no parameters.
         plays_episodes: whether the collector is an evaluator. Each request to an evaluator is one episode, or one
             episode of each environment of a batch. The episode begins with the request's seed.
         simulator: a process that starts before the environment is built. The environment factory gets the addresses of
@@ -89,9 +89,9 @@ class CollectorConfig:
 
     @property
     def mixes_versions(self) -> bool:
-        """Whether each frame must carry its weights version, because the rollout alone cannot show the version.
+        """Whether each frame needs an entry with its weights version, because a rollout may mix versions.
 
-        This is the case for trajectories that span rollouts, and for processes that never pause.
+        This is the case if trajectories span rollouts, or if processes never pause.
         """
         return self.has_processes_that_never_pause or self.options.get("trajs_per_batch") is not None
 

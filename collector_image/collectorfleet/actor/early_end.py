@@ -34,9 +34,9 @@ class EarlyEnd:
 
 
 def padded(batch: TensorDictBase, steps: int) -> TensorDictBase:
-    """Return the rollout with ``steps`` steps and a mask of the valid frames, also if the rollout was cut short.
+    """Return the rollout, padded to ``steps`` steps, with a mask of the valid frames.
 
-    The frames that fill up a short rollout have trajectory id -1 and False in ``("collector", "mask")``.
+    If the rollout was cut short, the added frames have trajectory id -1 and False in ``("collector", "mask")``.
     """
     ids = batch.get(keys.TRAJECTORY_KEY)
     mask = ids != -1

@@ -45,7 +45,7 @@ class EnvironmentCalls:
 
 @contextmanager
 def watch_environments() -> Iterator[EnvironmentCalls]:
-    """Watch all calls of this thread inside the context, on any object.
+    """Watch all calls that this thread makes inside the context, on any object.
 
     The context uses a profile function instead of wrappers. A method of the environment may reset the environment below
     TorchRL's wrappers. A new wrapper would miss calls through existing references.

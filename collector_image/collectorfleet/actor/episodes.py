@@ -1,4 +1,4 @@
-"""The returns and lengths of the episodes that end in a collector's rollouts, for any training algorithm.
+"""Compute returns and lengths of the episodes that end in a collector's rollouts, for any training algorithm.
 
 The counter identifies episodes by trajectory ids. A batch may begin or end at any frame of an episode. A batch may also
 be split or masked, or come from several processes.

@@ -97,7 +97,7 @@ def _forwarding(create: Callable[..., Any], kind: type[RaisedInProcess], /, **ar
     try:
         return create(**arguments)
     except (MemoryError, torch.cuda.OutOfMemoryError):
-        raise  # no fault of the user's code
+        raise  # the user's code did not cause this error
     except Exception as error:
         raise kind(describe(error)) from error
 

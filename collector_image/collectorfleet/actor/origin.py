@@ -42,7 +42,7 @@ class Origin(StrEnum):
     OPTIONS = "collector options"
     PRE_COLLECT_HOOK = "pre_collect_hook"
     POST_COLLECT_HOOK = "post_collect_hook"
-    POSTPROC = "postproc"  # the function of one collector, from collector_kwargs
+    POSTPROC = "postproc"  # the ``postproc`` of one collector, from collector_kwargs
     PARAMETERS = "environment parameters"  # the environment has no such parameters, or rejects them
     PROCESSES = "processes of the collector"  # a process ended, and its log has the reason
 

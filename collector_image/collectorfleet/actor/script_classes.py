@@ -19,7 +19,7 @@ _PREFIX: Final = "collectorfleet_script_"
 
 
 def make_importable(policy: nn.Module) -> None:
-    """Create an importable module for each such dictionary of globals that functions of ``policy`` use."""
+    """Create an importable module for each separate dictionary of globals that functions in ``policy`` use."""
     for names in _globals_by_value(policy):
         name = f"{_PREFIX}{sum(one.startswith(_PREFIX) for one in sys.modules)}"
         names["__name__"] = name

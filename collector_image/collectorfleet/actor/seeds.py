@@ -1,4 +1,4 @@
-"""The only module that seeds the processes of collectors: torch, numpy, Python's ``random``, and environments.
+"""Seed torch, numpy, Python's ``random`` and environments in collectors. No other module may seed them.
 
 A forked process inherits the state of the random generators, and some transports fork all collectors from one process.
 In a new process, torch always starts with the same seed. Without new seeds, all collectors would draw the same numbers.

@@ -154,15 +154,15 @@ class CollectorServer:
         return self._collecting.set_seed(seed, static_seed=static_seed)
 
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Call the method at ``path`` in TorchRL's collector between two rollouts. Raises the errors that it raises."""
+        """Call the method at ``path`` in TorchRL's collector, and raise its errors. Call this between two rollouts."""
         return self._collecting.execute(path, arguments, keywords)
 
     def attribute(self, path: str) -> Any:
-        """Return the attribute at ``path`` in TorchRL's collector, between two rollouts."""
+        """Return the attribute at ``path`` in TorchRL's collector. Call this between two rollouts."""
         return self._collecting.collector.get_distant_attr(path)
 
     def environment_state(self) -> dict[str, Any]:
-        """Return the state of the environments, such as running statistics, between two rollouts."""
+        """Return the state of the environments, such as running statistics. Call this between two rollouts."""
         return self._collecting.environment_state()
 
     def load_environment_state(self, state: dict[str, Any]) -> None:

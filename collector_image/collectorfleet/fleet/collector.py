@@ -1,4 +1,4 @@
-"""``FleetCollector``: TorchRL's collector interface over a fleet of collectors in other processes."""
+"""``FleetCollector``: the interface of TorchRL's collectors for a fleet of collectors in other processes."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class _Rpc(Common):
 
 
 class DistributedCollector(FleetCollector):
-    """A fleet in place of :class:`torchrl.collectors.distributed.DistributedCollector`."""
+    """A fleet that replaces :class:`torchrl.collectors.distributed.DistributedCollector`."""
 
     @takes(_Distributed)
     def __init__(self, options: _Distributed) -> None:
@@ -204,7 +204,7 @@ class DistributedCollector(FleetCollector):
 
 
 class DistributedSyncCollector(FleetCollector):
-    """A fleet in place of :class:`torchrl.collectors.distributed.DistributedSyncCollector`.
+    """A fleet that replaces :class:`torchrl.collectors.distributed.DistributedSyncCollector`.
 
     All frames of a batch are made with weights that were published before the batch was requested. No rollout begins
     earlier.
@@ -216,7 +216,7 @@ class DistributedSyncCollector(FleetCollector):
 
 
 class RPCCollector(FleetCollector):
-    """A fleet in place of :class:`torchrl.collectors.distributed.RPCCollector`.
+    """A fleet that replaces :class:`torchrl.collectors.distributed.RPCCollector`.
 
     With ``launcher="mp"``, ``torch.distributed.rpc`` sends frames and weights. In this case ``tensorpipe_options`` and
     ``visible_devices`` have the same meaning as in :class:`~collectorfleet.FleetCollector`. With ``launcher="ray"``,

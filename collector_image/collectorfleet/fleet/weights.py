@@ -79,8 +79,8 @@ class WeightsSource:
         models. For models that ``given`` does not name, the snapshot has the last published values.
 
         Raises:
-            InvalidOption: the model has no tensor with a name in ``given``, a tensor has no values, or collectors would
-                round a tensor because its dtype has changed.
+            InvalidOption: the model lacks a name in ``given``, a tensor has no values, or collectors would round a
+                tensor whose dtype has changed.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)

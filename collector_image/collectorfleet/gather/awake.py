@@ -1,4 +1,4 @@
-"""The time in which the gather thread could receive messages of collectors.
+"""Measure the time in which the gather thread was able to receive messages from collectors.
 
 A debugger, a frozen container or a sleeping laptop can stop the driver process for some time. After such a stop, all
 deadlines have passed, and the driver has not yet received the collectors' answers. But the collectors did not cause the

@@ -223,7 +223,7 @@ class Loop:
         stacked = self._observed is not None and self._observed[1].reads_frames
         require(not stacked, f"{WRITES}, of which CatFrames makes the next; {CLONE}")
         # If only some environments were reset, TorchRL's loop has separate memory for this frame and for ``next`` of
-        # the previous frame. The loop cannot reproduce this, because it has the same memory for both.
+        # the previous frame. The fast loop has the same memory for both, so it cannot reproduce this.
         require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:

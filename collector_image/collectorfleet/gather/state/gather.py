@@ -66,7 +66,10 @@ class Gather:
         return self.version if first is None else first.version
 
     def may_advance(self) -> bool:
-        """Return whether a new version may be published without exceeding the staleness bound of open requests."""
+        """Return whether a new version may be published.
+
+        All open requests must then stay within the staleness bound.
+        """
         is_left_over = self._ended and self.chosen is None
         return is_left_over or self.admissions.window.in_time(self.version + 1)
 
@@ -218,7 +221,7 @@ class Gather:
     def _older_ones_to_come(self, chosen: list[Admission]) -> bool:
         """Return whether open shares are older than the chosen shares. Only used at the end of the run.
 
-        The gather waits for these older shares, so that no batch after this batch has older shares.
+        The gather waits for these older shares. So they are handed out first, and the last batch has the newest shares.
         """
         first = self.admissions.first_incomplete
         return first is not None and first.version < chosen[-1].version_for_bound

@@ -1,4 +1,4 @@
-"""Combine the observation statistics of all collectors as if they came from one environment. No clock, no torch.
+"""Merge the observation statistics of all collectors into the statistics of the fleet. No clock, no torch.
 
 The initial sums are the sums that the first built collector reports, or the sums of an earlier fleet. After that, the
 contributions of all answers are added, in the order of arrival. If an answer is lost, or its collector is retired
