@@ -28,7 +28,7 @@ STARTS: Final = 8
 class FirstStarts:
     """Computes the digest of the first observations of one collector's first episodes.
 
-    As soon as the digest is returned, or cannot be computed any more, calls of this object take no time.
+    After :meth:`digest` has returned the digest, or cannot compute it any more, further calls return at once.
     """
 
     def __init__(self) -> None:

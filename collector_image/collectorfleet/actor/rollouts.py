@@ -158,7 +158,7 @@ class RolloutRunner:
     def loop(self) -> str:
         """The loop in use: ``Fast``, ``TorchRL``, or ``TorchRL: REASON``.
 
-        A reason is given if the fast loop does not support the collector.
+        ``REASON`` is the reason why the fast loop does not support the collector.
         """
         return self.collector.steps_by if isinstance(self.collector, FastCollector) else "TorchRL"
 
@@ -311,9 +311,7 @@ class RolloutRunner:
 def _track(tracker: Any, loaded: Offer) -> None:
     """Set TorchRL's ``PolicyVersion`` to the publisher's count.
 
-    If there is no such count, set it to the fleet's version.
-
-    If TorchRL identifies versions by UUIDs, make a new UUID.
+    If there is no such count, set it to the fleet's version. If TorchRL identifies versions by UUIDs, make a new UUID.
     """
     if isinstance(tracker.version, str):
         tracker.increment_version()

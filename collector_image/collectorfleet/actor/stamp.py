@@ -1,8 +1,8 @@
 """Write the weights version of each frame into an entry of the frame.
 
 Two kinds of collectors need this, because their rollouts may have frames of several versions. In the first kind,
-trajectories span rollouts. In the second kind, processes continue to step while weights arrive. A process opens the
-shared memory with the version by the name of the memory. So every start method of processes works.
+trajectories span rollouts. In the second kind, processes continue to step while weights arrive. The version is in
+shared memory, and a process opens this memory by its name. So every start method of processes works.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Move those objects in TorchRL's modules to another device that ``Module.to`` does not move."""
+"""Complete ``Module.to`` for TorchRL's modules: move the objects that ``Module.to`` does not move."""
 
 from __future__ import annotations
 

@@ -19,9 +19,8 @@ _WAITING: Final = "thread"
 class Resumable(Iterator[T], Generic[T]):
     """An iterator over ``begin()``. After an interrupt, such as KeyboardInterrupt, it calls ``begin()`` again.
 
-    If the iterator that ``begin()`` returned ends or raises an Exception, the iteration ends, as with a generator.
-
-    All iterators of a collector share the dict ``waiting``. It contains the thread that waits for a batch.
+    If the iterator that ``begin()`` returned ends or raises an Exception, the iteration ends, as with a generator. All
+    iterators of a collector share the dict ``waiting``. It contains the thread that waits for a batch.
 
     Raises:
         InvalidOption: another thread is waiting for a batch. The iteration of that thread continues.

@@ -71,12 +71,11 @@ class WeightsSource:
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
         """Return a snapshot of the weights ``given``, or of all models if ``given`` is None.
 
-        None if there are no tensors.
-
-        ``given`` are weights of ``model`` (None: the policy): a module, a (nested) TensorDict or a dict of tensors. If
-        ``given`` lacks some of the model's tensors, the snapshot has the model's present values of these tensors. If
-        ``model`` is None, ``given`` may also be a dict with weights of several models. Its keys are the names of the
-        models. For models that ``given`` does not name, the snapshot has the last published values.
+        None if there are no tensors. ``given`` are weights of ``model`` (None: the policy): a module, a (nested)
+        TensorDict or a dict of tensors. If ``given`` lacks some of the model's tensors, the snapshot has the model's
+        present values of these tensors. If ``model`` is None, ``given`` may also be a dict with weights of several
+        models. Its keys are the names of the models. For models that ``given`` does not name, the snapshot has the last
+        published values.
 
         Raises:
             InvalidOption: the model lacks a name in ``given``, a tensor has no values, or collectors would round a

@@ -103,9 +103,8 @@ class Consumer:
     def stage(self, snapshot: Any) -> Staged:
         """Stage a snapshot. The gather thread publishes the staged snapshot as the next version.
 
-        The snapshot replaces an earlier staged snapshot that is not published yet.
-
-        Blocks until the snapshot is stored. After the call, the tensors of the snapshot may change.
+        The snapshot replaces an earlier staged snapshot that is not published yet. Blocks until the snapshot is stored.
+        After the call, the tensors of the snapshot may change.
         """
         with self.shared.changed:
             self.raise_if_failed()

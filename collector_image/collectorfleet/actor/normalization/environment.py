@@ -38,9 +38,7 @@ class EnvironmentNormalization:
     def of(cls, env: EnvBase, *, constants: bool) -> EnvironmentNormalization | None:
         """Return the normalization of ``env``; None if ``env`` has no statistics.
 
-        Raises InvalidOption, see :func:`find`.
-
-        ``constants``: whether the normalization includes constants.
+        Raises InvalidOption, see :func:`find`. ``constants``: whether the normalization includes constants.
         """
         kept = {name: those for name, those in find(env).items() if those[0].is_updated_by_steps or constants}
         return cls(kept) if kept else None

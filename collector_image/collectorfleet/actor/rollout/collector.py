@@ -80,9 +80,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     def call_before_policy(self, call: Callable[[], None]) -> None:
         """Make the loop call ``call`` in each step before the policy. The policy must be a module.
 
-        ``call`` may change the weights.
-
-        Such a change does not affect the policy's outputs of earlier steps.
+        ``call`` may change the weights. Such a change does not affect the policy's outputs of earlier steps.
         """
         found = self._choose()  # before ``call`` is stored, because the choice of a loop sets a stored ``call``
         self._before_policy = call

@@ -71,8 +71,8 @@ class DeviceLoop:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
         If ``random`` is true, actions are random, and the loop does not call the policy. If the policy or the
-        environment begins to write into its inputs, the loop stops after that step. It then returns the remaining part
-        of the rollout, which TorchRL's loop has to make. Otherwise it returns None.
+        environment begins to write into its inputs, the loop stops after that step. The method then returns the
+        remaining steps, which TorchRL's loop has to make. Otherwise the method returns None.
 
         Raises:
             FastLoopUnsupported: policy or environment wrote into its inputs in a step after which TorchRL's loop cannot

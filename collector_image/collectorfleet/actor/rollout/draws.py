@@ -1,7 +1,7 @@
 """Draw from common distributions without distribution objects. Creating such an object takes more time than the draw.
 
-With the same generator, each draw equals the draw of the distribution class in every bit. It needs fewer calls of
-torch.
+With the same generator, each draw equals the draw of the distribution class in every bit. But the draw needs fewer
+calls of torch.
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ class Loop:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
 
         If ``random`` is true, actions are random, and the loop does not call the policy. If the policy begins to write
-        into its observations, the loop stops after that step. It then returns the remaining part of the rollout, which
-        TorchRL's loop has to make. Otherwise it returns None.
+        into its observations, the loop stops after that step. The method then returns the remaining steps, which
+        TorchRL's loop has to make. Otherwise the method returns None.
 
         Raises:
             FastLoopUnsupported: the policy wrote into its observations in a step after which TorchRL's loop cannot

@@ -1,4 +1,4 @@
-"""Watch a simulator. If it ends or hangs and the environment raises no error, report this."""
+"""Watch a simulator. If the simulator ends or hangs, and the environment raises no error, report this."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _OF_THE_LONGEST: Final = 4.0
 class WatchedSimulator:
     """Starts and watches a simulator. The constructor blocks until the simulator listens on its ports.
 
-    If the simulator ends or hangs, a separate thread calls ``report`` once. After :meth:`stop`, it makes no report. It
-    reports an end 5 seconds after the end, so that an error of the environment comes first.
+    If the simulator ends or hangs, a separate thread calls ``report`` once. After :meth:`stop`, the thread makes no
+    report. The thread reports an end 5 seconds later, so that an error of the environment comes first.
     """
 
     def __init__(self, simulator: Simulator, report: Callable[[SimulatorFailed], None]) -> None:

@@ -175,9 +175,8 @@ class EvaluationState:
     def applied(self, one: Evaluator, version: int, digest: str) -> bool:
         """Record that an evaluator has loaded ``version``.
 
-        Return False if ``digest`` differs from the version's digest.
-
-        Blocks until the digest of the published version is computed.
+        Return False if ``digest`` differs from the version's digest. Blocks until the digest of the published version
+        is computed.
         """
         if one.sent != version:
             return True  # since then, another version was sent; rollouts with this version no longer count

@@ -215,9 +215,9 @@ class Collectors:
     def is_collector_starting(self, now: float) -> bool:
         """Return whether other collectors should leave shares to a collector that will soon be available.
 
-        When a fleet starts, its ready collectors leave shares to starting collectors for up to 10 s. Replacements of
-        lost collectors do not count as starting collectors. A built collector that has not loaded its first weights
-        counts for at most 10 s.
+        When a fleet starts, its ready collectors leave shares to starting collectors for up to 10 seconds. Replacements
+        of lost collectors do not count as starting collectors. A built collector that has not loaded its first weights
+        counts for at most 10 seconds.
         """
         if self._joining and now - self._joined_at < START_TOGETHER_SECONDS:
             return True

@@ -30,9 +30,8 @@ _LEAVES: Final = 64
 class Window:
     """The number of items for each version. An item is an admission that is not handed out.
 
-    A batch has ``together`` items.
-
-    ``bound`` is the staleness bound in versions. None: there is no limit, and items are not counted.
+    A batch has ``together`` items. ``bound`` is the staleness bound in versions. None: there is no limit, and items are
+    not counted.
     """
 
     def __init__(self, together: int, bound: int | None) -> None:
