@@ -67,7 +67,7 @@ class BatchBoundary:
             self._checkpoints.note(position())
             if not self._has_batch:
                 log_milestone(Milestone.FIRST_BATCH)
-                first = False
+                self._has_batch = True
             # The generator keeps no reference to the batch, because a buffer is reused only if nothing refers to the
             # batch.
             yield held.pop()
