@@ -70,9 +70,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- else if hasPrefix "--lease" . }}
 {{- fail (printf "extraArgs: %s would let several pods serve at once; leave it out" .) }}
 {{- else if hasPrefix "--queues" . }}
-{{- fail (printf "extraArgs: %s takes further rights; set kueue.enabled" .) }}
+{{- fail (printf "extraArgs: %s needs further rights; set kueue.enabled" .) }}
 {{- else if hasPrefix "--health-port" . }}
-{{- fail (printf "extraArgs: %s moves the port that probes ask; leave it out" .) }}
+{{- fail (printf "extraArgs: %s changes the port that the probes use; leave it out" .) }}
 {{- end }}
 - {{ . | quote }}
 {{- end }}

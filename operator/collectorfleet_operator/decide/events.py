@@ -98,7 +98,10 @@ def deleted(why: str, uid: str) -> Change:
 
 def ignored(pod: Pod) -> Change:
     """Return the change for a pod that has the label of a fleet but no controller."""
-    text = f"pod {pod.name} has label {names.FLEET_LABEL} and no controller: it is ignored; remove the label"
+    text = (
+        f"pod {pod.name} has label {names.FLEET_LABEL} and no controller, so the operator ignores the pod; remove the "
+        "label"
+    )
     return Change(WARNING, Reason.POD_IGNORED, text, f"ignored {pod.uid}")
 
 

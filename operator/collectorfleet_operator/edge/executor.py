@@ -148,7 +148,8 @@ class Executor:
     def _in_the_way(self, key: Key, kind: Kind, manifest: Object, there: Object) -> Refused:
         if not _belongs_to_a_fleet_named(there, key.name):
             text = (
-                f"{kind} {name_of(manifest)} exists and is not this fleet's; delete it, or give the fleet another name"
+                f"{kind} {name_of(manifest)} exists and does not belong to this fleet; delete the object, or give the "
+                "fleet another name"
             )
             row = child_named(kind, name_of(manifest), key.name)
             return Refused(kind, Reason.NAME_TAKEN, text, row in _HOLD_COLLECTORS)

@@ -53,7 +53,10 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
         "--lease",
         type=_lease,
         metavar="NAMESPACE/NAME",
-        help="serve while this process holds this Lease, so that several may run (default: it is the only one)",
+        help=(
+            "serve fleets only while this process holds this Lease, so that several operators may run (default: no "
+            "Lease)"
+        ),
     )
     parser.add_argument(
         "--health-port",
@@ -66,7 +69,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
         "--log-format",
         choices=[one.value for one in LogFormat],
         default=LogFormat.TEXT.value,
-        help="json: one JSON object a line, for log collectors (default: text)",
+        help="json: one JSON object in each line, for log collectors (default: text)",
     )
     parser.add_argument("--verbose", action="store_true", help="also log kopf's own lines")
     for what in ("label", "annotation"):
@@ -77,7 +80,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
             default=[],
             metavar="KEY",
             help=f"copy this {what} of a fleet to its children and pods; a * at the end matches any ending; "
-            "several are possible (default: none)",
+            "may be given several times (default: none)",
         )
     read = parser.parse_args(arguments)
     namespaces = tuple(dict.fromkeys(read.namespace))
@@ -99,5 +102,5 @@ def _propagated(text: str) -> str:
 def _lease(text: str) -> Key:
     namespace, _, name = text.partition("/")
     if not namespace or not name:
-        raise argparse.ArgumentTypeError(f"{text!r}: give the Lease as NAMESPACE/NAME")
+        raise argparse.ArgumentTypeError(f"{text!r}: write the Lease as NAMESPACE/NAME")
     return Key(namespace, name)

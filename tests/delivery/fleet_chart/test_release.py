@@ -191,7 +191,7 @@ def test_what_only_the_api_server_knows_fails_the_release_in_its_words_and_is_me
 ) -> None:
     wrong = spec(collection={"framesPerBatch": 4001}, collectors={"replicas": 2})
     with pytest.raises(
-        HelmError, match=r"4001 does not divide into 2 shares \(collectors\.replicas\); use 4000 or 4002"
+        HelmError, match=r"4001 cannot be divided into 2 shares \(collectors\.replicas\); use 4000 or 4002"
     ):
         release.upgrade({"fleet": wrong})
     release.upgrade({"fleet": spec(collectors={"replicas": 2})})

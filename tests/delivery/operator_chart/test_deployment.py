@@ -51,7 +51,7 @@ def test_it_is_told_which_namespaces_it_serves(helm: Helm) -> None:
     ("argument", "why"),
     [
         ("--namespace=a", "name it in watchNamespaces"),
-        ("--health-port=0", "the port that probes ask"),
+        ("--health-port=0", "the port that the probes use"),
         ("--lease=a/b", "several pods serve at once"),
     ],
 )

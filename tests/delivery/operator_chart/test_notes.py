@@ -29,8 +29,8 @@ def test_the_notes_end_in_commands_that_work(cluster_helm: Helm, plane: ControlP
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ("crds.enabled=false", "The CRD is not part of this release"),
-        ("rbac.create=false", "No rights were granted"),
+        ("crds.enabled=false", "This release does not contain the CRD"),
+        ("rbac.create=false", "This release grants no rights"),
         ("serviceAccount.create=false,serviceAccount.name=default", "Wait until it is up"),
     ],
     ids=["crds", "rbac", "account"],

@@ -37,5 +37,5 @@ def test_workloads_are_its_own_and_what_no_namespace_owns_is_read_by_name(helm: 
 
 
 def test_the_argument_alone_is_refused(helm: Helm) -> None:
-    with pytest.raises(HelmError, match=r"extraArgs: --queues takes further rights; set kueue.enabled"):
+    with pytest.raises(HelmError, match=r"extraArgs: --queues needs further rights; set kueue.enabled"):
         rendered(helm, extraArgs=["--queues"])

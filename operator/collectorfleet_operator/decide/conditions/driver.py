@@ -59,7 +59,7 @@ def _driver(seen: Situation, job: Job) -> Finding:
     if pod is None:
         return _no_pod(seen, job)
     if pod.is_lost_with_node:
-        text = f"driver pod {pod.name} is lost with node {pod.node}, and is started on another one"
+        text = f"driver pod {pod.name} is lost with node {pod.node}; the next driver pod starts on another node"
         return problem_finding(_TYPE, Reason.NODE_LOST, text)
     match seen.driver_phase:
         case "Running":

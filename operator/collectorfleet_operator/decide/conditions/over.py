@@ -12,7 +12,7 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def conditions_after(seen: Situation, end: Over) -> list[Condition]:
-    collectors = f"the fleet {end.verb}; its collectors are gone"
+    collectors = f"the fleet {end.verb}; its collectors have ended"
     return [
         ready(end, []),
         condition(ConditionType.RECONCILING, False, end.reason, "no change is in progress"),

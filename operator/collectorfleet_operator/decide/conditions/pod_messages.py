@@ -22,7 +22,7 @@ def describe_lost_pods(found: Sequence[Pod]) -> str:
     """Return a text about at most three pods on lost or silent nodes, by name; empty if there are none."""
     messages = [f"pod {pod.name} is lost with node {pod.node}" for pod in found if pod.is_lost_with_node]
     messages += [
-        f"pod {pod.name} does not answer: node {pod.node} is silent"
+        f"pod {pod.name} cannot be reached, because node {pod.node} does not answer"
         for pod in found
         if pod.is_node_silent and not pod.is_terminating
     ]

@@ -67,7 +67,7 @@ def test_a_driver_on_a_lost_node_starts_on_another_one_as_it_ran() -> None:
     status = world.look(world.now)
     assert told(status, "DriverRunning") == (
         *("False", "NodeLost"),
-        f"driver pod {name_of(pod)} is lost with node node2, and is started on another one",
+        f"driver pod {name_of(pod)} is lost with node node2; the next driver pod starts on another node",
     )
     assert kinds(world.carry_out()) == ["Delete Job", "Delete Pod", "Create Job"]
     again = world.get(JOB, DRIVER)
@@ -135,7 +135,7 @@ def test_a_node_that_falls_silent_is_named_before_kubernetes_gives_it_up(role: s
     world.store(pod)
     assert told(world.look(), "RayClusterReady")[1:] == (
         "NodeLost",
-        f"pod {name_of(pod)} does not answer: node node2 is silent",
+        f"pod {name_of(pod)} cannot be reached, because node node2 does not answer",
     )
 
 

@@ -29,7 +29,7 @@ def test_a_lease_is_named_with_its_namespace(capsys: pytest.CaptureFixture[str])
     for incomplete in ("operator", "system/", "/operator"):
         with pytest.raises(SystemExit):
             from_arguments([f"--lease={incomplete}"])
-        assert f"'{incomplete}': give the Lease as NAMESPACE/NAME" in capsys.readouterr().err
+        assert f"'{incomplete}': write the Lease as NAMESPACE/NAME" in capsys.readouterr().err
 
 
 def test_labels_are_given_on_by_key_or_by_what_they_begin_with(capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,5 +111,5 @@ def test_each_condition_of_a_run_that_is_over_has_the_reason_of_its_end() -> Non
     status = world.look()
     for type_ in ("DriverRunning", "CollectorsAvailable", "WeightsFresh", "Suspended"):
         assert told(status, type_)[:2] == ("False", "Completed")
-    assert told(status, "CollectorsAvailable")[2] == "the fleet completed; its collectors are gone"
+    assert told(status, "CollectorsAvailable")[2] == "the fleet completed; its collectors have ended"
     assert told(status, "Suspended")[2] == "the fleet completed"
