@@ -10,8 +10,8 @@ from tests.manifests import ABSENT
 REFUSED = [
     pytest.param(
         {**ASYNC, "spec.collection.maxStaleness": 0},
-        "spec.collection.maxStaleness: 0 is for mode Sync: in Async the weights move on while other collectors' "
-        "batches wait; use 1 or more, or leave it out for no bound",
+        "spec.collection.maxStaleness: 0 is for mode Sync: in Async, new versions are published while batches of other "
+        "collectors wait; use 1 or more, or leave it out for no bound",
         id="on-policy Async",
     ),
     pytest.param(
@@ -37,14 +37,14 @@ REFUSED = [
             "spec.collection.stragglers": {"firstShares": 3, "preemptiveThreshold": 0.8},
             "spec.collection.framesPerBatch": 6000,
         },
-        "spec.collection.stragglers: set firstShares or preemptiveThreshold, one of them: late shares join the next "
-        "batch, or they are cut short",
+        "spec.collection.stragglers: set either firstShares, so that late shares join the next batch, or "
+        "preemptiveThreshold, so that they are cut short",
         id="two ways with stragglers",
     ),
     pytest.param(
         {"spec.collection.stragglers": {}},
-        "spec.collection.stragglers: set firstShares or preemptiveThreshold, one of them: late shares join the next "
-        "batch, or they are cut short",
+        "spec.collection.stragglers: set either firstShares, so that late shares join the next batch, or "
+        "preemptiveThreshold, so that they are cut short",
         id="no way with stragglers",
     ),
     pytest.param(
@@ -60,7 +60,7 @@ REFUSED = [
             "spec.collection.shares": 3,
             "spec.collection.stragglers": {"firstShares": 3},
         },
-        "spec.collection.stragglers.firstShares: a batch has that many shares, whichever come first; leave "
+        "spec.collection.stragglers.firstShares: firstShares is the number of shares of a batch; leave "
         "collection.shares out",
         id="two numbers of shares",
     ),
@@ -96,7 +96,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.rollout": "Fast", "spec.collectors.class": "Sync"},
-        "spec.collection.rollout: collectors of several processes step by themselves; set collectors.class to Single, "
+        "spec.collection.rollout: a collector of several processes has no fast loop; set collectors.class to Single, "
         "or rollout to Auto",
         id="a fast rollout in several processes",
     ),

@@ -9,17 +9,19 @@ from tests.combinations.parts import ARTIFACT, GIT
 REFUSED = [
     pytest.param(
         {"spec.code": {"configMap": "cheetah", "archive": {"configMap": "cheetah-tree", "sha256": "0" * 64}}},
-        "spec.code: set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
+        "spec.code: set exactly one of configMap, archive, git and artifact; if the code is in the image, leave "
+        "spec.code out",
         id="code from two places",
     ),
     pytest.param(
         {"spec.code": {"archive": {"sha256": "0" * 64}}},
-        "spec.code.archive: set configMap or url, one of them",
+        "spec.code.archive: set either configMap or url",
         id="an archive from nowhere",
     ),
     pytest.param(
         {"spec.code": {"git": GIT, "artifact": ARTIFACT}},
-        "spec.code: set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
+        "spec.code: set exactly one of configMap, archive, git and artifact; if the code is in the image, leave "
+        "spec.code out",
         id="code from a repository and a registry",
     ),
     pytest.param(
@@ -66,12 +68,12 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"git": GIT, "certificateAuthority": {"configMap": "lab-ca", "secret": "lab-ca"}}},
-        "spec.code.certificateAuthority: set configMap or secret, one of them",
+        "spec.code.certificateAuthority: set either configMap or secret",
         id="a certificate authority from two places",
     ),
     pytest.param(
         {"spec.code": {"artifact": ARTIFACT, "certificateAuthority": {"key": "ca.pem"}}},
-        "spec.code.certificateAuthority: set configMap or secret, one of them",
+        "spec.code.certificateAuthority: set either configMap or secret",
         id="a certificate authority from nowhere",
     ),
     pytest.param(

@@ -33,8 +33,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.evaluation": {"episodes": 2, "video": {"episodes": 3}}},
-        "spec.evaluation.video.episodes: more episodes are recorded than evaluation.episodes plays; record fewer, or "
-        "play more",
+        "spec.evaluation.video.episodes: more episodes than evaluation.episodes; record fewer episodes, or play more",
         id="more videos than episodes",
     ),
     pytest.param(
@@ -45,8 +44,8 @@ REFUSED = [
     ),
     pytest.param(
         {**JOB, "spec.evaluation": {"resources": {"gpu": 0.5}}},
-        "spec.evaluation.resources.gpu: with launcher Job evaluators are processes of the driver pod, whose GPUs are "
-        "the driver's alone; use launcher RayCluster, or leave it out",
+        "spec.evaluation.resources.gpu: with launcher Job evaluators are processes of the driver pod, whose GPUs only "
+        "the driver uses; use launcher RayCluster, or leave it out",
         id="evaluators on a GPU without Ray",
     ),
     pytest.param(

@@ -24,14 +24,14 @@ REFUSED = [
     ),
     pytest.param(
         {**JOB, "spec.learners": LEARNERS},
-        "spec.learners: learners are Ray actors, which collectors write to, and with launcher Job those are not in "
+        "spec.learners: collectors write to Ray actors of the learners, but with launcher Job collectors are not in "
         "Ray; use launcher RayCluster",
         id="learners without Ray",
     ),
     pytest.param(
         {"spec.learners": LEARNERS, "spec.replayBuffer": RING},
-        "spec.learners: collectors write to the replay actors of learners; leave replayBuffer out, learners.replay is "
-        "in its place",
+        "spec.learners: collectors write to the replay actors of learners; leave replayBuffer out, and use "
+        "learners.replay",
         id="learners and a replay buffer",
     ),
     pytest.param(

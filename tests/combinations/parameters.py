@@ -8,18 +8,19 @@ from tests.combinations.parts import SCRIPT
 
 CURRICULUM = {"function": "lab:curriculum"}
 PROCESSES = (
-    "spec.collectors.class: collectors of several processes keep their environments where no parameters reach them; "
-    "use class Single with environment.perCollector"
+    "spec.collectors.class: a collector of several processes cannot set parameters of its environments; use class "
+    "Single with environment.perCollector"
 )
 TRAJECTORIES = (
-    "spec.collection.trajsPerBatch: its trajectories span requests, and their frames would not tell their parameters; "
-    "leave it out, or the parameters and the curriculum"
+    "spec.collection.trajsPerBatch: parameters may change within a trajectory, and frames would have unknown "
+    "parameters; leave trajsPerBatch out, or leave parameters and curriculum out"
 )
 
 REFUSED = [
     pytest.param(
         {"spec.driver.curriculum": CURRICULUM},
-        "spec.driver.curriculum: it is asked after each evaluation, and there is none; set spec.evaluation",
+        "spec.driver.curriculum: the curriculum is called after each evaluation, but the fleet has no evaluation; set "
+        "spec.evaluation",
         id="a curriculum without an evaluation",
     ),
     pytest.param(

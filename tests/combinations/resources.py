@@ -18,7 +18,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.workers.gpu.mode": "MIG"},
-        "spec.workers.gpu.resource: absent, and with mode MIG a GPU is a slice of a size; set it to what nodes offer, "
+        "spec.workers.gpu.resource: missing, and required with mode MIG; set the resource of a slice that nodes offer, "
         "such as nvidia.com/mig-1g.10gb",
         id="MIG of no size",
     ),
@@ -31,20 +31,22 @@ REFUSED = [
     *(
         pytest.param(
             {"spec.workers.gpu.resource": resource},
-            "spec.workers.gpu.resource: that is one of Kubernetes' own, which no device plugin offers; set what nodes "
-            "list under allocatable, such as nvidia.com/gpu",
+            "spec.workers.gpu.resource: this is a resource of Kubernetes itself, which no device plugin offers; set a "
+            "resource that nodes list under allocatable, such as nvidia.com/gpu",
             id=f"{resource}, which is no device",
         )
         for resource in ("kubernetes.io/gpu", "batch.kubernetes.io/gpu", "requests.nvidia.com/gpu")
     ),
     pytest.param(
         {"spec.workers.gpu.mode": "DRA"},
-        "spec.workers.gpu.claimTemplate: mode DRA and claimTemplate go together; set both, or neither",
+        "spec.workers.gpu.claimTemplate: mode DRA needs claimTemplate, and other modes do not use it; set both, or "
+        "neither",
         id="DRA without a claim",
     ),
     pytest.param(
         {"spec.workers.gpu.claimTemplate": "one-gpu"},
-        "spec.workers.gpu.claimTemplate: mode DRA and claimTemplate go together; set both, or neither",
+        "spec.workers.gpu.claimTemplate: mode DRA needs claimTemplate, and other modes do not use it; set both, or "
+        "neither",
         id="a claim without DRA",
     ),
     pytest.param(

@@ -9,8 +9,8 @@ from tests.combinations.parts import GROUPS, OF_THE_SCRIPT, ONLY_TOLD, SCRIPT
 REFUSED = [
     pytest.param(
         {**SCRIPT, "spec.collectors.groups": [GROUPS[0], {"name": "big", "devices": {"device": "cpu"}}]},
-        "spec.collectors.groups: driver.script makes the collector and says its environments and devices there; leave "
-        "those of groups out",
+        "spec.collectors.groups: driver.script sets environments and devices in its FleetCollector; leave environments "
+        "and devices of groups out",
         id="groups that differ in what a script says",
     ),
     *(

@@ -10,7 +10,8 @@ from tests.manifests import ABSENT
 REFUSED = [
     pytest.param(
         {"spec.output": {"path": "/data"}},
-        "spec.output: set driver.train, driver.script, learners or output, one of them: the frames have one consumer",
+        "spec.output: set only one of driver.train, driver.script, learners and output, because the frames have one "
+        "consumer",
         id="train and output",
     ),
     pytest.param(
@@ -55,24 +56,26 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.replayBuffer": {**RING, "checkpoint": True}},
-        "spec.replayBuffer.checkpoint: the buffer is kept in the checkpoints of driver.checkpoint; set that, or leave "
-        "it out",
+        "spec.replayBuffer.checkpoint: the buffer is saved with the checkpoints of driver.checkpoint; set "
+        "driver.checkpoint, or leave this field out",
         id="a replay buffer to keep, and no checkpoints",
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.output": {"path": "/data", "replayBuffer": RING}},
-        "spec.output.replayBuffer: belongs to format ReplayBuffer, which needs it; set both or neither",
+        "spec.output.replayBuffer: format ReplayBuffer needs replayBuffer, and other formats do not use it; set both, "
+        "or neither",
         id="a replay buffer of files",
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.output": {"path": "/data", "format": "ReplayBuffer"}},
-        "spec.output.replayBuffer: belongs to format ReplayBuffer, which needs it; set both or neither",
+        "spec.output.replayBuffer: format ReplayBuffer needs replayBuffer, and other formats do not use it; set both, "
+        "or neither",
         id="a format without its replay buffer",
     ),
     pytest.param(
         {"spec.driver.script": "train.py"}
         | {f"spec.{path}": ABSENT for path in ("environment", "policy", "collection")},
-        "spec.driver.script: set driver.train or driver.script, one of them: both take the batches",
+        "spec.driver.script: set either driver.train or driver.script, because each batch has one consumer",
         id="a function and a script",
     ),
     pytest.param(

@@ -37,7 +37,7 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         pytest.param({"spec.collectors.replicaz": 6}, ".spec.collectors.replicaz: field not declared", id="typo"),
         pytest.param(
             {"spec.collectors.replicas": 6},
-            "4000 does not divide into 6 shares (collectors.replicas); use 3996 or 4002",
+            "4000 cannot be divided into 6 shares (collectors.replicas); use 3996 or 4002",
             id="shares",
         ),
         pytest.param(
@@ -69,8 +69,8 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 0.3, "spec.workers.gpu.perPod": 2, "spec.workers.collectorsPerPod": 7},
-            "7 collectors of 0.3 GPU do not fit on the 2 GPU of a worker pod, "
-            "which hold 6; use at most 6, or raise workers.gpu.perPod",
+            "7 collectors of 0.3 GPU do not fit on the 2 GPU of a worker pod, which has room for 6; use at most 6, "
+            "or raise workers.gpu.perPod",
             id="too many in a pod",
         ),
         pytest.param(
@@ -84,7 +84,7 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
                 "spec.collectors.resources.custom": {"license": 0.6},
                 "spec.workers": {"customPerPod": {"license": 2}, "collectorsPerPod": 4},
             },
-            "4 collectors of 0.6 license do not fit into the 2 of a worker pod, which are enough for 3; use at most 3, "
+            "4 collectors of 0.6 license do not fit into the 2 of a worker pod, which has room for 3; use at most 3, "
             "or raise workers.customPerPod",
             id="too many for a custom resource",
         ),
@@ -200,7 +200,7 @@ def test_a_fleet_that_can_run_is_accepted_by_the_server_and_offline(
 def test_a_batch_changed_later_must_divide_again(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.apply(manifest(), namespace)
     control_plane.kubectl("scale", "cfleet/cheetah", "--replicas=3", "-n", namespace)
-    with pytest.raises(KubernetesError, match="4001 does not divide into 3 shares"):
+    with pytest.raises(KubernetesError, match="4001 cannot be divided into 3 shares"):
         control_plane.kubectl(
             *("patch", "cfleet/cheetah", "-n", namespace, "--type=merge"),
             *("-p", '{"spec": {"collection": {"framesPerBatch": 4001}}}'),
@@ -210,7 +210,7 @@ def test_a_batch_changed_later_must_divide_again(control_plane: ControlPlane, na
 def test_a_fleet_with_fixed_shares_scales_to_any_number(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.apply(manifest({"spec.collection.shares": 8}), namespace)
     control_plane.kubectl("scale", "cfleet/cheetah", "--replicas=3", "-n", namespace)
-    with pytest.raises(KubernetesError, match=r"4000 does not divide into 3 shares \(collectors.replicas\)"):
+    with pytest.raises(KubernetesError, match=r"4000 cannot be divided into 3 shares \(collectors.replicas\)"):
         control_plane.kubectl(
             *(
                 "patch",

@@ -74,7 +74,7 @@ def test_a_driver_trains_and_its_status_agrees_with_its_log(
     assert status["progress"]["batches"] == 8
     assert status["progress"]["framesDelivered"] == 8 * 200
     assert status["progress"]["metrics"] == {"batch": 8}
-    # How far it came stays true; its collectors are gone.
+    # How far it came stays true; its collectors have ended.
     assert status["progress"]["collectors"]["summary"] == "0/2"
     assert "framesPerSecond" not in status["progress"]
     assert {row["state"] for row in status["collectors"]} == {"Retired"}

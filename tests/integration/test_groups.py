@@ -48,7 +48,9 @@ def by_group(pods: Pods) -> dict[str, list[str]]:
 
 
 def test_groups_have_pods_of_their_own_and_follow_one_number(control_plane: ControlPlane, namespace: str) -> None:
-    with pytest.raises(KubernetesError, match="1, and groups have 4 together; set it to their sum, or change them"):
+    with pytest.raises(
+        KubernetesError, match="1, but the groups have 4 in total; set replicas to their sum, or change the groups"
+    ):
         control_plane.apply(fleet(1), namespace)
     control_plane.apply(fleet(4), namespace)
     pods = Pods(control_plane, namespace)

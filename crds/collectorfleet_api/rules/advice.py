@@ -27,7 +27,7 @@ _NOTABLE_REST: Final = 0.2
 # In these modes, a pod with several parts of a GPU gets no larger share of the GPU. The values are the reasons.
 _PARTS: Final = {
     GpuMode.MIG: "CUDA shows a process one slice only",
-    GpuMode.TIME_SLICING: "replicas of one GPU are no more of it than one",
+    GpuMode.TIME_SLICING: "several replicas of one GPU give a process no more of the GPU than one replica",
     GpuMode.MPS: "the device plugin gives a pod one replica only",
 }
 
@@ -82,8 +82,8 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
         batches = f", and {bound + 1} batches may be under way (collection.maxStaleness {bound})" if bound else ""
         yield Problem(
             "spec.collectors.replicas",
-            f"at most {busy} of {replicas} collectors busy: "
-            f"a batch has {counted(_shares_of(fleet.spec), 'share')}{batches}",
+            f"at most {busy} of {replicas} collectors are busy: a batch has "
+            f"{counted(_shares_of(fleet.spec), 'share')}{batches}",
         )
         return
     yield Problem(
@@ -96,7 +96,9 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
 def _at_random(fleet: CollectorFleet) -> Iterator[Problem]:
     spec = fleet.spec
     if spec.policy is None and spec.driver.script is None:
-        yield Problem("spec.policy", "absent: collectors act at random; name a factory to have them act by its policy")
+        yield Problem(
+            "spec.policy", "absent: collectors act at random; name a factory to let collectors act by a policy"
+        )
 
 
 def _endless_output(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -235,7 +237,9 @@ def _null_keywords(fleet: CollectorFleet) -> Iterator[Problem]:
     for path, kwargs in _all_kwargs(fleet.spec, "spec"):
         for key, value in kwargs.items():
             if value is None:
-                text = "`kubectl apply` drops a null; leave it out, and give the function that default"
+                text = (
+                    "`kubectl apply` removes a null; leave the argument out, and make None its default in the function"
+                )
                 yield Problem(f"{path}.{key}", text)
 
 

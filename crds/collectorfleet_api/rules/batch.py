@@ -42,7 +42,7 @@ def _unequal_shares(fleet: CollectorFleet, frames: int) -> Iterator[Problem]:
     origin, things = (_shares_field(spec), "share") if fixed else ("collectors.replicas", "collector")
     yield Problem(
         _FRAMES,
-        f"{frames} does not divide into {counted(shares, 'share')} ({origin}){steps}; "
+        f"{frames} cannot be divided into {counted(shares, 'share')} ({origin}){steps}; "
         f"use {_multiples(frames, shares * step)}, or {_dividing(frames // step, shares, things)}",
     )
 

@@ -102,7 +102,7 @@ _SHARES = Rule(
     f" && {_STEP.replace('self.', _OLD)} == {_STEP})",
     "a Sync batch is split into equal shares: framesPerBatch must be a multiple of their number, which is "
     "collection.shares, stragglers.firstShares or else collectors.replicas, times the environments that step together",
-    "'%d does not divide into %d shares (%s)%s; use %d or %d'.format(["
+    "'%d cannot be divided into %d shares (%s)%s; use %d or %d'.format(["
     f"{_FRAMES}, {_NUMBER_OF_SHARES},"
     f" has(self.collection.shares) ? 'collection.shares' : {_FIXED} > 0 ? 'collection.stragglers.firstShares'"
     " : 'collectors.replicas',"
@@ -140,7 +140,8 @@ _PER_POD = [
         f"!has(self.workers.collectorsPerPod) || {_UNITS} <= 0 || {_GPU} > double(self.workers.gpu.perPod)"
         f" || self.workers.collectorsPerPod <= {_FITTING}",
         "so many collectors do not fit on the GPUs of a worker pod; lower collectorsPerPod or raise workers.gpu.perPod",
-        f"'%d collectors of %s GPU do not fit on the %d GPU of a worker pod, which hold %d; use at most %d, or raise"
+        "'%d collectors of %s GPU do not fit on the %d GPU of a worker pod, which has room for %d; use at most %d, or "
+        "raise"
         f" workers.gpu.perPod'.format([self.workers.collectorsPerPod, {_GPU}, self.workers.gpu.perPod, {_FITTING},"
         f" {_FITTING}])",
         field=".workers.collectorsPerPod",

@@ -74,10 +74,11 @@ TOTAL: Final = (
     f" || ({_OLD}[n].name == self.groups[n].name && {_OLD}[n].replicas == self.groups[n].replicas)))"
 )
 TOTAL_SENTENCE: Final = (
-    "groups have another number of collectors together than collectors.replicas; set it to their sum"
+    "the replicas of the groups do not add up to collectors.replicas; set collectors.replicas to their sum"
 )
 TOTAL_MESSAGE_EXPRESSION: Final = (
-    f"'%d, and groups have %d together; set it to their sum, or change them'.format([self.replicas, {_TOTAL}])"
+    "'%d, but the groups have %d in total; set replicas to their sum, or change the groups'.format([self.replicas, "
+    f"{_TOTAL}])"
 )
 NOT_HEAD: Final = f"!has({_GROUPS}) || !{_GROUPS}.exists(g, g.name in {list(HEADS)})"
 NOT_HEAD_SENTENCE: Final = "head and headgroup are names of the pods of the Ray head; use another name"

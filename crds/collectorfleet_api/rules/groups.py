@@ -48,7 +48,8 @@ def _total(fleet: CollectorFleet) -> Iterator[Problem]:
         shown = ", ".join(f"{group.name} {group.replicas}" for group in collectors.groups)
         yield Problem(
             "spec.collectors.replicas",
-            f"{collectors.replicas}, and groups have {total} together ({shown}); set it to {total}, or change them",
+            f"{collectors.replicas}, but the groups have {total} in total ({shown}); set replicas to {total}, or "
+            "change the groups",
         )
 
 

@@ -63,7 +63,8 @@ def _twice(learners: Learners) -> Iterator[Problem]:
         elif policy.path in modules:
             yield Problem(
                 f"{path}.module",
-                f"{policy.path} is the module of policy {modules[policy.path]} too; each policy acts by its own",
+                f"{policy.path} is the module of policy {modules[policy.path]} too; give each policy a module of its "
+                "own",
             )
         ids.add(policy.id)
         modules.setdefault(policy.path, policy.id)

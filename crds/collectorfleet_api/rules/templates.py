@@ -31,7 +31,7 @@ def template_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
 
 def _metadata_problems(metadata: dict[str, Any], path: str) -> Iterator[Problem]:
     for key in metadata.keys() - {"labels", "annotations"}:
-        yield Problem(f"{path}.{key}", "only labels and annotations can be given; the rest follows from the fleet")
+        yield Problem(f"{path}.{key}", "only labels and annotations can be set; the operator sets the other metadata")
     for key in ("labels", "annotations"):
         entries = metadata.get(key, {})
         if not isinstance(entries, dict):
@@ -63,7 +63,9 @@ def _named_list_problems(items: Any, path: str) -> Iterator[Problem]:
     for index, item in enumerate(items):
         name = item.get("name") if isinstance(item, dict) else None
         if not isinstance(name, str) or not name:
-            yield Problem(f"{path}[{index}]", "without a name it cannot be merged with ours; give it one")
+            yield Problem(
+                f"{path}[{index}]", "an item without a name cannot be merged with the operator's items; set a name"
+            )
         elif name in seen:
             yield Problem(f"{path}[{index}].name", f"{name} appears twice; names are unique in a list")
         else:

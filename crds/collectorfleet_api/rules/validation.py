@@ -174,7 +174,7 @@ def _size(fleet: CollectorFleet) -> Iterator[Problem]:
     found = len(json.dumps(fleet.spec.to_wire()).encode())
     if found > MAX_SPEC_BYTES:
         most = f"{MAX_SPEC_BYTES // 1024} KiB"
-        yield Problem("spec", f"{found // 1024} KiB of JSON are too many for a pod to carry; at most {most}")
+        yield Problem("spec", f"{found // 1024} KiB of JSON are too large for a pod; at most {most}")
 
 
 # The checks by name. Combinations and FleetCollector's own rules also have names.

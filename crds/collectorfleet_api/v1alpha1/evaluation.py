@@ -23,7 +23,10 @@ DEFAULT_EVERY_VERSIONS: Final = 10
 def _each_once(seeds: list[int]) -> list[int]:
     for seed in seeds:
         if seeds.count(seed) > 1:
-            raise ValueError(f"{seed} appears twice; name each seed once, because later turns use other seeds")
+            raise ValueError(
+                f"{seed} appears twice; name each seed once, because later episodes of a seed use numbers derived from "
+                "the seed"
+            )
     return seeds
 
 

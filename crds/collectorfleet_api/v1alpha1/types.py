@@ -173,7 +173,7 @@ def _typed(type_: str, description: str, **rest: Any) -> dict[str, Any]:
 def _is_number_or_percentage(value: int | str) -> int | str:
     if isinstance(value, int):
         if value < 1:
-            raise ValueError(f"{value} is fewer than 1")
+            raise ValueError(f"{value} is less than 1")
     elif not re.fullmatch(_PERCENTAGE, value):
         raise ValueError(f'"{value}" is not a percentage; write a number of at least 1, or 1% to 100%')
     return value

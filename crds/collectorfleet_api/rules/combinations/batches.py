@@ -29,7 +29,7 @@ ASYNC_ONLY: Final = (
         "collection.maxStaleness",
         lambda spec: spec.collection.mode is Mode.SYNC or spec.collection.max_staleness != 0,
         "self.mode != 'Async' || !has(self.maxStaleness) || self.maxStaleness > 0",
-        "0 is for mode Sync: in Async the weights move on while other collectors' batches wait; "
+        "0 is for mode Sync: in Async, new versions are published while batches of other collectors wait; "
         "use 1 or more, or leave it out for no bound",
         on="collection",
     ),
@@ -68,7 +68,8 @@ STRAGGLING: Final = (
         ),
         f"!{STRAGGLERS} || has(self.collection.stragglers.firstShares)"
         " != has(self.collection.stragglers.preemptiveThreshold)",
-        "set firstShares or preemptiveThreshold, one of them: late shares join the next batch, or they are cut short",
+        "set either firstShares, so that late shares join the next batch, or preemptiveThreshold, so that they are cut "
+        "short",
     ),
     Combination(
         "first-shares-need-staleness",
@@ -83,7 +84,7 @@ STRAGGLING: Final = (
         "collection.stragglers.firstShares",
         lambda spec: first_shares(spec) is None or spec.collection.shares is None,
         f"!({FIRST_SHARES}) || !has(self.collection.shares)",
-        "a batch has that many shares, whichever come first; leave collection.shares out",
+        "firstShares is the number of shares of a batch; leave collection.shares out",
     ),
     Combination(
         "threshold-between-0-and-1",

@@ -55,7 +55,7 @@ CODE: Final = (
         "code",
         _one_place,
         "[has(self.configMap), has(self.archive), has(self.git), has(self.artifact)].filter(one, one).size() == 1",
-        "set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
+        "set exactly one of configMap, archive, git and artifact; if the code is in the image, leave spec.code out",
         on="code",
     ),
     Combination(
@@ -63,7 +63,7 @@ CODE: Final = (
         "code.archive",
         _archive_in_one_place,
         "has(self.configMap) != has(self.url)",
-        "set configMap or url, one of them",
+        "set either configMap or url",
         on="code.archive",
     ),
     Combination(
@@ -105,7 +105,7 @@ CODE: Final = (
         "code.certificateAuthority",
         _authority_in_one_place,
         "has(self.configMap) != has(self.secret)",
-        "set configMap or secret, one of them",
+        "set either configMap or secret",
         on="code.certificateAuthority",
     ),
     Combination(

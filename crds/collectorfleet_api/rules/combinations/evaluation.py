@@ -66,7 +66,7 @@ EVALUATION: Final = (
             or spec.evaluation.video.episodes <= spec.evaluation.episodes
         ),
         f"!{_EVALUATES} || !has(self.evaluation.video) || self.evaluation.video.episodes <= self.evaluation.episodes",
-        "more episodes are recorded than evaluation.episodes plays; record fewer, or play more",
+        "more episodes than evaluation.episodes; record fewer episodes, or play more",
     ),
     Combination(
         "evaluator-pods-need-ray",
@@ -83,7 +83,7 @@ EVALUATION: Final = (
         "evaluation.resources.gpu",
         lambda spec: spec.has_ray or not _gpu(spec),
         f"self.launcher == 'RayCluster' || !{_EVALUATES} || {_GPU} == 0.0",
-        "with launcher Job evaluators are processes of the driver pod, whose GPUs are the driver's alone; use launcher "
+        "with launcher Job evaluators are processes of the driver pod, whose GPUs only the driver uses; use launcher "
         "RayCluster, or leave it out",
     ),
     Combination(

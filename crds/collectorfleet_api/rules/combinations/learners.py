@@ -71,7 +71,7 @@ LEARNERS: Final = (
         "learners",
         lambda spec: not _learns(spec) or spec.has_ray,
         f"!{LEARNS} || self.launcher == 'RayCluster'",
-        "learners are Ray actors, which collectors write to, and with launcher Job those are not in Ray; use launcher "
+        "collectors write to Ray actors of the learners, but with launcher Job collectors are not in Ray; use launcher "
         "RayCluster",
     ),
     Combination(
@@ -79,7 +79,7 @@ LEARNERS: Final = (
         "learners",
         lambda spec: not _learns(spec) or spec.replay_buffer is None,
         f"!{LEARNS} || !has(self.replayBuffer)",
-        "collectors write to the replay actors of learners; leave replayBuffer out, learners.replay is in its place",
+        "collectors write to the replay actors of learners; leave replayBuffer out, and use learners.replay",
     ),
     Combination(
         "learners-or-batches",
@@ -146,8 +146,8 @@ LEARNERS: Final = (
         lambda spec: spec.workers.gpu.mode is not GpuMode.DRA or _gpus_of_a_pod(spec) in (0, _of_a_claim(spec)),
         f"!{LEARNS} || self.workers.gpu.mode != 'DRA' || self.learners.gpus <= 0.0"
         f" || {_GPUS_OF_A_POD} == {_OF_A_CLAIM}",
-        "a learner pod has another number of GPUs than its claim, which has workers.gpu.perPod of them with mode DRA; "
-        "change perPod and claimTemplate, or learners.gpus or learners.shards",
+        "with mode DRA, the claim of a learner pod has workers.gpu.perPod GPUs, but the learner pod needs another "
+        "number; change perPod and claimTemplate, or learners.gpus or learners.shards",
         "a learner pod has %d GPU and its claim %d (workers.gpu.perPod, mode DRA); set perPod to %d, with a "
         "claimTemplate of as many, or change learners.gpus or learners.shards",
         (

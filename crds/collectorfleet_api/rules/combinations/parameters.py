@@ -34,7 +34,7 @@ PARAMETERS: Final = (
         "driver.curriculum",
         lambda spec: spec.driver.curriculum is None or spec.evaluation is not None,
         f"!{_CURRICULUM} || has(self.evaluation)",
-        "it is asked after each evaluation, and there is none; set spec.evaluation",
+        "the curriculum is called after each evaluation, but the fleet has no evaluation; set spec.evaluation",
     ),
     Combination(
         "curriculum-is-the-scripts",
@@ -56,7 +56,7 @@ PARAMETERS: Final = (
         "collectors.class",
         lambda spec: not _takes(spec) or spec.collectors.collector_class is CollectorClass.SINGLE,
         f"!{_TAKES} || self.collectors.class == 'Single'",
-        "collectors of several processes keep their environments where no parameters reach them; use class Single with "
+        "a collector of several processes cannot set parameters of its environments; use class Single with "
         "environment.perCollector",
     ),
     Combination(
@@ -64,7 +64,7 @@ PARAMETERS: Final = (
         "collection.trajsPerBatch",
         lambda spec: not _takes(spec) or spec.collection.trajs_per_batch is None,
         f"!{_TAKES} || !has(self.collection.trajsPerBatch)",
-        "its trajectories span requests, and their frames would not tell their parameters; leave it out, or the "
-        "parameters and the curriculum",
+        "parameters may change within a trajectory, and frames would have unknown parameters; leave trajsPerBatch out, "
+        "or leave parameters and curriculum out",
     ),
 )

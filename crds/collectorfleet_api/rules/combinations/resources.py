@@ -66,7 +66,7 @@ INSIDE_COLLECTORS: Final = (
             spec.collection.rollout is not Rollout.FAST or spec.collectors.collector_class is CollectorClass.SINGLE
         ),
         "self.collection.rollout != 'Fast' || self.collectors.class == 'Single'",
-        "collectors of several processes step by themselves; set collectors.class to Single, or rollout to Auto",
+        "a collector of several processes has no fast loop; set collectors.class to Single, or rollout to Auto",
     ),
     Combination(
         "random-frames-or-class-async",
@@ -104,7 +104,7 @@ PODS: Final = (
         "workers.gpu.resource",
         lambda spec: spec.workers.gpu.mode is not GpuMode.MIG or spec.workers.gpu.resource is not None,
         f"{_GPU}.mode != 'MIG' || has({_GPU}.resource)",
-        "absent, and with mode MIG a GPU is a slice of a size; set it to what nodes offer, such as "
+        "missing, and required with mode MIG; set the resource of a slice that nodes offer, such as "
         "nvidia.com/mig-1g.10gb",
     ),
     Combination(
@@ -120,7 +120,8 @@ PODS: Final = (
         lambda spec: not _is_kubernetes_own(spec.workers.gpu.resource or ""),
         f"!has({_GPU}.resource) || !({_GPU}.resource.startsWith('requests.') || {_GPU}.resource.startsWith"
         f"('kubernetes.io/') || {_GPU}.resource.contains('.kubernetes.io/'))",
-        "that is one of Kubernetes' own, which no device plugin offers; set what nodes list under allocatable, such as "
+        "this is a resource of Kubernetes itself, which no device plugin offers; set a resource that nodes list under "
+        "allocatable, such as "
         "nvidia.com/gpu",
     ),
     Combination(
@@ -128,7 +129,7 @@ PODS: Final = (
         "workers.gpu.claimTemplate",
         lambda spec: (spec.workers.gpu.mode is GpuMode.DRA) == (spec.workers.gpu.claim_template is not None),
         f"({_GPU}.mode == 'DRA') == has({_GPU}.claimTemplate)",
-        "mode DRA and claimTemplate go together; set both, or neither",
+        "mode DRA needs claimTemplate, and other modes do not use it; set both, or neither",
     ),
 )
 

@@ -108,7 +108,7 @@ SCRIPTS: Final = (
         "driver.script",
         lambda spec: not (_runs_script(spec) and spec.driver.train is not None),
         f"!({SCRIPT} && has(self.driver.train))",
-        "set driver.train or driver.script, one of them: both take the batches",
+        "set either driver.train or driver.script, because each batch has one consumer",
     ),
     Combination(
         "args-need-a-script",
@@ -134,6 +134,7 @@ SCRIPTS: Final = (
         "!has(g.environment.factory) && !has(g.environment.process) && ["
         + ", ".join(f"has(g.devices.{name})" for name in _DEVICES)
         + "].all(given, !given))",
-        "driver.script makes the collector and says its environments and devices there; leave those of groups out",
+        "driver.script sets environments and devices in its FleetCollector; leave environments and devices of groups "
+        "out",
     ),
 )

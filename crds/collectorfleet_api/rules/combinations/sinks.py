@@ -14,7 +14,7 @@ TRAIN_OR_OUTPUT: Final = (
         "output",
         lambda spec: not (trains(spec) and spec.output is not None),
         f"!({TRAINS} && has(self.output))",
-        "set driver.train, driver.script, learners or output, one of them: the frames have one consumer",
+        "set only one of driver.train, driver.script, learners and output, because the frames have one consumer",
     ),
     Combination(
         "train-or-output",
@@ -69,7 +69,7 @@ SINKS: Final = (
             spec.replay_buffer is None or not spec.replay_buffer.checkpoint or spec.driver.checkpoint is not None
         ),
         "!has(self.replayBuffer) || !self.replayBuffer.checkpoint || has(self.driver.checkpoint)",
-        "the buffer is kept in the checkpoints of driver.checkpoint; set that, or leave it out",
+        "the buffer is saved with the checkpoints of driver.checkpoint; set driver.checkpoint, or leave this field out",
     ),
     Combination(
         "output-format-with-its-buffer",
@@ -79,6 +79,6 @@ SINKS: Final = (
             or (spec.output.format is OutputFormat.REPLAY_BUFFER) == (spec.output.replay_buffer is not None)
         ),
         "!has(self.output) || (self.output.format == 'ReplayBuffer') == has(self.output.replayBuffer)",
-        "belongs to format ReplayBuffer, which needs it; set both or neither",
+        "format ReplayBuffer needs replayBuffer, and other formats do not use it; set both, or neither",
     ),
 )

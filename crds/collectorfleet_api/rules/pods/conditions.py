@@ -108,7 +108,10 @@ def _security(context: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     escalates = "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or [])
     if context.get("privileged") or escalates:
         field: Path = ("privileged",) if context.get("privileged") else ("capabilities", "add")
-        text = "excludes allowPrivilegeEscalation false, which is our default; set that to true, or leave this out"
+        text = (
+            "excludes allowPrivilegeEscalation false, which is the operator's default; set allowPrivilegeEscalation "
+            "to true, or leave this field out"
+        )
         yield BuiltProblem((*path, *field), text)
 
 
@@ -119,7 +122,10 @@ def _toleration(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if exists and one.get("value"):
         yield BuiltProblem((*path, "value"), "operator Exists has no value; leave it out, or write Equal")
     if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
-        yield BuiltProblem((*path, "tolerationSeconds"), "only a pod that is evicted has them; set effect to NoExecute")
+        yield BuiltProblem(
+            (*path, "tolerationSeconds"),
+            "only a taint of effect NoExecute evicts pods after tolerationSeconds; set effect to NoExecute",
+        )
 
 
 def _requirement(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:

@@ -20,7 +20,7 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
     [
         pytest.param(
             {"spec.policy": ABSENT},
-            "spec.policy: absent: collectors act at random; name a factory to have them act by its policy",
+            "spec.policy: absent: collectors act at random; name a factory to let collectors act by a policy",
             id="no policy",
         ),
         pytest.param(
@@ -122,13 +122,13 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         ),
         pytest.param(
             {"spec.environment.kwargs": {"seed": None}},
-            "spec.environment.kwargs.seed: `kubectl apply` drops a null; "
-            "leave it out, and give the function that default",
+            "spec.environment.kwargs.seed: `kubectl apply` removes a null; leave the argument out, and make None its "
+            "default in the function",
             id="a keyword that is null",
         ),
         pytest.param(
             {"spec.collection.shares": 2},
-            "spec.collectors.replicas: at most 2 of 4 collectors busy: a batch has 2 shares",
+            "spec.collectors.replicas: at most 2 of 4 collectors are busy: a batch has 2 shares",
             id="fewer shares than collectors",
         ),
         pytest.param(
@@ -137,7 +137,7 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collection.maxStaleness": 1,
                 "spec.collectors.replicas": 8,
             },
-            "spec.collectors.replicas: at most 4 of 8 collectors busy: a batch has 2 shares, and 2 batches may be "
+            "spec.collectors.replicas: at most 4 of 8 collectors are busy: a batch has 2 shares, and 2 batches may be "
             "under way (collection.maxStaleness 1)",
             id="far fewer first shares than collectors",
         ),
@@ -156,8 +156,8 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         ),
         pytest.param(
             {"spec.weights.models": [{"path": "env.model", "factory": "a:b", "kwargs": {"width": None}}]},
-            "spec.weights.models[0].kwargs.width: `kubectl apply` drops a null; "
-            "leave it out, and give the function that default",
+            "spec.weights.models[0].kwargs.width: `kubectl apply` removes a null; leave the argument out, and make "
+            "None its default in the function",
             id="a keyword that is null, in a list",
         ),
     ],

@@ -26,7 +26,8 @@ def with_(**evaluation: Any) -> dict[str, Any]:
         ),
         pytest.param(
             with_(template={"spec": {"containers": [{"image": "mine:2"}]}}),
-            "spec.evaluation.template.spec.containers[0]: without a name it cannot be merged with ours; give it one",
+            "spec.evaluation.template.spec.containers[0]: an item without a name cannot be merged with the operator's "
+            "items; set a name",
             id="a container without a name",
         ),
         pytest.param(
@@ -107,8 +108,8 @@ def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
         ),
         pytest.param(
             with_(environment={"kwargs": {"level": None}}),
-            "spec.evaluation.environment.kwargs.level: `kubectl apply` drops a null; leave it out, and give the "
-            "function that default",
+            "spec.evaluation.environment.kwargs.level: `kubectl apply` removes a null; leave the argument out, and "
+            "make None its default in the function",
             id="a keyword that is null",
         ),
         pytest.param(

@@ -25,7 +25,8 @@ def beside(**group: Any) -> dict[str, Any]:
     [
         pytest.param(
             {"spec.collectors.replicas": 1, **beside(replicas=2)},
-            "spec.collectors.replicas: 1, and groups have 5 together (small 3, big 2); set it to 5, or change them",
+            "spec.collectors.replicas: 1, but the groups have 5 in total (small 3, big 2); set replicas to 5, or "
+            "change the groups",
             id="another total",
         ),
         pytest.param(
@@ -52,8 +53,8 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             beside(resources={"gpu": 0.3}, workers={"collectorsPerPod": 4}),
-            "spec.collectors.groups[1].workers.collectorsPerPod: 4 collectors of 0.3 GPU do not fit on the 1 GPU of a "
-            "worker pod, which hold 3; use at most 3, or a spec.workers.gpu.perPod of at least 2",
+            "spec.collectors.groups[1].workers.collectorsPerPod: 4 collectors of 0.3 GPU do not fit on the 1 GPU of "
+            "a worker pod, which has room for 3; use at most 3, or a spec.workers.gpu.perPod of at least 2",
             id="too many in a pod",
         ),
         pytest.param(
@@ -82,8 +83,8 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             beside(workers={"gpu": {"mode": "MIG"}}),
-            "spec.collectors.groups[1].workers.gpu.resource: absent, and with mode MIG a GPU is a slice of a size; set "
-            "it to what nodes offer, such as nvidia.com/mig-1g.10gb",
+            "spec.collectors.groups[1].workers.gpu.resource: missing, and required with mode MIG; set the resource of "
+            "a slice that nodes offer, such as nvidia.com/mig-1g.10gb",
             id="a slice of no size",
         ),
         pytest.param(

@@ -25,7 +25,8 @@ def with_(**learners: Any) -> dict[str, Any]:
         ),
         pytest.param(
             with_(policies=[{"id": "red"}, {"id": "blue", "module": "red"}]),
-            "spec.learners.policies[1].module: red is the module of policy red too; each policy acts by its own",
+            "spec.learners.policies[1].module: red is the module of policy red too; give each policy a module of its "
+            "own",
             id="a module twice",
         ),
         pytest.param(

@@ -159,8 +159,8 @@ def test_a_fleet_without_problems_is_read() -> None:
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 0.25, "spec.workers.collectorsPerPod": 6},
-            "spec.workers.collectorsPerPod: 6 collectors of 0.25 GPU do not fit on the 1 GPU of a worker pod, "
-            "which hold 4; use at most 4, or a spec.workers.gpu.perPod of at least 2",
+            "spec.workers.collectorsPerPod: 6 collectors of 0.25 GPU do not fit on the 1 GPU of a worker pod, which "
+            "has room for 4; use at most 4, or a spec.workers.gpu.perPod of at least 2",
             id="too many in a pod",
         ),
         pytest.param(
@@ -186,7 +186,8 @@ def test_a_fleet_without_problems_is_read() -> None:
         ),
         pytest.param(
             {"spec.ray.head.template": {"spec": {"volumes": [{"emptyDir": {}}]}}},
-            "spec.ray.head.template.spec.volumes[0]: without a name it cannot be merged with ours; give it one",
+            "spec.ray.head.template.spec.volumes[0]: an item without a name cannot be merged with the operator's "
+            "items; set a name",
             id="a volume without a name",
         ),
         pytest.param(
@@ -217,7 +218,7 @@ def test_long_and_odd_names_are_refused() -> None:
 
 def test_a_spec_that_no_pod_can_carry_is_refused_with_its_size() -> None:
     large = {"spec.driver.train.kwargs": {"table": "x" * 219_000}}
-    assert wrong(large) == ["spec: 215 KiB of JSON are too many for a pod to carry; at most 200 KiB"]
+    assert wrong(large) == ["spec: 215 KiB of JSON are too large for a pod; at most 200 KiB"]
 
 
 def test_all_problems_are_said_at_once() -> None:

@@ -163,14 +163,16 @@ REFUSED = [
         "SecurityContext",
         {**NO_ESCALATION, "privileged": True},
         "privileged",
-        "excludes allowPrivilegeEscalation false, which is our default; set that to true, or leave this out",
+        "excludes allowPrivilegeEscalation false, which is the operator's default; set allowPrivilegeEscalation to "
+        "true, or leave this field out",
         id="privileged",
     ),
     pytest.param(
         "SecurityContext",
         {**NO_ESCALATION, "capabilities": {"add": ["CAP_CHOWN", "CAP_SYS_ADMIN"]}},
         "capabilities.add",
-        "excludes allowPrivilegeEscalation false, which is our default; set that to true, or leave this out",
+        "excludes allowPrivilegeEscalation false, which is the operator's default; set allowPrivilegeEscalation to "
+        "true, or leave this field out",
         id="an administrator's capability",
     ),
     pytest.param(
@@ -191,7 +193,7 @@ REFUSED = [
         "Toleration",
         toleration(tolerationSeconds=0, effect="NoSchedule"),
         "tolerationSeconds",
-        "only a pod that is evicted has them; set effect to NoExecute",
+        "only a taint of effect NoExecute evicts pods after tolerationSeconds; set effect to NoExecute",
         id="seconds of a taint that evicts nobody",
     ),
     *(
