@@ -24,26 +24,35 @@ _RANK: Final = "JOB_COMPLETION_INDEX"
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     collect = commands.add_parser(
         "collect",
-        help="hold collectors for a driver that runs elsewhere",
+        help="run collectors for a driver on another machine",
         description=(
-            "Wait for the driver of a fleet, also if it starts late or elsewhere, and run collectors for it over a "
-            "process group. Then wait for the next driver, until the command is ended. Both sides prove that they "
-            "have the token."
+            "Wait for the driver of a fleet, then run collectors for this driver over a process group. Once the driver "
+            "has ended, wait for the next driver, until you end the command. Driver and command prove to each other "
+            "that they have the token."
         ),
     )
     where = collect.add_mutually_exclusive_group(required=True)
-    where.add_argument("--driver", metavar="HOST:PORT", type=_address, help="where the driver listens")
+    where.add_argument("--driver", metavar="HOST:PORT", type=_address, help="address at which the driver listens")
     where.add_argument(
-        "--driver-file", metavar="FILE", type=Path, help="a file with HOST:PORT in it, which may come late and change"
+        "--driver-file",
+        metavar="FILE",
+        type=Path,
+        help="a file with HOST:PORT; the file may appear later and may change",
     )
     collect.add_argument("--token-file", metavar="FILE", type=Path, required=True, help="a file with the shared secret")
     collect.add_argument(
-        "--rank", metavar="N", type=_number, default=os.environ.get(_RANK), help=f"which this is, from 0; else ${_RANK}"
+        "--rank",
+        metavar="N",
+        type=_number,
+        default=os.environ.get(_RANK),
+        help=f"number of this host, from 0; default: ${_RANK}",
     )
     collect.add_argument(
-        "--collectors", metavar="N", type=_number, default=1, help="how many collectors it holds; default 1"
+        "--collectors", metavar="N", type=_number, default=1, help="number of collectors on this host; default: 1"
     )
-    collect.add_argument("--pod", metavar="NAME", help=f"how the driver calls it; else ${ENV_POD}, or the hostname")
+    collect.add_argument(
+        "--pod", metavar="NAME", help=f"name of this host in the status; default: ${ENV_POD}, or the hostname"
+    )
     collect.set_defaults(command=_collect)
 
 

@@ -19,8 +19,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     export = commands.add_parser(
         "export",
         help="write the policy's weights of a run into a file",
-        description="Write the weights of the newest checkpoint, or the best evaluated ones. RUN is a fleet on a "
-        "cluster, or the folder of a run's checkpoints. The file says which version the weights are.",
+        description=(
+            "Write the weights of the newest checkpoint, or with --best the weights with the best evaluation. The file "
+            "has the version of the weights, too. RUN is a fleet on a cluster, or the folder of a run's checkpoints."
+        ),
     )
     cluster.add_options(export, name=False)
     complete_names(

@@ -33,12 +33,12 @@ _HIDDEN: Final = frozenset({"gitignore", "collectorfleetignore"})
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     init = commands.add_parser(
         "init",
-        help="write a folder with a fleet that trains, to begin with",
+        help="write a folder with an example fleet to start from",
         description="Write the folder NAME: environment, policy, training function, fleet.yaml, a test and a README. "
         "`collectorfleet run NAME` trains it on this machine, `collectorfleet submit NAME` on a cluster.",
         epilog="exit codes: 0 written, 64 the name cannot be used, or the folder is not empty",
     )
-    init.add_argument("name", metavar="NAME", help="name of the fleet, and of the folder for it")
+    init.add_argument("name", metavar="NAME", help="name of the fleet and of its folder")
     init.add_argument(
         "--from",
         dest="kind",

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     logs = commands.add_parser(
         "logs",
-        help="what the driver and the collectors of a fleet print",
-        description="The log of the driver's pod, which has what collectors print, too; each line begins with whose "
-        "it is.",
+        help="show the output of a fleet's driver and collectors",
+        description=(
+            "Show the log of the driver's pod, which also has the output of the collectors. Each line begins with the "
+            "name of its source."
+        ),
     )
     cluster.add_options(logs)
     logs.add_argument("-f", "--follow", action="store_true", help="follow the log until the driver ends")
-    logs.add_argument("--since", metavar="SECONDS", type=int, help="of the last SECONDS only")
-    logs.add_argument("--of", metavar="WHO", help="driver, or a collector such as c0")
+    logs.add_argument("--since", metavar="SECONDS", type=int, help="only lines of the last SECONDS")
+    logs.add_argument("--of", metavar="WHO", help="only lines of this source: driver, or a collector such as c0")
     logs.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _logs(fleets, options)))
 
 

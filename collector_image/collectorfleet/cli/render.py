@@ -15,11 +15,12 @@ from collectorfleet_api.names import EXIT_USER_ERROR
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     render = commands.add_parser(
         "render",
-        help="show what the operator makes of a fleet",
+        help="show the objects that the operator creates for a fleet",
         description=(
-            "Print the children of the fleets of a manifest as YAML: RayCluster, Job, ServiceAccount, Role, "
+            "Print the objects that the operator creates for the fleets of a manifest, as YAML: RayCluster, Job, "
+            "ServiceAccount, Role, "
             "RoleBinding, Lease, ConfigMap and NetworkPolicy. With launcher Job, a Service and a second Job replace "
-            "the RayCluster. The children have no reference to their owner. The command needs no cluster."
+            "the RayCluster. The objects have no owner reference. The command needs no cluster."
         ),
     )
     render.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")

@@ -35,9 +35,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "report",
         help="make a page about a run, or compare several runs",
         description=(
-            "Write one page of HTML without references to other files. Of one RUN: rewards, throughput, staleness, "
-            "versions, the life of each collector, and losses. Of several: the mean and interquartile mean of their "
-            "returns, with intervals. Runs that differ by seeds alone form a group. RUN is a fleet on a cluster, or "
+            "Write one page of HTML without references to other files. For one RUN, the page shows rewards, "
+            "throughput, staleness, versions, the life of each collector, and losses. For several, the page shows the "
+            "mean and interquartile mean of their returns, with intervals. Runs that differ only in their seeds form a "
+            "group. RUN is a fleet on a cluster, or "
             "the folder of a run's checkpoints."
         ),
     )
@@ -55,7 +56,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--output",
         metavar="FILE",
         type=Path,
-        help="default: RUN-report.html, report.html in the folder, or comparison.html of several runs",
+        help=(
+            "default: RUN-report.html for a fleet, report.html in the folder of a run, or comparison.html for several "
+            "runs"
+        ),
     )
     report.set_defaults(command=_report)
 

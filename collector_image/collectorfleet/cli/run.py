@@ -21,11 +21,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run = commands.add_parser(
         "run",
         help="run a fleet on this machine, without Kubernetes",
-        description="Run the fleet of a manifest on a local Ray, with the driver that runs on Kubernetes. "
-        "Ctrl-C ends it; a second one at once.",
+        description=(
+            "Run the fleet of a manifest on a local Ray, with the same driver as on Kubernetes. Ctrl-C ends the run; a "
+            "second Ctrl-C ends the run at once."
+        ),
     )
     run.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
-    run.add_argument("--fleet", metavar="NAME", help="which fleet, where the file has several")
+    run.add_argument("--fleet", metavar="NAME", help="name of the fleet to run, if the file has several")
     run.add_argument(
         "-o", "--output", choices=["json"], help="print the final status on stdout, everything else on stderr"
     )
@@ -35,7 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--report", type=_path, metavar="FILE", help=("write a report of the run into FILE, a page of HTML")
     )
     run.add_argument("--metrics-port", type=_port, metavar="N", help="serve Prometheus metrics on 127.0.0.1:N/metrics")
-    run.add_argument("-v", "--verbose", action="store_true", help="show logs, tracebacks and what collectors print")
+    run.add_argument("-v", "--verbose", action="store_true", help="show logs, tracebacks and the output of collectors")
     run.set_defaults(command=_run)
 
 

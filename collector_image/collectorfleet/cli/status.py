@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     status = commands.add_parser(
         "status",
-        help="how a fleet on a cluster is doing, and why it is not Ready",
-        description="The summary of a fleet, its collectors and its last Events; without NAME, a line for each fleet.",
+        help="show the state of a fleet on a cluster, and why the fleet is not Ready",
+        description=(
+            "Show a summary of a fleet, its collectors and its last Events. Without NAME, show a line for each fleet."
+        ),
     )
     cluster.add_selection(status)
     status.add_argument(
         "-o",
         "--output",
         choices=output.FORMATS,
-        help="json or yaml for programs, names alone, or more columns and rows",
+        help="json or yaml for programs, name for the names alone, or wide for more columns and rows",
     )
     status.add_argument(
         "-w", "--watch", action="store_true", help="a line for each fleet, then a line for each change until Ctrl-C"

@@ -24,12 +24,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="run a folder of code as a fleet on a cluster",
         description=(
             "Pack the code of a folder into a ConfigMap and apply the folder's fleet with it, in one step. A second "
-            "call changes the existing fleet. In a git repository the files that git lists are packed, elsewhere "
-            "Python files and text of configurations. Hidden files, virtual environments, and files that a line of "
-            ".collectorfleetignore matches are left out. Names of keys and secrets are refused."
+            "call changes the existing fleet. In a git repository, the command packs the files that git lists. "
+            "Elsewhere, it packs Python files and configuration files. Hidden files, virtual environments, and files "
+            "that a line of "
+            ".collectorfleetignore matches are left out. Files whose names look like keys or secrets are refused."
         ),
     )
-    submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; its modules can be imported")
+    submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; the fleet can import its modules")
     submit.add_argument(
         "-f",
         "--filename",
@@ -37,17 +38,20 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         type=Path,
         help=f"the fleet's manifest; default: {manifests.MANIFEST} in FOLDER",
     )
-    submit.add_argument("--path", help="the folder in FOLDER whose content can be imported, such as src")
+    submit.add_argument("--path", help="the subfolder of FOLDER from which the fleet imports modules, such as src")
     submit.add_argument(
         "--include",
         metavar="GLOB",
         action="append",
         default=[],
-        help="pack these files, too, such as '*.npz'. GLOB has the syntax of .gitignore. Name a hidden file, or a file "
-        "that looks like a secret, without wildcards. You can give this option several times",
+        help=(
+            "pack these files, too, such as '*.npz'. GLOB has the syntax of .gitignore. To pack a hidden file, or a "
+            "file whose name looks like a secret, give its name without wildcards. You can give this option several "
+            "times"
+        ),
     )
     submit.add_argument(
-        "--dry-run", action="store_true", help="list the files that would be packed, with sizes; asks no cluster"
+        "--dry-run", action="store_true", help="list the files that would be packed, with sizes; needs no cluster"
     )
     cluster.add_options(submit, name=False)
     submit.set_defaults(command=_submit)

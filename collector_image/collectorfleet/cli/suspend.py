@@ -18,7 +18,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     stop = commands.add_parser(
         "stop",
         help="suspend a fleet on a cluster",
-        description="Suspend a fleet: a checkpoint where it has one, then no pods. Its status stays.",
+        description=(
+            "Suspend a fleet: the driver writes a checkpoint if the fleet has one, and the operator deletes all pods. "
+            "The status stays."
+        ),
     )
     cluster.add_options(stop)
     stop.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _stop(fleets, options.name)))

@@ -19,12 +19,14 @@ EVERY_SECONDS: Final = 2.0  # a driver reports at this interval
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     top = commands.add_parser(
         "top",
-        help="watch a fleet on a cluster, or all of a namespace",
-        description="Frames, weights and collectors of a fleet, or a line for each fleet; redrawn until Ctrl-C, or "
-        "until the fleet has ended.",
+        help="watch a fleet on a cluster, or all fleets of a namespace",
+        description=(
+            "Show frames, weights and collectors of a fleet, or a line for each fleet. The display is updated until "
+            "Ctrl-C, or until the fleet has ended."
+        ),
     )
     cluster.add_selection(top)
-    top.add_argument("--once", action="store_true", help="print it once, without a terminal")
+    top.add_argument("--once", action="store_true", help="print the display once; needs no terminal")
     top.set_defaults(command=_command)
 
 

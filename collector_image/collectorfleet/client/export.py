@@ -89,8 +89,8 @@ class Exporter:
             return None
         if modes == {_OF_ONE_POD}:
             raise InvalidOption(
-                f"claim {checkpoint.claim_name} is {_OF_ONE_POD}, and driver pod {name} has it; run "
-                f"`stop {fleet.metadata.name}`, and export then"
+                f"claim {checkpoint.claim_name} is {_OF_ONE_POD}, and driver pod {name} uses the claim; run "
+                f"`stop {fleet.metadata.name}` first, then export"
             )
         return str(driver.spec.node_name) if driver.spec.node_name else None
 

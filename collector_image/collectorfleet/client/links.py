@@ -38,7 +38,7 @@ def follow(root: Path, names: Collection[str]) -> Iterator[Found]:
         elif not (root / target).is_dir():
             yield _file(link, target, files)
         elif _is_within(link, target):
-            yield Found(link, problem="leads to a folder that it is in", leads_to_folder=True)
+            yield Found(link, problem="points to a folder that contains the link", leads_to_folder=True)
         else:
             yield from (Found(_moved(name, target, link), name) for name in files if _is_within(name, target))
             for inner in (name for name in links if _is_within(name, target)):
@@ -51,7 +51,7 @@ def _second(root: Path, link: str, name: str, files: Collection[str]) -> Found:
     if isinstance(target, Found):
         return Found(name, problem=target.problem, leads_to_folder=target.leads_to_folder)
     if (root / target).is_dir():
-        return Found(name, problem="leads from a linked folder to a folder", leads_to_folder=True)
+        return Found(name, problem="is in a linked folder and points to another folder", leads_to_folder=True)
     return _file(name, target, files)
 
 
@@ -60,15 +60,15 @@ def _target(root: Path, link: str) -> str | Found:
     try:
         target = Path(os.path.realpath(root / link, strict=True))
     except OSError:
-        return Found(link, problem="leads to nothing")
+        return Found(link, problem="points to a file that does not exist")
     if not target.is_relative_to(root):
-        problem = f"leads out of the folder to {os.readlink(root / link)}"
+        problem = f"points out of the folder to {os.readlink(root / link)}"
         return Found(link, problem=problem, leads_to_folder=target.is_dir())
     return "" if target == root else target.relative_to(root).as_posix()
 
 
 def _file(name: str, target: str, files: Collection[str]) -> Found:
-    return Found(name, target) if target in files else Found(name, problem=f"leads to {target}, which is not packed")
+    return Found(name, target) if target in files else Found(name, problem=f"points to {target}, which is not packed")
 
 
 def _is_within(name: str, folder: str) -> bool:

@@ -89,7 +89,7 @@ def _of_links(folder: Path, links: Sequence[str]) -> Iterator[str]:
     if links:
         are = "1 symbolic link cannot" if len(links) == 1 else f"{len(links)} symbolic links cannot"
         yield (
-            f"{folder}: {are} be packed: {joined(links)}; put the files themselves there, or name the links in "
+            f"{folder}: {are} be packed: {joined(links)}; replace the links by the files, or name the links in "
             f"{IGNORE_FILE}"
         )
 

@@ -113,12 +113,12 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
         files = tuple(PackedFile(name, path.stat().st_size) for name, path in chosen.files.items())
         size_bytes = sum(file.size_bytes for file in files)
         if size_bytes > MOST_SOURCE_BYTES:
-            raise _too_large(folder, files, f"and more than {MOST_SOURCE_BYTES:,} bytes are not packed")
+            raise _too_large(folder, files, f"but at most {MOST_SOURCE_BYTES:,} bytes are packed")
         archive = _archive(chosen.files)
     except OSError as error:
         raise FolderRefused(f"{error.filename}: {error.strerror}") from error
     if archive is None:
-        raise _too_large(folder, files, f"and a ConfigMap has room for {MOST_BYTES:,} bytes after compression")
+        raise _too_large(folder, files, f"but a ConfigMap has room for {MOST_BYTES:,} bytes after compression")
     return Tree(archive, files, chosen.left_out)
 
 

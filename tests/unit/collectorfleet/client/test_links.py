@@ -45,16 +45,20 @@ def test_a_link_within_the_folder_packs_what_it_leads_to(
 @pytest.mark.parametrize(
     ("links", "sentence"),
     [
-        pytest.param({"data": "-> /"}, "data leads out of the folder to /", id="a folder outside"),
-        pytest.param({"up": "-> .."}, "up leads out of the folder to ..", id="the folder above"),
-        pytest.param({"x.py": "-> ../secret.py"}, "x.py leads out of the folder to ../secret.py", id="a file outside"),
+        pytest.param({"data": "-> /"}, "data points out of the folder to /", id="a folder outside"),
+        pytest.param({"up": "-> .."}, "up points out of the folder to ..", id="the folder above"),
+        pytest.param({"x.py": "-> ../secret.py"}, "x.py points out of the folder to ../secret.py", id="a file outside"),
         pytest.param(
-            {"x.py": "-> y.py", "y.py": "-> /etc/passwd"}, "x.py leads out of the folder to y.py", id="by two"
+            {"x.py": "-> y.py", "y.py": "-> /etc/passwd"}, "x.py points out of the folder to y.py", id="by two"
         ),
-        pytest.param({"self": "-> ."}, "self leads to a folder that it is in", id="a loop of one"),
-        pytest.param({"lab/in/up": "-> .."}, "lab/in/up leads to a folder that it is in", id="a loop upwards"),
+        pytest.param({"self": "-> ."}, "self points to a folder that contains the link", id="a loop of one"),
         pytest.param(
-            {"x/to": "-> ../y", "y/to": "-> ../x"}, "x/to/to leads from a linked folder to a folder", id="a loop of two"
+            {"lab/in/up": "-> .."}, "lab/in/up points to a folder that contains the link", id="a loop upwards"
+        ),
+        pytest.param(
+            {"x/to": "-> ../y", "y/to": "-> ../x"},
+            "x/to/to is in a linked folder and points to another folder",
+            id="a loop of two",
         ),
         pytest.param({"x.py": "-> x.py"}, "x.py leads to nothing", id="itself"),
         pytest.param({"x.py": "-> gone.py"}, "x.py leads to nothing", id="broken"),

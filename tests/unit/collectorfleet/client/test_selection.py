@@ -162,7 +162,7 @@ def test_a_folder_that_became_a_link_is_not_read_through_it(tmp_path: Path) -> N
     (root / "data/x.py").unlink()
     (root / "data").rmdir()
     (root / "data").symlink_to(tmp_path / "away")
-    with pytest.raises(FolderRefused, match="data leads out of the folder"):
+    with pytest.raises(FolderRefused, match="data points out of the folder"):
         pack(root)
 
 
