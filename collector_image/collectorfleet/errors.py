@@ -84,7 +84,8 @@ class ReplayBufferLost(InfrastructureError):
     def because(cls, cause: str) -> ReplayBufferLost:
         """Return an error with ``cause``, the launcher's message."""
         return cls(
-            f"replay buffer: its actor was lost with its content; if memory was short, give the actor more: {cause}"
+            "replay buffer: its actor and its content were lost; if memory was short, give the actor more memory: "
+            f"{cause}"
         )
 
 
@@ -98,8 +99,8 @@ class PolicyServiceLost(InfrastructureError):
     def because(cls, cause: str) -> PolicyServiceLost:
         """Return an error with ``cause``, the launcher's message."""
         return cls(
-            "policy: the actor of the inference service was lost with its weights; if memory was short, give "
-            f"the actor more: {cause}"
+            "policy: the actor of the inference service and its weights were lost; if memory was short, give the "
+            f"actor more memory: {cause}"
         )
 
 

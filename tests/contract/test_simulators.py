@@ -84,7 +84,7 @@ def test_a_simulator_that_hangs_is_an_error_of_the_environment(harness: Harness,
     harness.ask(C0, frames=60)
     raised = harness.hear(Raised)
     assert raised.by_environment
-    assert "the environment waits for 4 s, and the simulator still runs" in raised.cause
+    assert "the environment has waited for 4 s, and the simulator still runs" in raised.cause
     assert raised.cause.endswith("step 30 goes wrong")
 
 

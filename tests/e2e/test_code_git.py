@@ -35,7 +35,7 @@ def test_a_fleet_trains_from_a_commit_and_fails_at_once_from_one_that_is_not_the
             "cfleet/absent", lambda one: told(one, "Completed")[1] == "Failed", namespace, within=180
         )
     assert message(seen, "Completed").startswith(
-        f"spec.code.git {url} at {'1' * 40}: the repository does not serve this commit; push the commit, "
-        "or correct it: "
+        f"spec.code.git {url} at {'1' * 40}: the repository does not serve this commit; push the commit, or correct "
+        "the hash: "
     )
     assert "to try again, change the spec, or delete the Job" in message(seen, "Completed")

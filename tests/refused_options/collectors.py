@@ -15,8 +15,8 @@ from tests import envs
 from tests.refused_options.parts import SHARED
 
 SERVICE = (
-    "the policy is an inference service, which has the weights and counts their versions; leave this out, and update "
-    "it with update_policy_weights_(weights)"
+    "the policy is an inference service, which has the weights and counts their versions; leave this option out, and "
+    "update the weights with update_policy_weights_(weights)"
 )
 
 REFUSED = [
@@ -69,7 +69,7 @@ REFUSED = [
     pytest.param(
         ("fast-rollout-needs-class-single", "rollout"),
         {"rollout": "fast", "collector_class": "sync"},
-        "MultiSyncCollector steps by itself; use collector_class 'single', or 'auto'",
+        "MultiSyncCollector has no fast loop; set collector_class to 'single', or rollout to 'auto'",
         id="a fast rollout in several processes",
     ),
     pytest.param(
@@ -87,8 +87,8 @@ REFUSED = [
     pytest.param(
         ("class-single-has-one-worker", "num_workers_per_collector"),
         {"num_workers_per_collector": 2},
-        "2 processes need collector_class 'sync' or 'async'; Collector has one, use envs_per_collector for several "
-        "environments in it",
+        "2 processes need collector_class 'sync' or 'async'; Collector has one process, in which envs_per_collector "
+        "sets the number of environments",
         id="workers of one process",
     ),
     pytest.param(
@@ -102,7 +102,7 @@ REFUSED = [
         pytest.param(
             ("keywords-are-not-the-fleets", "collector_kwargs"),
             {"collector_kwargs": [None, {name: 5}]},
-            f"{name} is the fleet's; {instead}",
+            f"{name} is set by the fleet; {instead}",
             id=f"keyword {name}",
         )
         for name, instead in {
@@ -114,9 +114,9 @@ REFUSED = [
             "split_trajs": "pass split_trajs to FleetCollector, which knows the trajectories of all collectors",
             "replay_buffer": "pass replay_buffer to FleetCollector",
             "interruptor": "pass preemptive_threshold to FleetCollector",
-            "weight_sync_schemes": "weights travel by update_policy_weights_() of FleetCollector",
-            "weight_recv_schemes": "weights travel by update_policy_weights_() of FleetCollector",
-            "weight_updater": "weights travel by update_policy_weights_() of FleetCollector",
+            "weight_sync_schemes": "send weights with update_policy_weights_() of FleetCollector",
+            "weight_recv_schemes": "send weights with update_policy_weights_() of FleetCollector",
+            "weight_updater": "send weights with update_policy_weights_() of FleetCollector",
         }.items()
     ),
     pytest.param(
@@ -147,7 +147,7 @@ REFUSED = [
     pytest.param(
         ("service-answers-one-process", "policy"),
         {"policy": SHARED, "collector_class": "sync"},
-        "an inference service answers each collector, which has to be one process; use collector_class 'single'",
+        "a collector that uses an inference service has to be one process; use collector_class 'single'",
         id="processes that share an inference service",
     ),
     *(

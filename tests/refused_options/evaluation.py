@@ -10,7 +10,7 @@ from tests.refused_options.parts import SHARED
 
 OWN_ENVIRONMENTS = "evaluation-of-one-environment", "evaluation"
 ENVIRONMENT_SENTENCE = (
-    "collectors have environments of their own; say which one evaluators play with Evaluation(create_env_fn=...)"
+    "collectors have different environments; pass the environment of the evaluators as Evaluation(create_env_fn=...)"
 )
 
 REFUSED = [
@@ -23,21 +23,22 @@ REFUSED = [
     pytest.param(
         ("evaluation-or-service", "evaluation"),
         {"evaluation": Evaluation(), "policy": SHARED},
-        "an inference service acts with its newest weights, and an evaluation plays one version; pass the module as "
+        "an inference service acts with its newest weights, but an evaluation needs one version; pass the module as "
         "policy, or leave evaluation out",
         id="an evaluation of an inference service",
     ),
     pytest.param(
         ("evaluation-of-one-policy", "evaluation"),
         {"evaluation": Evaluation(), "policy_factory": [envs.make_policy, envs.make_tied_policy]},
-        "collectors have policies of their own (policy_factory is a list), and evaluators play one; pass one factory",
+        "collectors have policies of their own (policy_factory is a list), but evaluators need the same policy; pass "
+        "one factory",
         id="an evaluation of several policies",
     ),
     pytest.param(
         ("evaluation-reaches-models", "evaluation"),
         {"evaluation": Evaluation(), "policy": envs.make_policy(), "models": {"postproc.model": envs.make_policy()}},
-        "evaluators have the environment and the policy of a collector alone, so paths in models begin with env or "
-        "policy; leave evaluation out, or give models such paths",
+        "evaluators have only the environment and the policy of a collector, so each path in models has to begin with "
+        "env or policy; leave evaluation out, or give models such paths",
         id="an evaluation of a model elsewhere",
     ),
     pytest.param(

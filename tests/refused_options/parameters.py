@@ -11,7 +11,7 @@ from tests.parameterized_envs import curriculum
 
 TAKEN = EnvironmentParameters()
 PROCESSES = (
-    "collectors of several processes keep their environments where no parameters reach them; use the class 'single' "
+    "a collector of several processes cannot set parameters of its environments; use the class 'single' "
     "with ParallelEnv, or more collectors"
 )
 
@@ -25,26 +25,28 @@ REFUSED = [
     pytest.param(
         ("parameters-or-whole-trajectories", "environment_parameters"),
         {"environment_parameters": TAKEN, "trajs_per_batch": 2},
-        "with trajs_per_batch a trajectory spans requests, and its frames would not tell their parameters; leave one "
+        "with trajs_per_batch, parameters may change within a trajectory, and frames would have unknown parameters; "
+        "leave one "
         "of the two out",
         id="parameters in whole trajectories",
     ),
     pytest.param(
         ("parameters-need-trajectories", "environment_parameters"),
         {"environment_parameters": TAKEN, "collector_kwargs": {"track_traj_ids": False}},
-        "frames tell their parameters by their trajectory; leave track_traj_ids=False out of collector_kwargs",
+        "the parameters of a frame are found by its trajectory id; leave track_traj_ids=False out of collector_kwargs",
         id="parameters without trajectories",
     ),
     pytest.param(
         ("curriculum-needs-evaluation", "curriculum"),
         {"environment_parameters": TAKEN, "curriculum": curriculum},
-        "it is asked after each evaluation, and there is none; pass evaluation=Evaluation(...)",
+        "the curriculum is called after each evaluation, but the fleet has no evaluation; pass "
+        "evaluation=Evaluation(...)",
         id="a curriculum without an evaluation",
     ),
     pytest.param(
         ("curriculum-needs-parameters", "curriculum"),
         {"curriculum": curriculum, "evaluation": Evaluation(), "policy": envs.make_policy()},
-        "it sets parameters of the environments, and this fleet takes none; pass "
+        "the curriculum sets parameters of the environments, but this fleet takes no parameters; pass "
         "environment_parameters=EnvironmentParameters()",
         id="a curriculum without parameters",
     ),

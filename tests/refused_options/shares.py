@@ -11,7 +11,7 @@ REFUSED = [
     pytest.param(
         ("staleness-in-async", "max_staleness"),
         {"sync": False, "max_staleness": 0},
-        "0 in Async leaves one collector busy; use sync=True, or at least 1",
+        "with 0, only one collector is busy in Async; use sync=True, or at least 1",
         id="on-policy in Async",
     ),
     *(
@@ -38,8 +38,7 @@ REFUSED = [
     pytest.param(
         ("first-shares-need-staleness", "first_shares"),
         {"first_shares": 1},
-        "1 leaves 1 share to the next batch, and a share is a version older by then; "
-        "allow it with max_staleness=1 or more",
+        "1 leaves 1 share to the next batch, which has newer weights; set max_staleness to 1 or more",
         id="late shares on-policy",
     ),
     *(
@@ -55,19 +54,19 @@ REFUSED = [
     pytest.param(
         ("batch-divides-into-shares", "frames_per_batch"),
         {"frames_per_batch": 20, "envs_per_collector": 3},
-        "20 does not divide into 2 shares of whole steps of 3 environments; use a multiple of 6",
+        "20 cannot be divided into 2 shares of whole steps of 3 environments; use a multiple of 6",
         id="parts of a step",
     ),
     pytest.param(
         ("threshold-between-0-and-1", "preemptive_threshold"),
         {"preemptive_threshold": 1.0},
-        "1; use a share between 0 and 1, such as 0.8",
+        "1; use a fraction between 0 and 1, such as 0.8",
         id="a threshold of all",
     ),
     pytest.param(
         ("threshold-between-0-and-1", "preemptive_threshold"),
         {"preemptive_threshold": 0.0},
-        "0; use a share between 0 and 1, such as 0.8",
+        "0; use a fraction between 0 and 1, such as 0.8",
         id="a threshold of none",
     ),
 ]

@@ -18,7 +18,7 @@ REFUSED = [
     pytest.param(
         ("only-with-ray", "remote_configs"),
         {"transport": "torch_distributed", "remote_configs": {"num_cpus": 2}},
-        "transport 'torch_distributed' has processes, and these are options of Ray actors; use transport "
+        "transport 'torch_distributed' starts processes, but these are options of Ray actors; use transport "
         "'object_store', or leave it out",
         id="options of actors in a process group",
     ),
@@ -60,7 +60,8 @@ REFUSED = [
     pytest.param(
         ("only-with-ray", "remote_configs"),
         {"transport": "rpc", "remote_configs": {"num_cpus": 2}},
-        "transport 'rpc' has processes, and these are options of Ray actors; use transport 'object_store', or leave it "
+        "transport 'rpc' starts processes, but these are options of Ray actors; use transport 'object_store', or leave "
+        "it "
         "out",
         id="options of actors over RPC",
     ),

@@ -94,7 +94,7 @@ REFUSED = [
         )
     ),
     *(
-        pytest.param(("at-least", name), {name: least - 1}, f"{least - 1} is fewer than {least}", id=f"least {name}")
+        pytest.param(("at-least", name), {name: least - 1}, f"{least - 1} is less than {least}", id=f"least {name}")
         for name, least in {
             "num_collectors": 1,
             "num_workers_per_collector": 1,

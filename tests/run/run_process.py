@@ -46,7 +46,7 @@ def start(file: Path, *options: str, **env: str) -> program.Program:
 
 
 def run(file: Path, *options: str, within: float = 180, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run to the end; its collectors are gone afterwards."""
+    """Run to the end; its collectors have ended afterwards."""
     return program.run(_words(file, options), timeout=within, **_surroundings(file, env))
 
 

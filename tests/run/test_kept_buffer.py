@@ -124,7 +124,7 @@ def test_a_run_whose_replay_buffer_is_lost_ends_by_that_name_and_goes_on_from_it
     code, said = lost.begin_and_kill(1)
     # Trying again helps, as on a cluster the operator does.
     assert code == 1
-    assert "replay buffer: its actor was lost" in said
+    assert "replay buffer: its actor and its content were lost" in said
     saved = lost.saved_frames()
     assert saved == 5 * FRAMES
     progress, _ = lost.go_on()

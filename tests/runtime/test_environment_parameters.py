@@ -162,9 +162,9 @@ def test_a_fleet_that_takes_no_parameters_warns_of_those_in_a_state(
         second = fleet(
             environment_parameters=None, resume_from={"frames": 0, "version": 1, "environment_parameters": state}
         )
-    assert "the state has environment parameters of version 1, and this fleet takes none" in caplog.text
+    assert "the state has environment parameters of version 1, but this fleet takes no parameters" in caplog.text
     assert VERSION not in next(iter(second)).keys(include_nested=True)
-    with pytest.raises(InvalidOption, match="this fleet takes none; pass environment_parameters"):
+    with pytest.raises(InvalidOption, match="this fleet takes no environment parameters; pass environment_parameters"):
         second.set_environment_parameters({"level": 1})
 
 
@@ -178,19 +178,21 @@ def test_an_environment_that_takes_no_parameters_ends_the_run_by_its_name(fleet:
     collector.set_environment_parameters({"gravity": 1})
     with pytest.raises(UserCodeError, match=r"environment parameters \(collector c\d\): ParametersRefused: ") as ended:
         take_all(collector)
-    assert "environment Levels has no method set_parameters and no attribute gravity; give it" in str(ended.value)
+    assert "environment Levels has no method set_parameters and no attribute gravity; give the environment" in str(
+        ended.value
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({}, "pass parameters or by_collector, one of the two"),
-        ({"parameters": {"level": 1}, "by_collector": {"c0": {"level": 1}}}, "one of the two"),
+        ({}, "pass either parameters or by_collector"),
+        ({"parameters": {"level": 1}, "by_collector": {"c0": {"level": 1}}}, "pass either parameters or by_collector"),
         ({"by_collector": {"c0": {"level": 1}}, "group": "far"}, "group and by_collector exclude each other"),
         ({"parameters": {}}, r"\{\} has no parameters; pass a dict with some"),
-        ({"parameters": {"level": 1}, "group": "fat"}, "there is no group fat; those of this fleet are far, near"),
-        ({"by_collector": {"c7": {"level": 1}}}, "there is no collector c7; those of this fleet are c0, c1"),
-        ({"parameters": {"": 1}}, "the name '' is not a string of characters"),
+        ({"parameters": {"level": 1}, "group": "fat"}, "there is no group fat; this fleet has far, near"),
+        ({"by_collector": {"c7": {"level": 1}}}, "there is no collector c7; this fleet has c0, c1"),
+        ({"parameters": {"": 1}}, "the name '' is not a string"),
         ({"parameters": {"level": torch.tensor(1.0)}}, r"level is Tensor tensor\(1.\), which status and checkpoints"),
         ({"parameters": {"level": float("nan")}}, "level is float nan, which status and checkpoints cannot store"),
         ({"parameters": {"level": (1, 2)}}, r"level is tuple \(1, 2\), .*it would come back as \[1, 2\]"),

@@ -230,7 +230,7 @@ def test_the_fleet_grows_and_shrinks_while_it_collects(make: Make) -> None:
 
 def test_arguments_that_cannot_work_are_refused_with_the_numbers() -> None:
     env = envs.make_counting
-    with pytest.raises(InvalidOption, match="21 does not divide into 2"):
+    with pytest.raises(InvalidOption, match="21 cannot be divided into 2"):
         FleetCollector(env, envs.make_policy(), frames_per_batch=21, num_collectors=2, sync=True)
     with pytest.raises(InvalidOption, match="max_staleness"):
         FleetCollector(env, envs.make_policy(), frames_per_batch=20, num_collectors=2, sync=False, max_staleness=0)

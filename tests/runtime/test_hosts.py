@@ -98,7 +98,7 @@ def test_hosts_that_come_late_collect_and_a_driver_that_moves_finds_them(hosts: 
     first.shutdown()
     second = gang(launcher=hosts.listen(), total_frames=40)
     assert [tuple(batch.batch_size) for batch in second] == [(2, 10)] * 2
-    assert "the driver is gone" in hosts.logs()
+    assert "the driver is lost" in hosts.logs()
 
 
 def test_a_killed_collector_is_begun_again_and_a_killed_host_is_waited_for(hosts: Hosts, gang: Make) -> None:
@@ -174,7 +174,9 @@ def test_a_host_of_another_size_and_one_whose_rank_came_anew_are_refused(hosts: 
     try:
         wrong = hosts.start(0, "--collectors", "3")
         assert wrong.wait(60) == 1
-        assert "it holds 3 collectors, and this driver's hosts 2; start it with --collectors 2" in hosts.logs()
+        assert (
+            "the host runs 3 collectors, but the driver expects 2; start the host with --collectors 2" in hosts.logs()
+        )
         older = hosts.start(0, "--collectors", "2", "--pod", "older")
         eventually(lambda: listening.present() == ["older"], within=60)
         hosts.start(0, "--collectors", "2", "--pod", "newer")

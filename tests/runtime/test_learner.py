@@ -129,7 +129,7 @@ def test_a_fleet_that_is_gone_takes_no_weights(how: str) -> None:
 def test_weights_have_one_publisher(make: Make) -> None:
     collector = make(num_collectors=1)
     collector._learner_weight_sync()
-    with pytest.raises(InvalidOption, match="the trainer's learner publishes; drop this call"):
+    with pytest.raises(InvalidOption, match="the trainer's learner publishes the weights; remove this call"):
         collector.update_policy_weights_()
 
 
@@ -137,10 +137,14 @@ def test_weights_have_one_publisher(make: Make) -> None:
     ("options", "sentence"),
     [
         pytest.param(
-            {"update_after_each_batch": True}, "the trainer's learner publishes; leave them out", id="each batch"
+            {"update_after_each_batch": True},
+            "the trainer's learner publishes the weights; leave these arguments out",
+            id="each batch",
         ),
         pytest.param(
-            {"max_weight_update_interval": 3}, "the trainer's learner publishes; leave them out", id="interval"
+            {"max_weight_update_interval": 3},
+            "the trainer's learner publishes the weights; leave these arguments out",
+            id="interval",
         ),
         pytest.param({"policy_factory": envs.make_policy}, "needs the module itself", id="a factory"),
     ],

@@ -175,7 +175,9 @@ def test_a_replay_actor_that_nothing_replaces_ends_the_run_and_is_no_collectors_
     batches = iter(training.collector)
     next(batches)
     kill(training.shards.get_replay_actors()[0])
-    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor was lost.*replay actor of policy acting"):
+    with pytest.raises(
+        InfrastructureError, match=r"^replay buffer: its actor and its content were lost.*replay actor of policy acting"
+    ):
         list(islice(batches, 20))
 
 
@@ -202,7 +204,7 @@ def test_what_cannot_be_fed_is_refused_before_a_collector_exists(make_shards: Ma
 def test_a_feed_belongs_to_one_fleet(begin: MakeTraining) -> None:
     one, other = begin(), begin()
     one.feed.publish(one.collector)
-    with pytest.raises(InvalidOption, match="it belongs to another FleetCollector"):
+    with pytest.raises(InvalidOption, match="this feed belongs to another FleetCollector"):
         one.feed.publish(other.collector)
     with pytest.raises(InvalidOption, match=r"^policy 'third': the feed does not have it; it has acting, other$"):
         one.feed.version_of("third", 1)
@@ -210,7 +212,9 @@ def test_a_feed_belongs_to_one_fleet(begin: MakeTraining) -> None:
 
 def test_a_policy_that_frames_are_sent_to_is_not_removed_before_the_feed_has_ended(begin: MakeTraining) -> None:
     training = begin()
-    with pytest.raises(InvalidOption, match=r"^policy 'acting': a LearnerFeed's collectors send it frames; shut"):
+    with pytest.raises(
+        InvalidOption, match=r"^policy 'acting': the collectors of a LearnerFeed send frames to this policy; first shut"
+    ):
         training.shards.remove_policy("acting")
     training.collector.shutdown(timeout=20)
     training.feed.end()

@@ -74,6 +74,6 @@ def test_the_end_of_the_service_is_nobodys_fault_but_ends_the_run(make: Make, se
     batches = iter(make(policy=service))
     next(batches)
     os.kill(ray.get(service._actor.__ray_call__.remote(lambda _: os.getpid())), signal.SIGKILL)
-    with pytest.raises(PolicyServiceLost, match="the actor of the inference service was lost"):
+    with pytest.raises(PolicyServiceLost, match="the actor of the inference service and its weights were lost"):
         for _ in batches:
             pass

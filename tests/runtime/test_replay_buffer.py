@@ -114,7 +114,9 @@ def test_a_lost_buffer_ends_the_fleet_by_its_name_and_costs_no_collector_a_resta
     next(batches)
     kill(buffer)
     # Ray may not know of the death yet when a collector writes.
-    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor was lost.*(has died|is unavailable)"):
+    with pytest.raises(
+        InfrastructureError, match=r"^replay buffer: its actor and its content were lost.*(has died|is unavailable)"
+    ):
         list(batches)
     assert [(row.restarts, row.last_error) for row in collector.status().collectors] == [(0, None)] * 2
 
@@ -127,7 +129,7 @@ def test_a_buffer_that_is_lost_before_a_collector_starts_is_named_too(make: Make
     with collector.pause():
         kill(buffer)
         collector.resize(2)
-    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor was lost"):
+    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor and its content were lost"):
         list(batches)
 
 
@@ -154,5 +156,5 @@ def test_a_training_function_that_samples_from_a_lost_buffer_is_not_blamed(make_
     with pytest.raises(UserCodeError, match=r"^train my_train:train: "):
         train(samples, collector, Run())  # it is empty
     kill(buffer)
-    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor was lost"):
+    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor and its content were lost"):
         train(samples, collector, Run())

@@ -69,7 +69,8 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         collector.must_be_fast = True
         if collector.inexact:
             raise FastLoopUnsupported(
-                f"{collector.inexact}; use Auto, which leaves such environments and policies to TorchRL's loop"
+                f"{collector.inexact}; set rollout to Auto, which uses TorchRL's loop for such environments and "
+                "policies"
             )
     if isinstance(collector, Collector):
         allow_no_weights(collector)
@@ -93,7 +94,9 @@ def _class_of(config: CollectorConfig) -> Callable[..., Any]:
     if config.collector_class is Collector:
         return FastCollector
     if config.rollout is RolloutLoop.FAST:
-        raise FastLoopUnsupported(f"{config.collector_class.__name__} steps by itself; use the class Single, or Auto")
+        raise FastLoopUnsupported(
+            f"{config.collector_class.__name__} has no fast loop; set class to Single, or rollout to Auto"
+        )
     return config.collector_class
 
 

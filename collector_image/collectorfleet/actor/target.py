@@ -73,15 +73,19 @@ class WeightsTarget:
     def _check(self, snapshot: Snapshot) -> None:
         names = [entry.name for entry in snapshot.entries]
         for name in (name for name in names if name not in self._tensors):
-            raise ValueError(f"weights: the collector's policy has no tensor {name}; both sides need the same policy")
+            raise ValueError(
+                f"weights: the collector's policy has no tensor {name}; driver and collectors need the same policy"
+            )
         for name in self._missing(names) if snapshot.whole else ():
-            raise ValueError(f"weights: the published weights have no tensor {name}; both sides need the same policy")
+            raise ValueError(
+                f"weights: the published weights have no tensor {name}; driver and collectors need the same policy"
+            )
         for entry in snapshot.entries:
             mine = tuple(self._tensors[entry.name].shape)
             if entry.shape != mine:
                 raise ValueError(
-                    f"weights: {entry.name} is {entry.shape} as published and {mine} in the collector's policy; both "
-                    "sides need the same policy"
+                    f"weights: {entry.name} is {entry.shape} as published and {mine} in the collector's policy; driver "
+                    "and collectors need the same policy"
                 )
             if sentence := rounding(entry.name, entry.dtype, self._tensors[entry.name].dtype):
                 raise ValueError(sentence)

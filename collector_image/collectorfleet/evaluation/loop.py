@@ -250,7 +250,9 @@ class EvaluationLoop:
     def _announce(self) -> None:
         with self._shared.changed:
             if self.state.reached and not self._shared.gather.finished:
-                log.info("the run ends: its mean return has reached %g", self.state.plan.stop_at_return)
+                log.info(
+                    "the run ends: the mean return of an evaluation has reached %g", self.state.plan.stop_at_return
+                )
                 self._shared.gather.end()
             self._shared.note_change(urgent=True)
 

@@ -133,7 +133,7 @@ class Evaluation:
         if self.video is not None and self.video.episodes > self.episodes:
             raise InvalidOption(
                 f"evaluation.video.episodes: {self.video.episodes} is more than the "
-                f"{counted(self.episodes, 'episode')} of an evaluation; record fewer, or play more"
+                f"{counted(self.episodes, 'episode')} of an evaluation; record fewer episodes, or play more"
             )
         if self.timeout <= timedelta(0):
             raise InvalidOption(f"evaluation.timeout: {self.timeout} is not above 0")

@@ -13,7 +13,7 @@ _PLAIN: Final = (bool, int, float, str)
 _ABSENT: Final = object()
 _INSTEAD: Final = (
     "the collectors keep the value that the policy was built with, because only parameters and buffers are "
-    "published; register a value that changes as a buffer, and set modes before you pass the policy"
+    "published; register each changing value as a buffer, and set modes before you pass the policy"
 )
 
 

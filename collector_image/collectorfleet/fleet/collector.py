@@ -162,12 +162,12 @@ class FleetCollector(FleetControl):
         service, the call blocks until the service is updated, and returns None.
         """
         if worker_ids is not None:
-            raise InvalidOption("worker_ids: every collector takes the newest weights; drop this argument")
+            raise InvalidOption("worker_ids: every collector gets the newest weights; remove this argument")
         given = [one for one in (policy_or_weights, weights, policy, weights_dict) if one is not None]
         if len(given) > 1:
-            raise InvalidOption("update_policy_weights_: weights came in several arguments; pass one of them")
+            raise InvalidOption("update_policy_weights_: several arguments have weights; pass one of them")
         if self._learner is not None:
-            raise InvalidOption("update_policy_weights_: the trainer's learner publishes; drop this call")
+            raise InvalidOption("update_policy_weights_: the trainer's learner publishes the weights; remove this call")
         if is_service(self.policy):
             self.policy.update_policy_weights_(policy_or_weights=given[0] if given else None)
             return None
@@ -185,7 +185,9 @@ class FleetCollector(FleetControl):
         """
         staged = None if is_service(self.policy) else self._stage()
         if staged is None:
-            raise InvalidOption("publish: this policy has no tensors to publish, or something else publishes it")
+            raise InvalidOption(
+                "publish: this policy has no tensors to publish, or another component publishes its weights"
+            )
         return staged
 
     def _learner_weight_sync(self, *, new_generation: bool = False) -> LearnerScheme | RayWeightSyncScheme:
@@ -206,7 +208,8 @@ class FleetCollector(FleetControl):
             raise InvalidOption("transport: learner_backend='ray' sends weights by Ray; use 'object_store'")
         if self._interval >= 0:
             raise InvalidOption(
-                "update_after_each_batch, max_weight_update_interval: the trainer's learner publishes; leave them out"
+                "update_after_each_batch, max_weight_update_interval: the trainer's learner publishes the weights; "
+                "leave these arguments out"
             )
         if not isinstance(self.policy, nn.Module):
             raise InvalidOption(

@@ -205,7 +205,7 @@ class FleetControl(ParameterControl):
     def resize(self, num_collectors: int, min_available: int | None = None) -> None:
         """Change the number of collectors and the minimum number of available collectors, also during the iteration."""
         if num_collectors < 1:
-            raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
+            raise InvalidOption(f"num_collectors: {num_collectors} is less than 1")
         self._consumer.resize(num_collectors, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:

@@ -97,7 +97,7 @@ class Common:
             raise InvalidOption(
                 f"launcher={self.launcher!r} of {self.name} starts collectors by submitit, on a cluster of Slurm; use "
                 "'mp' for processes of this machine, 'ray' for a Ray cluster, and on Kubernetes a CollectorFleet, "
-                "which `kubectl cfleet submit` makes of a script"
+                "which `kubectl cfleet submit` creates from a script"
             )
         if self.launcher not in _LAUNCHERS:
             raise InvalidOption(f"launcher={self.launcher!r} of {self.name}; use 'mp' or 'ray'")
@@ -140,8 +140,10 @@ def _why_not(backend: str) -> str:
     if not has():
         return f"the installed torch is built without it (torch.distributed.is_{backend}_available() is False)"
     if backend == "nccl":
-        return "it goes from GPU to GPU, with a whole one for each process, and frames and weights from CPU to CPU"
-    return "frames and weights travel from CPU to CPU, by gloo"
+        return (
+            "it connects GPUs and needs a whole GPU for each process, but frames and weights are sent from CPU to CPU"
+        )
+    return "frames and weights are sent from CPU to CPU, by gloo"
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ class Resumable(Iterator[T], Generic[T]):
             if self._waiting.setdefault(_WAITING, me) != me:
                 raise InvalidOption(
                     "iter(collector): another thread waits for the next batch of this collector; iterate in one "
-                    "thread, and pass its batches to the others"
+                    "thread, and pass the batches to the other threads"
                 )
             return next(self._batches)
         except Exception:

@@ -55,9 +55,11 @@ class ParameterControl(EvaluationControl):
                 value has another type.
         """
         if (parameters is None) == (by_collector is None):
-            raise InvalidOption("set_environment_parameters: pass parameters or by_collector, one of the two")
+            raise InvalidOption("set_environment_parameters: pass either parameters or by_collector")
         if group is not None and by_collector is not None:
-            raise InvalidOption("set_environment_parameters: group and by_collector exclude each other; drop one")
+            raise InvalidOption(
+                "set_environment_parameters: group and by_collector exclude each other; leave one of the two out"
+            )
         if by_collector is not None:
             by_collector = _checked_by_collector(by_collector)
         else:
@@ -117,8 +119,8 @@ class ParameterControl(EvaluationControl):
                 )
             if shared.parameters is None:
                 log.warning(
-                    "the state has environment parameters of version %d, and this fleet takes none: its environments "
-                    "begin with those that they are built with",
+                    "the state has environment parameters of version %d, but this fleet takes no parameters: its "
+                    "environments begin with the parameters from their factory",
                     state["version"],
                 )
                 return
@@ -140,7 +142,7 @@ class ParameterControl(EvaluationControl):
         found = self._consumer.shared.parameters
         if found is None:
             raise InvalidOption(
-                "set_environment_parameters: this fleet takes none; pass "
+                "set_environment_parameters: this fleet takes no environment parameters; pass "
                 "environment_parameters=EnvironmentParameters(), or set spec.environment.parameters"
             )
         return found
@@ -177,7 +179,7 @@ def _checked(parameters: Any) -> dict[str, Any]:
 
 def _checked_name(name: Any) -> str:
     if not isinstance(name, str) or not name:
-        raise InvalidOption(f"set_environment_parameters: the name {name!r} is not a string of characters")
+        raise InvalidOption(f"set_environment_parameters: the name {name!r} is not a string")
     return name
 
 
@@ -202,7 +204,7 @@ def _require_small(state: FleetParameters) -> None:
     if size > _MOST_BYTES:
         raise InvalidOption(
             f"set_environment_parameters: all parameters together take {size} bytes, and at most {_MOST_BYTES} fit the "
-            "status; pass the name of a file or a seed, and let the environment read or draw the rest"
+            "status; pass a file name or a seed, and let the environment read or generate the rest"
         )
 
 
@@ -210,6 +212,4 @@ def _require_known(what: str, names: Any, known: Any) -> None:
     unknown = sorted(set(names) - set(known))
     if unknown:
         there = ", ".join(sorted(set(known))[:10]) or "none"
-        raise InvalidOption(
-            f"set_environment_parameters: there is no {what} {unknown[0]}; those of this fleet are {there}"
-        )
+        raise InvalidOption(f"set_environment_parameters: there is no {what} {unknown[0]}; this fleet has {there}")

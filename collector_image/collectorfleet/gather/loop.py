@@ -219,7 +219,7 @@ class GatherLoop:
         if answer.loop is not None:
             one.loop = answer.loop
             is_new = shared.notices.is_new(one.loop)
-            log.log(logging.WARNING if is_new else logging.INFO, "%s: from now on steps by %s", one.id.name, one.loop)
+            log.log(logging.WARNING if is_new else logging.INFO, "%s: the loop is now %s", one.id.name, one.loop)
             shared.note_change()
         if answer.first_starts and (warning := shared.first_starts.noted(one.id, answer.first_starts)):
             log.warning(warning)
@@ -234,7 +234,9 @@ class GatherLoop:
             self._applied(one, version, now)
         elif proven is None:
             log.info(
-                "%s applied version %d, which is too old to be compared; it was offered newer ones", one.id, version
+                "%s applied version %d, which is too old to be compared; the collector was offered newer versions",
+                one.id,
+                version,
             )
         else:
             cause = f"the loaded version {version} has another digest than the published version"

@@ -177,7 +177,7 @@ class LearnerFeed:
         if self._collector is None:
             self._collector = weakref.ref(collector)
         if self._collector() is not collector:
-            raise InvalidOption("LearnerFeed: it belongs to another FleetCollector; make one for each")
+            raise InvalidOption("LearnerFeed: this feed belongs to another FleetCollector; create one feed for each")
 
 
 def _learned(learner: Any, known: str | None) -> tuple[int, tuple[str, dict[str, Tensor]] | None]:

@@ -151,8 +151,8 @@ class LearnerShards:
         actor = self.get_policy_actor(policy_id)
         if self._fed[policy_id]:
             raise InvalidOption(
-                f"policy {policy_id!r}: a LearnerFeed's collectors send it frames; shut its FleetCollector down and "
-                "end() the feed first"
+                f"policy {policy_id!r}: the collectors of a LearnerFeed send frames to this policy; first shut the "
+                "FleetCollector down and call end() of the feed"
             )
         file = self._policies[policy_id].kept_in
         shard = self._roster.place(policy_id).shard

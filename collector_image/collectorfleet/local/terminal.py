@@ -50,7 +50,7 @@ class Terminal:
         if checkpoint is None or checkpoint.failure is None:
             return
         frames = counted(checkpoint.frames, "frame", by_thousands=True)
-        newest = f"the newest is of {frames}" if checkpoint.frames else "there is no other"
+        newest = f"the newest checkpoint is of {frames}" if checkpoint.frames else "there is no earlier checkpoint"
         _print(f"warning: the last checkpoint could not be written, and {newest}: {checkpoint.failure}", self.errors)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:

@@ -106,7 +106,7 @@ class Run:
         Raises InvalidOption in a fleet without an evaluation.
         """
         if self._evaluations is None:
-            raise InvalidOption("run.evaluations: the fleet has none; add spec.evaluation")
+            raise InvalidOption("run.evaluations: the fleet has no evaluation; add spec.evaluation")
         return self._evaluations()
 
     def set_evaluations(self, evaluations: Callable[[], list[EvaluationResult]]) -> None:
@@ -120,7 +120,7 @@ class Run:
         Raises InvalidOption in a fleet without ``spec.learners``.
         """
         if self._learners is None:
-            raise InvalidOption("run.learners: the fleet has none; name them in spec.learners")
+            raise InvalidOption("run.learners: the fleet has no learners; set spec.learners")
         return self._learners
 
     def set_learners(self, learners: RunLearners) -> None:

@@ -153,7 +153,7 @@ class StopRequest:
             return
         if self._writing:
             if not self._interrupt_after_writing:
-                log.warning("a checkpoint is being written: the run is interrupted when it is on disk")
+                log.warning("a checkpoint is being written; the run is interrupted once the checkpoint is on disk")
             self._interrupt_after_writing = True
             return
         self._interrupt_after_writing = False

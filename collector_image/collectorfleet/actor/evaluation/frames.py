@@ -60,7 +60,8 @@ class Frames:
             return [made]
         if len(made) != self._environments:
             raise CannotRender(
-                f"render() returned {len(made)} frames of {self._environments} environments; it has to return one each"
+                f"render() returned {len(made)} frames for {self._environments} environments; return one frame for "
+                "each environment"
             )
         return list(made)
 

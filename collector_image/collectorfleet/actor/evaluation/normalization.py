@@ -36,8 +36,8 @@ class FrozenNormalization:
             if kept[0].is_updated_by_steps and _is_of_rewards(name):
                 raise InvalidOption(
                     f"evaluation: {name} normalizes rewards by statistics that change with each version, so "
-                    "returns of two versions cannot be compared; remove the reward from its in_keys in the "
-                    "evaluation environment"
+                    "returns of two versions cannot be compared; remove the reward from in_keys of this transform in "
+                    "the evaluation environment"
                 )
         # The evaluation environment uses its own normalization constants for rewards, because rewards do not affect
         # actions.
@@ -69,8 +69,8 @@ class FrozenNormalization:
         given = [name for name in codec.decode(snapshot) if not _is_of_rewards(name)]
         if set(_matched(self._kept, given).values()) != set(given) or len(given) != len(self._kept):
             raise InvalidOption(
-                f"evaluation: the training environment publishes the statistics {sorted(given)}, and the evaluation "
-                f"environment keeps {self.names}; give both the same transforms of observations"
+                f"evaluation: the training environment publishes the statistics {sorted(given)}, but the evaluation "
+                f"environment has {self.names}; give both environments the same transforms of observations"
             )
 
     def load(self, snapshot: snapshots.Snapshot) -> str:

@@ -101,8 +101,8 @@ class EpisodePlayer:
             self._normalization.check(weights.normalization)
         elif self._normalization.names:
             raise InvalidOption(
-                f"evaluation: the evaluation environment keeps statistics ({', '.join(self._normalization.names)}), "
-                "and the training environment publishes none; give both the same transforms of observations"
+                f"evaluation: the evaluation environment has statistics ({', '.join(self._normalization.names)}), but "
+                "the training environment publishes none; give both environments the same transforms of observations"
             )
 
     def cut_short(self, request_id: int) -> None:

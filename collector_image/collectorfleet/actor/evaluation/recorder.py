@@ -80,5 +80,5 @@ class EpisodeRecorder:
 def _too_slow(steps: int, seconds: float, most_seconds: float) -> CannotRender:
     return CannotRender(
         f"rendering took {seconds:.3g} s for the first {steps} steps of an episode, more than the {most_seconds:.3g} s "
-        "that it may take; make frames smaller, record fewer episodes, or raise the timeout of the evaluation"
+        "that are allowed; make frames smaller, record fewer episodes, or raise the timeout of the evaluation"
     )

@@ -101,14 +101,14 @@ def _refuse_unknown(transform: Transform) -> None:
     if isinstance(transform, VecNormV2) and not transform.stateful and not transform.frozen:
         keys = ", ".join(map(str, keys_of_vec_norm_v2(transform)))
         raise InvalidOption(
-            f"{type(transform).__name__} ({keys}): without stateful=True its statistics are in the data of one "
-            "environment, and begin anew with each collector; leave stateful out"
+            f"{type(transform).__name__} ({keys}): with stateful=False, each environment has statistics of its own, "
+            "which start over with each collector; leave stateful out"
         )
     if isinstance(transform, RNDTransform) and (transform.normalize_obs or transform.normalize_reward):
         keys = ", ".join(map(str, transform.in_keys))
         raise InvalidOption(
-            f"{type(transform).__name__} ({keys}): its running means would differ from collector to collector; "
-            "turn them off (normalize_obs=False, normalize_reward=False), or apply it to the batches"
+            f"{type(transform).__name__} ({keys}): each collector would have running means of its own; turn the "
+            "running means off (normalize_obs=False, normalize_reward=False), or apply the transform to the batches"
         )
 
 
@@ -131,5 +131,5 @@ def _refuse_running(env: EnvBase, where: str, instead: str) -> None:
     for name, kept in find(env).items():
         if any(one.is_updated_by_steps for one in kept):
             raise InvalidOption(
-                f"{name}: running statistics in {where} cannot be carried to other collectors; {instead}, or {_INSTEAD}"
+                f"{name}: running statistics in {where} cannot be sent to other collectors; {instead}, or {_INSTEAD}"
             )

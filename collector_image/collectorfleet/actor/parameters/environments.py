@@ -38,7 +38,8 @@ class ParameterizedEnvironments:
         there, rows = len(self.rows()), self._env.batch_size.numel()
         if there != rows:
             raise ParametersRefused(
-                f"the environment is a batch of {rows}, and has {there} environments in it that take parameters; build "
+                f"the environment is a batch of {rows} environments, but parameters can be set for {there} "
+                "environments; build "
                 "one environment and let the fleet make the batch (environment.perCollector, envs_per_collector)"
             )
 

@@ -70,10 +70,10 @@ class ParameterizedEnvironment:
         """
         if self._at_reset and (self.rows > 1 or is_vector(self._env)):
             raise ParametersRefused(
-                f"environment {name_of(self._env)} is a batch of {self.rows} environments, which are reset at "
-                "different times and have one set of parameters; build one environment and let the fleet make the "
-                "batch (environment.perCollector, envs_per_collector), or give it a method set_parameters and use "
-                "apply='step'"
+                f"environment {name_of(self._env)} is a batch of {self.rows} environments that share one set of "
+                "parameters, but are reset at different times; build one environment and let the fleet make the "
+                "batch (environment.perCollector, envs_per_collector), or give this environment a method "
+                "set_parameters and use apply='step'"
             )
         if self._options.through == Through.RESET_OPTIONS:
             self._require_gymnasium()
@@ -100,8 +100,8 @@ class ParameterizedEnvironment:
     def _require_gymnasium(self) -> None:
         if not _is_gymnasium(self._env):
             raise ParametersRefused(
-                f"environment {name_of(self._env)} is no single environment of Gymnasium, so its reset takes no "
-                "options; give it a method set_parameters(**parameters), and use through='set_parameters'"
+                f"environment {name_of(self._env)} is not a single Gymnasium environment, so its reset() takes no "
+                "options; give this environment a method set_parameters(**parameters), and use through='set_parameters'"
             )
 
     # ---------------------------------------------------------------- resets

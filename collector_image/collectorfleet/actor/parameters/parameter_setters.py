@@ -14,8 +14,8 @@ from collectorfleet.torchrl_private.environments import wrapped_by
 
 _METHOD: Final = "set_parameters"
 _WAYS: Final = (
-    "give it a method set_parameters(**parameters) or attributes of these names, or read reset(options=...) and use "
-    "through='reset_options'"
+    "give the environment a method set_parameters(**parameters) or attributes with these names, or let it read "
+    "reset(options=...) and use through='reset_options'"
 )
 # Attributes that Gymnasium and its wrappers use, so they cannot be parameters.
 _GYMNASIUMS: Final = frozenset(
@@ -90,7 +90,7 @@ class _Attributes:
             if owner is None:
                 missing.append(path)
             elif callable(getattr(owner, path.rpartition(".")[2])) or (not rest and first in _GYMNASIUMS):
-                raise ParametersRefused(f"environment {self._name}: {path} is none of its parameters; {_WAYS}")
+                raise ParametersRefused(f"environment {self._name}: {path} cannot be set as a parameter; {_WAYS}")
         if missing:
             raise ParametersRefused(
                 f"environment {self._name} has {no_method}no attribute {', '.join(missing)}; {_WAYS}"
@@ -107,8 +107,9 @@ class _Attributes:
             found: Any = getattr(owner, last, None)
             if not np.array_equal(found, value):
                 raise ParametersRefused(
-                    f"environment {self._name}: {path} was set to {value!r}, and is {found!r:.100} now, because its "
-                    "code or its reset also assigns this attribute; give it a method set_parameters(**parameters)"
+                    f"environment {self._name}: {path} was set to {value!r}, but is now {found!r:.100}, because the "
+                    "environment's code also assigns this attribute; give the environment a method "
+                    "set_parameters(**parameters)"
                 )
 
     def _owner(self, path: str) -> Any:

@@ -106,7 +106,9 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
         if left is not None:
             self._use(FastLoopUnsupported(left.why))
             if self.must_be_fast:
-                raise FastLoopUnsupported(f"{left.why}; clone it there, or set collection.rollout to Auto")
+                raise FastLoopUnsupported(
+                    f"{left.why}; clone the tensor before you write, or set collection.rollout to Auto"
+                )
             self._finish(batch, left)
         return truncated_at_end(self, batch)
 

@@ -25,7 +25,7 @@ from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, v
 from collectorfleet.actor.rollout.tensor_memory import Rows, SameKeys, ends_of, ids_of, require_begun
 from collectorfleet.torchrl_private.collectors import carrier_of
 
-CHANGES: Final = "the environment changes what its step is given"
+CHANGES: Final = "the environment's step changes its input"
 
 _MASK: Final = "mask"
 _OUTPUTS, _REACHED, _FOLLOWING = "outputs", "reached", "following"

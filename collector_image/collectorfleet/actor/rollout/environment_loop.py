@@ -138,6 +138,6 @@ class EnvironmentLoop:
                 raise ValueError(
                     f"{name_of_entry(key)} has the shapes {' and '.join(map(str, found))} in one rollout, but "
                     f"its spec has {tuple(by_spec)}; return the shape of the spec at each step, and pad observations "
-                    "that vary"
+                    "of varying shape"
                 )
             torch.stack(rows, time, out=entry)

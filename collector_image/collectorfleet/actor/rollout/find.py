@@ -47,7 +47,7 @@ def find_loop(collector: Collector) -> ChosenLoop:
     _require_plain(collector)
     if _device_of_environment(collector).type != "cpu":
         return find_tensor_loop(collector)
-    require(collector.storing_device in CPU, "frames are stored on another device than where they are made")
+    require(collector.storing_device in CPU, "frames are stored on a device other than the environment's")
     _bring_to_cpu(kept_batch(collector))
     try:
         return _found(collector, _find_whole_loop(collector), list(chain(collector.env)))
@@ -116,7 +116,7 @@ def _tensors_read_once(objects: list[Any]) -> Iterator[torch.Tensor]:
 
 def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
     env, batch = collector.env, kept_batch(collector)
-    require(list(env.action_keys) == ["action"], "the action is not one entry named action")
+    require(list(env.action_keys) == ["action"], "the action is not a single entry named action")
     specs = (env.observation_spec, env.state_spec, env.full_done_spec)
     known = {key for spec in specs for key in spec.keys(True, True)}
     policy = _policy(collector, list(known), recorded=is_recorded(collector))
@@ -169,7 +169,8 @@ def _find_whole_loop(collector: Collector) -> Loop:
     observed, stepping = vector_forms(transforms, envs.key)
     require(
         not (envs.resets_itself and any(one.cuts for one in stepping)),
-        "a transform truncates episodes, and a vector environment that resets itself takes no other's ends",
+        "a transform truncates episodes, but a vector environment that resets itself ignores the ends that a transform "
+        "sets",
     )
     batched = bool(collector.env.batch_size)
     batch = kept_batch(collector)
@@ -178,7 +179,10 @@ def _find_whole_loop(collector: Collector) -> Loop:
     found = _require_keys(batch, keys, policy.writes, compact=compact_keys(collector))
     now = {key: carrier_of(collector).get(key) for key in keys}
     for key, tensor in now.items():
-        require(tensor.dtype == batch.get(key).dtype, f"{key} is {tensor.dtype} and is kept as {batch.get(key).dtype}")
+        require(
+            tensor.dtype == batch.get(key).dtype,
+            f"{key} is {tensor.dtype}, but the batch stores it as {batch.get(key).dtype}",
+        )
     raw = None
     if observed is not None:
         raw = np.zeros((len(envs), *envs.shape), envs.dtype), observed
@@ -217,7 +221,7 @@ def _policy(collector: Collector, known: list[Any], *, recorded: bool) -> Policy
 
 def _require_plain(collector: Collector) -> None:
     require(collector.replay_buffer is None, "TorchRL's collector writes to a replay buffer itself")
-    require(collector.trajs_per_batch is None, "whole trajectories are put together from several rollouts")
+    require(collector.trajs_per_batch is None, "whole trajectories are assembled from several rollouts")
     require(collector.policy_version_tracker is None, "TorchRL's PolicyVersion writes to the frames")
     require(collector.track_traj_ids, "trajectories have no ids")
     require(keeps_batch(collector), "the collector keeps no memory for a batch")

@@ -28,7 +28,7 @@ from collectorfleet.torchrl_private.collectors import carrier_of
 
 WRITES: Final = "the policy writes into its observation"
 
-CLONE: Final = "clone it there, or set collection.rollout to TorchRL"
+CLONE: Final = "clone the tensor before you write, or set collection.rollout to TorchRL"
 
 
 class LeftOver(NamedTuple):
@@ -221,9 +221,9 @@ class Loop:
         """
         self._require_of_environment(written)
         stacked = self._observed is not None and self._observed[1].reads_frames
-        require(not stacked, f"{WRITES}, of which CatFrames makes the next; {CLONE}")
-        # If only some environments were reset, TorchRL's loop has separate memory for this frame and for ``next`` of
-        # the previous frame. The fast loop has the same memory for both, so it cannot reproduce this.
+        require(not stacked, f"{WRITES}, from which CatFrames builds the next one; {CLONE}")
+        # The other environments share the memory with the previous frame. TorchRL's loop would have the old values in
+        # that frame.
         require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:

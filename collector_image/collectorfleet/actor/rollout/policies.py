@@ -144,7 +144,7 @@ def find_policy(
             earlier module writes.
     """
     if type(policy) is RandomPolicy:
-        require(policy.action_key == "action", "RandomPolicy writes another key than action")
+        require(policy.action_key == "action", "RandomPolicy writes a key other than action")
         return Policy([_Random(policy, batch_size)], ["action"], [], None)
     device = None if device is None or device.type == "cpu" else device
     modules: list[tuple[Any, Call | None]] = list(_unrolled(policy, batch_size))
@@ -155,11 +155,14 @@ def find_policy(
         if call is None:
             continue
         for key in module.in_keys:
-            require(key in there, f"the policy reads {_name(key)}, which no environment has and no module before wrote")
+            require(
+                key in there,
+                f"the policy reads {_name(key)}, but neither the environment nor an earlier module writes this entry",
+            )
         found.reads |= set(module.in_keys) - set(found.writes)
         written = [key for key in module.out_keys if key != "_"]
         for key in written:
-            require(key not in known, f"the policy writes {_name(key)}, which is the environment's")
+            require(key not in known, f"the policy writes {_name(key)}, which is an entry of the environment")
         there |= set(written)
         found.add(call)
         found.writes += [key for key in written if key not in found.writes]
@@ -184,18 +187,18 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
         require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
         if isinstance(policy, ProbabilisticTensorDictSequential):
             require(not policy.return_composite, f"{kind.__name__} returns a composite of distributions")
-            require(draws(policy), f"{kind.__name__} draws nothing itself")
+            require(draws(policy), f"{kind.__name__} does not sample actions itself")
         yield policy, None
         if isinstance(policy.module, nn.ModuleList):
             yield policy.module, None  # included, because the user may replace one of its modules
         inner = [one for module in modules_of(policy) for one in _unrolled(module, batch_size)]
         # TorchRL's containers use the collector's exploration type only for the last module.
         drawing = [isinstance(call, _Drawing) for _, call in inner]
-        require(not any(drawing[:-1]), f"{kind.__name__} draws before its last module")
+        require(not any(drawing[:-1]), f"{kind.__name__} samples before its last module")
         yield from inner
     elif kind in _DRAWING:
-        require(policy.num_samples is None, "num_samples draws several actions")
-        require(generator_key(policy) is None, "the generator is in the data")
+        require(policy.num_samples is None, "num_samples requests several actions")
+        require(generator_key(policy) is None, "the random generator is an entry of the data")
         require(policy.distribution_class is not CompositeDistribution, "the policy has a CompositeDistribution")
         yield policy, _Drawing(policy)
     elif kind in _ONE:
@@ -267,7 +270,7 @@ class _Drawing:
     def __init__(self, module: ProbabilisticTensorDictModule) -> None:
         self._module = module
         self._sample = module.dist_sample_keys[0]
-        require(len(module.dist_sample_keys) == 1, "the policy draws several entries at once")
+        require(len(module.dist_sample_keys) == 1, "the policy samples several entries at once")
         self._log_prob = module.log_prob_key if module.return_log_prob else None
         self._at_once = isinstance(module, SafeProbabilisticModule) and module.return_log_prob
         self._parameters = list(zip(module.dist_keys, module.in_keys, strict=True))

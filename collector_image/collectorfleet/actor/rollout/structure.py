@@ -156,4 +156,4 @@ def require_own_methods(objects: Iterable[Any]) -> None:
             assigned = callable(value) and callable(getattr(type(one), name, None))
             # Depending on the version of Gymnasium, TorchRL itself replaces some methods.
             own = str(getattr(value, "__module__", "")).partition(".")[0] in _LIBRARIES
-            require(own or not assigned, f"{type(one).__name__}.{name} was assigned")
+            require(own or not assigned, f"{type(one).__name__}.{name} was replaced")

@@ -110,8 +110,8 @@ class TensorEnvironment:
             old = before.get(name)
             if value is not old and (isinstance(value, Tensor) or isinstance(old, Tensor) or value != old):
                 raise ValueError(
-                    f"{name} is assigned in each step, which a CUDA graph does not repeat; keep it in a tensor that is "
-                    f"written into, such as by copy_(), or do not declare {CAPTURABLE}"
+                    f"{name} is assigned in each step, but a CUDA graph does not repeat assignments; write into an "
+                    f"existing tensor, for example with copy_(), or do not declare {CAPTURABLE}"
                 )
 
     def assigned(self) -> list[Any]:
@@ -314,24 +314,29 @@ def _require_tensors(env: EnvBase) -> None:
     require(env.batch_locked, "the environment takes batches of any size")
     for one in layers(env):
         name = type(one).__name__
-        require(not isinstance(one, BatchedEnvBase), f"{name} has environments of its own")
-        require(type(one) is TransformedEnv or not isinstance(one, TransformedEnv), f"{name} resets in its own way")
+        require(not isinstance(one, BatchedEnvBase), f"{name} contains other environments")
+        require(
+            type(one) is TransformedEnv or not isinstance(one, TransformedEnv),
+            f"{name} is a subclass of TransformedEnv",
+        )
         require(not compiles_step(one), "the environment's step is compiled")
         require(not one.run_type_checks, "the environment checks the types of its results")
         for method in STEPPING:
             own = type(one) is not TransformedEnv and not _is_torchrls(one, method)
-            require(not own and method not in vars(one), f"{name}.{method} is the environment's own")
+            require(not own and method not in vars(one), f"{name}.{method} replaces TorchRL's method")
     for inner in transforms(env):
         require(not has_hooks_after_step(inner), f"{type(inner).__name__} changes entries after the step")
     base = base_of(env)
     require(hooks_after_step(base) is None, "the environment has a hook after its step")
     for method in PROCESSING:
-        require(_is_torchrls(base, method), f"{type(base).__name__}.{method} is the environment's own")
+        require(_is_torchrls(base, method), f"{type(base).__name__}.{method} replaces TorchRL's method")
     require(not has_dynamic_specs(env), "the environment's tensors change their shapes")
-    require(list(env.action_keys) == ["action"], "the action is not one entry named action")
-    require(set(env.done_keys) <= set(ENDS) and has_simple_ends(env), "the environment has other ends than done")
+    require(list(env.action_keys) == ["action"], "the action is not a single entry named action")
+    require(
+        set(env.done_keys) <= set(ENDS) and has_simple_ends(env), "the environment has done entries other than done"
+    )
     columns = {tuple(env.full_done_spec[key].shape) for key in env.done_keys}
-    require(columns == {(*env.batch_size, 1)}, "an end has several columns, or none")
+    require(columns == {(*env.batch_size, 1)}, "a done entry has several columns, or none")
     step = step_rules(env)
     keys = [*step.observation_keys, *step.state_keys, *env.reward_keys]
     nested = [key for key in keys if not isinstance(key, str)]

@@ -96,7 +96,7 @@ def require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: 
         if bool((after & ended & memory["next", "done"][:, :taken].flatten(2).any(2)).any()):
             with calling(Origin.ENVIRONMENT):
                 raise RuntimeError(
-                    f"the environment is at an end ({key}) right after its reset; return False there, or set "
+                    f"{key} is True right after the environment's reset; return False, or set "
                     "allow_done_after_reset of the environment"
                 )
 

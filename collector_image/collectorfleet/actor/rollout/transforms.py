@@ -87,7 +87,7 @@ class Return:
     cuts = False
 
     def __init__(self, transform: RewardSum) -> None:
-        require(list(transform.in_keys) == ["reward"], "RewardSum sums something else than the reward")
+        require(list(transform.in_keys) == ["reward"], "RewardSum sums entries other than the reward")
         require(transform.reset_keys == [RESET_KEY], "RewardSum has reset_keys of its own")
         (self.key,) = transform.out_keys
         require(isinstance(self.key, str), f"RewardSum writes {self.key}, which is nested")

@@ -52,7 +52,8 @@ class SimulatorProcess:
         for name in self.ports:
             if not _PORT_NAME.fullmatch(name):
                 raise InvalidOption(
-                    f"process.ports: {name!r} is no name of a port; use up to 15 lower-case letters, digits and '-', "
+                    f"process.ports: {name!r} is not a valid port name; use up to 15 lower-case letters, digits and "
+                    "'-', "
                     f"beginning with a letter"
                 )
         if PYTHON in self.ports:

@@ -57,7 +57,7 @@ def start(asked: SimulatorProcess) -> Started:
             return _start_once(asked)
         except PortTaken as error:
             first = first or error
-    raise SimulatorFailed(f"{first}; {_TRIES} starts with other ports each ended like this") from first
+    raise SimulatorFailed(f"{first}; {_TRIES} starts failed, with different ports each time") from first
 
 
 def _start_once(asked: SimulatorProcess) -> Started:
@@ -94,8 +94,9 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
         if time.monotonic() - begun > within.total_seconds():
             wanted = ", ".join(f"{port} ({chosen[port]})" for port in closed)
             raise SimulatorFailed(
-                f"{name}: nothing listens on {wanted} after {within.total_seconds():g} s (readyTimeoutSeconds), and it "
-                f"still runs; it learns a port as {{{closed[0]}}} in its command; {last_lines(process.tail())}"
+                f"{name}: nothing listens on {wanted} after {within.total_seconds():g} s (readyTimeoutSeconds), "
+                f"although the process runs; pass the port to it as {{{closed[0]}}} in its command; "
+                f"{last_lines(process.tail())}"
             )
         process.ended.wait(_LOOK_SECONDS)
     tail = process.tail()

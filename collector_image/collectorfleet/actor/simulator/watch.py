@@ -54,7 +54,7 @@ class WatchedSimulator:
         """
         if not accepts(create, ADDRESSES):
             raise InvalidOption(
-                f"{name_of(create)} takes no argument {ADDRESSES}; add the parameter {ADDRESSES}, by which it gets the "
+                f"{name_of(create)} takes no argument {ADDRESSES}; add the parameter {ADDRESSES}, which receives the "
                 f"addresses of the simulator, such as {self._started.addresses}"
             )
         return {**given, ADDRESSES: self._started.addresses}
@@ -106,7 +106,8 @@ class WatchedSimulator:
             deadline = self._deadline
             if deadline is not None and time.monotonic() > deadline[0]:
                 self._tell(
-                    f"{started.name}: the environment waits for {deadline[1]:.0f} s, and the simulator still runs; "
+                    f"{started.name}: the environment has waited for {deadline[1]:.0f} s, and the simulator still "
+                    "runs; "
                     f"{self._last_lines()}"
                 )
                 return

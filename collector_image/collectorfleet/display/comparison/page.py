@@ -121,7 +121,7 @@ def _reading(compared: Compared) -> str:
         f"With fewer than {_FEW} runs the intervals are usually too narrow. One run has none.",
         "Between two points of a run its curve is linear. Nothing is extrapolated.",
         "The curve of a group begins where all its runs have values. It ends where the first of its runs ends.",
-        *(["A run whose configuration was changed and that resumed is a group of its own."] if has_changed else []),
+        *(["A run that resumed with a changed configuration is a group of its own."] if has_changed else []),
         "Time counts from the beginning of each run, with pauses.",
     ]
     listed = "".join(f"<li>{item}</li>" for item in items)
@@ -134,7 +134,7 @@ def _runs(groups: Sequence[Group]) -> str:
 
 
 def _run(place: int, run: Run) -> str:
-    state = run.state or run.timeline.ended or "not ended as far as is known here"
+    state = run.state or run.timeline.ended or "end not known here"
     if len(changed(run)) > 1:
         frames = " and ".join(f"{one.until_frames:,}" for one in run.timeline.earlier)
         state = f"configuration changed after about {frames} frames; {state}"

@@ -30,15 +30,15 @@ FLEETS_OWN: Final = {
     "split_trajs": "pass split_trajs to FleetCollector, which knows the trajectories of all collectors",
     "replay_buffer": "pass replay_buffer to FleetCollector",
     "interruptor": "pass preemptive_threshold to FleetCollector",
-    "weight_sync_schemes": "weights travel by update_policy_weights_() of FleetCollector",
-    "weight_recv_schemes": "weights travel by update_policy_weights_() of FleetCollector",
-    "weight_updater": "weights travel by update_policy_weights_() of FleetCollector",
+    "weight_sync_schemes": "send weights with update_policy_weights_() of FleetCollector",
+    "weight_recv_schemes": "send weights with update_policy_weights_() of FleetCollector",
+    "weight_updater": "send weights with update_policy_weights_() of FleetCollector",
 }
 
 
 _SERVICE_HAS_THEM: Final = (
-    "the policy is an inference service, which has the weights and counts their versions; leave this out, and "
-    "update it with update_policy_weights_(weights)"
+    "the policy is an inference service, which has the weights and counts their versions; leave this option out, and "
+    "update the weights with update_policy_weights_(weights)"
 )
 
 
@@ -49,7 +49,7 @@ def _fleets_own(options: FleetArguments) -> list[str]:
 
 def _say_fleets_own(options: FleetArguments) -> str:
     name = _fleets_own(options)[0]
-    return f"{name} is the fleet's; {FLEETS_OWN[name]}"
+    return f"{name} is set by the fleet; {FLEETS_OWN[name]}"
 
 
 def _no_environments(options: FleetArguments) -> list[Any]:
@@ -133,7 +133,8 @@ COLLECTORS: Final = (
         lambda options: options.num_workers_per_collector == 1 or options.has_processes,
         lambda options: (
             f"{options.num_workers_per_collector} processes need collector_class 'sync' or 'async'; "
-            f"{options.collector_type.__name__} has one, use envs_per_collector for several environments in it"
+            f"{options.collector_type.__name__} has one process, in which envs_per_collector sets the number of "
+            "environments"
         ),
     ),
     Rule(
@@ -146,7 +147,9 @@ COLLECTORS: Final = (
         "fast-rollout-needs-class-single",
         "rollout",
         lambda options: options.rollout != RolloutLoop.FAST or options.collector_type is Collector,
-        lambda options: f"{options.collector_type.__name__} steps by itself; use collector_class 'single', or 'auto'",
+        lambda options: (
+            f"{options.collector_type.__name__} has no fast loop; set collector_class to 'single', or rollout to 'auto'"
+        ),
     ),
     Rule(
         "random-frames-or-class-async",
@@ -212,7 +215,7 @@ COLLECTORS: Final = (
         "service-answers-one-process",
         "policy",
         lambda options: not (is_service(options.policy) and options.has_processes),
-        "an inference service answers each collector, which has to be one process; use collector_class 'single'",
+        "a collector that uses an inference service has to be one process; use collector_class 'single'",
     ),
     *(_without_a_service(name) for name in _OF_WEIGHTS),
     Rule(

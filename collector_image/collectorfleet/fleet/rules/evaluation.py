@@ -27,8 +27,8 @@ EVALUATION: Final = (
         "evaluation-reaches-models",
         "evaluation",
         _has_models,
-        "evaluators have the environment and the policy of a collector alone, so paths in models begin with env or "
-        "policy; leave evaluation out, or give models such paths",
+        "evaluators have only the environment and the policy of a collector, so each path in models has to begin with "
+        "env or policy; leave evaluation out, or give models such paths",
     ),
     Rule(
         "evaluation-needs-a-policy",
@@ -40,19 +40,21 @@ EVALUATION: Final = (
         "evaluation-or-service",
         "evaluation",
         lambda options: options.evaluation is None or not is_service(options.policy),
-        "an inference service acts with its newest weights, and an evaluation plays one version; pass the module as "
+        "an inference service acts with its newest weights, but an evaluation needs one version; pass the module as "
         "policy, or leave evaluation out",
     ),
     Rule(
         "evaluation-of-one-policy",
         "evaluation",
         lambda options: options.evaluation is None or not is_list(options.policy_factory),
-        "collectors have policies of their own (policy_factory is a list), and evaluators play one; pass one factory",
+        "collectors have policies of their own (policy_factory is a list), but evaluators need the same policy; pass "
+        "one factory",
     ),
     Rule(
         "evaluation-of-one-environment",
         "evaluation",
         _names_its_environment,
-        "collectors have environments of their own; say which one evaluators play with Evaluation(create_env_fn=...)",
+        "collectors have different environments; pass the environment of the evaluators as "
+        "Evaluation(create_env_fn=...)",
     ),
 )

@@ -17,33 +17,35 @@ PARAMETERS: Final = (
         "parameters-or-processes",
         "environment_parameters",
         lambda options: not _takes_parameters(options) or not options.has_processes,
-        "collectors of several processes keep their environments where no parameters reach them; use the class "
+        "a collector of several processes cannot set parameters of its environments; use the class "
         "'single' with ParallelEnv, or more collectors",
     ),
     Rule(
         "parameters-or-whole-trajectories",
         "environment_parameters",
         lambda options: not _takes_parameters(options) or options.keywords(0).get("trajs_per_batch") is None,
-        "with trajs_per_batch a trajectory spans requests, and its frames would not tell their parameters; leave one "
+        "with trajs_per_batch, parameters may change within a trajectory, and frames would have unknown parameters; "
+        "leave one "
         "of the two out",
     ),
     Rule(
         "parameters-need-trajectories",
         "environment_parameters",
         lambda options: not _takes_parameters(options) or options.keywords(0).get("track_traj_ids") is not False,
-        "frames tell their parameters by their trajectory; leave track_traj_ids=False out of collector_kwargs",
+        "the parameters of a frame are found by its trajectory id; leave track_traj_ids=False out of collector_kwargs",
     ),
     Rule(
         "curriculum-needs-evaluation",
         "curriculum",
         lambda options: options.curriculum is None or options.evaluation is not None,
-        "it is asked after each evaluation, and there is none; pass evaluation=Evaluation(...)",
+        "the curriculum is called after each evaluation, but the fleet has no evaluation; pass "
+        "evaluation=Evaluation(...)",
     ),
     Rule(
         "curriculum-needs-parameters",
         "curriculum",
         lambda options: options.curriculum is None or _takes_parameters(options),
-        "it sets parameters of the environments, and this fleet takes none; pass "
+        "the curriculum sets parameters of the environments, but this fleet takes no parameters; pass "
         "environment_parameters=EnvironmentParameters()",
     ),
 )

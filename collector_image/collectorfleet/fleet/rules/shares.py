@@ -30,7 +30,7 @@ def _divides(options: FleetArguments) -> bool:
 def _does_not_divide(options: FleetArguments) -> str:
     number, step = options.shares_at_first, options.frames_of_a_step
     return (
-        f"{options.frames_per_batch} does not divide into {counted(number, 'share')} of whole steps of "
+        f"{options.frames_per_batch} cannot be divided into {counted(number, 'share')} of whole steps of "
         f"{counted(step, 'environment')}; "
         f"use a multiple of {number * step}"
     )
@@ -41,7 +41,7 @@ SHARES: Final = (
         "staleness-in-async",
         "max_staleness",
         lambda options: options.sync or options.max_staleness != 0,
-        "0 in Async leaves one collector busy; use sync=True, or at least 1",
+        "with 0, only one collector is busy in Async; use sync=True, or at least 1",
     ),
     _needs_sync("shares-in-sync", "shares"),
     _needs_sync("exact-staleness-in-sync", "exact_staleness"),
@@ -59,7 +59,7 @@ SHARES: Final = (
         lambda options: options.first_shares is None or (options.max_staleness or 0) >= 1,
         lambda options: (
             f"{options.first_shares} leaves {counted(options.collectors - (options.first_shares or 0), 'share')} to "
-            "the next batch, and a share is a version older by then; allow it with max_staleness=1 or more"
+            "the next batch, which has newer weights; set max_staleness to 1 or more"
         ),
     ),
     _without_first_shares("first-shares-or-shares", "shares"),
@@ -70,6 +70,6 @@ SHARES: Final = (
         "threshold-between-0-and-1",
         "preemptive_threshold",
         lambda options: options.preemptive_threshold is None or 0 < options.preemptive_threshold < 1,
-        lambda options: f"{options.preemptive_threshold:g}; use a share between 0 and 1, such as 0.8",
+        lambda options: f"{options.preemptive_threshold:g}; use a fraction between 0 and 1, such as 0.8",
     ),
 )

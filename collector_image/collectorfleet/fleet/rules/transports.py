@@ -49,7 +49,7 @@ TRANSPORTS: Final = (
         lambda options: options.transport in list(TransportKind),
         lambda options: f"{options.transport!r}; use 'object_store', 'torch_distributed' or 'rpc'",
     ),
-    _only_with_ray("remote_configs", "has processes, and these are options of Ray actors"),
+    _only_with_ray("remote_configs", "starts processes, but these are options of Ray actors"),
     _only_with_ray("ray_init_config", "starts no Ray"),
     _only_with_rpc("tensorpipe_options", "does not use TensorPipe"),
     _only_with_rpc("visible_devices", "assigns no GPUs to processes"),

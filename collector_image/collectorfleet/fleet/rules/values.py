@@ -34,7 +34,7 @@ def _at_least(least: int, name: str) -> Rule:
     def holds(options: FleetArguments) -> bool:
         return all(value is None or bool(value >= least) for value in options.of_each(name).values)
 
-    return Rule("at-least", name, holds, lambda options: f"{getattr(options, name)} is fewer than {least}")
+    return Rule("at-least", name, holds, lambda options: f"{getattr(options, name)} is less than {least}")
 
 
 def _some_time(name: str) -> Rule:

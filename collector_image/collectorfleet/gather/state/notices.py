@@ -29,7 +29,7 @@ class Notices:
         if self._mapped:
             methods = ", ".join(self._mapped)
             said.append(
-                f"{name} was built after map_fn called {methods}, so {name} does not have their changes; call "
-                "them again"
+                f"{name} was built after map_fn called {methods}, so {name} does not have their changes; call these "
+                "methods again"
             )
         return said

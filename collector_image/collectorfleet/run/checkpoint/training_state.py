@@ -52,8 +52,8 @@ class TrainingState:
         missing = sorted(new.keys() - self._waiting.keys())
         if there and missing:
             raise ValueError(
-                f"run.keep: {self._where} has {', '.join(there)}, but not {', '.join(missing)}; keep new "
-                "objects in a call of their own, which returns False"
+                f"run.keep: {self._where} has {', '.join(there)}, but not {', '.join(missing)}; pass new objects in a "
+                "separate call, which returns False"
             )
         for name, found in new.items():
             self._restored[name] = name in self._waiting
@@ -70,7 +70,11 @@ class TrainingState:
     def dumps(self) -> memoryview:
         """Return the current states of all objects. Raises UserCodeError with the name of an object that fails."""
         if self._waiting:
-            log.warning("%s has %s, which this run does not keep", self._where, ", ".join(sorted(self._waiting)))
+            log.warning(
+                "%s has the state of %s, but this run did not pass these names to run.keep",
+                self._where,
+                ", ".join(sorted(self._waiting)),
+            )
             self._waiting = {}
         states = {name: _state_of(found) for name, found in self._objects.items()}
         try:
@@ -86,12 +90,12 @@ class TrainingState:
     def _is_new(self, name: str, found: Any) -> bool:
         if name in self._objects:
             if self._objects[name] is not found:
-                raise ValueError(f"run.keep: {name} names another object that is kept already; choose another name")
+                raise ValueError(f"run.keep: {name} already names another object; choose another name")
             return False
         if not isinstance(found, _HOLDERS) and not (hasattr(found, "state_dict") and hasattr(found, "load_state_dict")):
             raise TypeError(
-                f"run.keep: {name} is {with_article(type(found).__name__)}, which cannot be restored in place; keep a "
-                "dict that holds it, or an object with state_dict() and load_state_dict()"
+                f"run.keep: {name} is {with_article(type(found).__name__)}, which cannot be restored in place; pass a "
+                "dict that contains the value, or an object with state_dict() and load_state_dict()"
             )
         return True
 
@@ -106,7 +110,9 @@ class TrainingState:
             else:
                 found.load_state_dict(state)
         except Exception as error:
-            raise UserCodeError.of(f"{self._where} does not fit {name}; start over in another folder", error) from error
+            raise UserCodeError.of(
+                f"{self._where} cannot be loaded into {name}; start over in another folder", error
+            ) from error
 
 
 def _state_of(found: Any) -> Any:

@@ -48,8 +48,8 @@ def _file(
         return
     if mounted is None:
         raise InvalidOption(
-            "spec.code.archive.configMap: there is no cluster to read it from; leave code out and run the manifest in "
-            "the folder that the tree is made from, or name a url"
+            "spec.code.archive.configMap: this ConfigMap can be read only on a cluster; remove spec.code and run the "
+            "manifest in the folder with the code, or set url"
         )
     if not mounted.is_file():
         raise InvalidOption(

@@ -98,7 +98,7 @@ def _apply_whiteouts(names: Iterable[str], folder: MemberFolder) -> frozenset[st
             continue
         gone = mark.removeprefix(_WHITEOUT)
         if gone in ("", ".", ".."):
-            raise BadMember(f"{name!r} takes away what has no name")
+            raise BadMember(f"{name!r} is a whiteout without the name of a file")
         place = folder.place_of(f"{above}/{gone}")
         if place is not None:
             remove(place)

@@ -59,4 +59,4 @@ class Bounds:
             )
 
     def _refuse(self, what: str) -> None:
-        raise InvalidOption(f"{self.where}: {what}; put data on a volume, or all of it into an image")
+        raise InvalidOption(f"{self.where}: {what}; put data on a volume, or put code and data into an image")

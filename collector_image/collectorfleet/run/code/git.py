@@ -201,7 +201,7 @@ def _explained(error: GitProtocolError, web: _GitWeb) -> CollectorFleetError:
     refusal = web.refusal()
     if refusal is not None:
         return InvalidOption(
-            f"{web.where}: the repository does not serve this commit; push the commit, or correct it: {refusal}"
+            f"{web.where}: the repository does not serve this commit; push the commit, or correct the hash: {refusal}"
         )
     if isinstance(error.__cause__, HTTPError):
         return web.failure(error.__cause__)
@@ -215,7 +215,7 @@ def _tree(git: Git, store: DiskObjectStore, bounds: Bounds) -> ObjectID:
         found = store[ObjectID(git.commit.encode())]
     except KeyError as error:
         raise InvalidOption(
-            f"{bounds.where}: the repository does not serve this commit; push the commit, or correct it"
+            f"{bounds.where}: the repository does not serve this commit; push the commit, or correct the hash"
         ) from error
     if not isinstance(found, Commit):
         raise InvalidOption(
@@ -251,8 +251,8 @@ def _write(tree: ObjectID, store: DiskObjectStore, folder: Path, bounds: Bounds)
         name, mode = entry.path.decode(errors="surrogateescape"), entry.mode
         if S_ISGITLINK(mode):
             raise InvalidOption(
-                f"{bounds.where}: {name} is a submodule, which is another repository; put its files into this one, or "
-                "make an archive of both"
+                f"{bounds.where}: {name} is a submodule, which is another repository; put its files into this "
+                "repository, or pack both repositories into an archive"
             )
         content = store[entry.sha].as_raw_string()
         bounds.unpack(len(content), files=0)

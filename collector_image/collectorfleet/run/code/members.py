@@ -120,7 +120,7 @@ class MemberFolder:
         """Return the path of the folder at ``place``, with links resolved. Make the folder if it does not exist."""
         if not place.is_symlink():
             if place.exists() and not place.is_dir():
-                raise BadMember(f"{name!r} needs a folder where there is a file")
+                raise BadMember(f"{name!r} needs a folder, but a file has the folder's name")
             place.mkdir(exist_ok=True)
             return place
         return self._inside(place, name)
@@ -129,9 +129,9 @@ class MemberFolder:
         try:
             found = place.resolve(strict=True)
         except (OSError, RuntimeError) as error:
-            raise BadMember(f"{name!r} needs a folder where there is a link that leads nowhere") from error
+            raise BadMember(f"{name!r} needs a folder, but a broken link has the folder's name") from error
         if not found.is_relative_to(self._root) or not found.is_dir():
-            raise BadMember(f"{name!r} leads out of its folder by a link")
+            raise BadMember(f"{name!r} leads out of its folder through a link")
         return found
 
     def _target(self, member: Member, parent: Path) -> str:
@@ -146,5 +146,7 @@ class MemberFolder:
     def _source(self, member: Member) -> Path:
         source = self.place_of(member.target)
         if source is None or not (source.is_symlink() or source.is_file()):
-            raise BadMember(f"{member.name!r} is a hard link to {member.target!r}, which is no file before it")
+            raise BadMember(
+                f"{member.name!r} is a hard link to {member.target!r}, but no file with this name was unpacked before"
+            )
         return source

@@ -99,7 +99,9 @@ class Registry:
         parameters = dict(_PARAMETER.findall(asked))
         realm = parameters.get("realm", "")
         if not realm.startswith("https://") and not _is_loopback(realm):
-            raise InvalidOption(f'{self._web.where}: the registry sends us to "{realm}" for a token, without https')
+            raise InvalidOption(
+                f'{self._web.where}: the registry names the token server "{realm}", which does not use https'
+            )
         scope = parameters.get("scope", f"repository:{self._reference.repository}:pull")
         query = urlencode({"service": parameters.get("service", self._reference.host), "scope": scope})
         answer = self._web.request("GET", f"{realm}?{query}", headers=basic)

@@ -30,7 +30,7 @@ def trusting(authority: CertificateAuthority, pem: bytes | None) -> ssl.SSLConte
         context.load_verify_locations(cadata=pem.decode("ascii", errors="ignore"))
     except (ssl.SSLError, ValueError) as error:
         raise InvalidOption(
-            f"{_FIELD}: {authority.key} of {authority.source} has no certificates in PEM, or a broken one; put text "
-            "there that begins with -----BEGIN CERTIFICATE-----"
+            f"{_FIELD}: {authority.key} of {authority.source} has no valid PEM certificate; use text that begins with "
+            "-----BEGIN CERTIFICATE-----"
         ) from error
     return context

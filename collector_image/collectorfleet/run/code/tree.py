@@ -31,8 +31,8 @@ def write_tree(code: Code, mounts: Mounts | None, folder: Path, tls: ssl.SSLCont
     secret = code.credentials_secret
     if secret is not None and mounts is None:
         raise InvalidOption(
-            f"spec.code: there is no cluster to read Secret {secret} from; leave code out and run the manifest in the "
-            "folder that has the tree"
+            f"spec.code: Secret {secret} can be read only on a cluster; remove spec.code and run the manifest in the "
+            "folder with the code"
         )
     credentials = mounts.credentials if mounts is not None and secret is not None else None
     if mounts is not None and code.certificate_authority is not None:

@@ -28,7 +28,7 @@ def open_run_log(fleet: CollectorFleet, report: Callable[[], DriverReport], vide
     evaluation = fleet.spec.evaluation
     if evaluation is not None and evaluation.video is not None and not sinks:
         log.warning(
-            "evaluation.video: no folder and no logger takes the videos; set driver.checkpoint or driver.log, or read "
+            "evaluation.video: no folder and no logger stores the videos; set driver.checkpoint or driver.log, or read "
             "collector.videos() in the training function"
         )
     return RunLog(loggers, report, every_seconds=asked.every_seconds, video_sinks=sinks)

@@ -82,7 +82,7 @@ class RunLog:
         self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
             log.warning(
-                "%s: not done %g s after the run; about %d records are not logged",
+                "%s: not finished %g s after the run; about %d records are not logged",
                 *(self._names, CLOSE_SECONDS, self._waiting.qsize()),
             )
 

@@ -154,7 +154,7 @@ class OutputFolder:
         is_used = holds_anything(self.path)
         if not file.exists():
             if is_used:
-                raise self._refusal("it is not empty and holds no output of a fleet")
+                raise self._refusal("it is not empty and has no output of a fleet")
             return None
         manifest = _read(file)
         if manifest is None or not _has_types_of(empty, manifest):

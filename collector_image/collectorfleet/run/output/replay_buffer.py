@@ -69,7 +69,7 @@ class ReplayWriter:
     @property
     def summary(self) -> str:
         """The written output, as a sentence."""
-        return f"{counted(self.frames, 'frame')} went into the replay buffer that is in {self._folder.path}"
+        return f"{counted(self.frames, 'frame')} went into the replay buffer in {self._folder.path}"
 
     def write(self, batch: TensorDictBase) -> None:
         """Extend the buffer with a batch. Every ``dump_seconds``, the call also blocks for a dump.

@@ -144,7 +144,7 @@ class Courier:
                     self._ledger.arrived(collector, parcel)
                 case group_messages.Broken(epoch, why) if epoch == self._epoch:
                     note = self._troubles.not_formed if self._gang is None else self._troubles.broke
-                    note(f"{collector} says: {why}")
+                    note(f"{collector} reports: {why}")
                     self._broken, self._gang = epoch, None
             self._changed.notify_all()
 
@@ -253,7 +253,7 @@ class Courier:
         silent = self._ledger.exclude_unresponsive(called)
         if silent and not self._over:
             log.warning(
-                "%s: no answer within %g s; left out of the process group until the next answer",
+                "%s: no answer within %g s; the process group continues without this collector until it answers",
                 _named(silent),
                 _CALL_TIMEOUT.total_seconds(),
             )

@@ -66,7 +66,7 @@ class CollectorHost:
             try:
                 self._obey(link, processes)
             except (EOFError, OSError) as error:
-                log.info("the driver is gone (%s); waiting for the next", error)
+                log.info("the driver is lost (%s); waiting for the next driver", error)
             finally:
                 link.close()
                 processes.end()

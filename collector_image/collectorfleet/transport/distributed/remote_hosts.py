@@ -159,8 +159,8 @@ class CollectorHosts:
         if hello.collectors != self.collectors_per_host:
             link.send_message(
                 host_messages.Refused(
-                    f"it holds {counted(hello.collectors, 'collector')}, and this driver's hosts "
-                    f"{self.collectors_per_host}; start it with --collectors {self.collectors_per_host}"
+                    f"the host runs {counted(hello.collectors, 'collector')}, but the driver expects "
+                    f"{self.collectors_per_host}; start the host with --collectors {self.collectors_per_host}"
                 )
             )
             return

@@ -73,7 +73,11 @@ NOT_AN_ENVIRONMENT = [
         id="a Gymnasium vector environment",
     ),
     pytest.param(make_class, "the class Counting; return an instance, Counting(...)", id="a class"),
-    pytest.param(make_function, "a function; return what it builds, a TorchRL environment (EnvBase)", id="a function"),
+    pytest.param(
+        make_function,
+        "a function; return the result of calling this object, a TorchRL environment (EnvBase)",
+        id="a function",
+    ),
     pytest.param(make_number, "an int; return a TorchRL environment (EnvBase)", id="a number"),
 ]
 

@@ -137,7 +137,7 @@ def test_observations_of_another_shape_than_the_specs_are_named_with_their_key_a
     assert said.where == "environment Growing"
     assert said.cause == (
         "ValueError: observation has the shapes (3,) and (4,) in one rollout, but its spec has (3,); return the shape "
-        "of the spec at each step, and pad observations that vary"
+        "of the spec at each step, and pad observations of varying shape"
     )
 
 

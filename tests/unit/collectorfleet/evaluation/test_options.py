@@ -49,7 +49,8 @@ def test_the_interval_is_the_one_that_was_given(options: dict[str, Any], interva
         ),
         pytest.param(
             {"episodes": 2, "video": Video(episodes=3)},
-            "evaluation.video.episodes: 3 is more than the 2 episodes of an evaluation; record fewer, or play more",
+            "evaluation.video.episodes: 3 is more than the 2 episodes of an evaluation; record fewer episodes, or play "
+            "more",
             id="more videos than episodes",
         ),
         pytest.param({"timeout": timedelta(0)}, "evaluation.timeout: 0:00:00 is not above 0", id="timeout"),

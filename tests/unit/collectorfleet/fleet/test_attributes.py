@@ -27,7 +27,7 @@ def source(policy: object) -> WeightsSource:
 
 INSTEAD = (
     "the collectors keep the value that the policy was built with, because only parameters and buffers "
-    "are published; register a value that changes as a buffer, and set modes before you pass the policy"
+    "are published; register each changing value as a buffer, and set modes before you pass the policy"
 )
 
 

@@ -45,7 +45,7 @@ def test_arguments_are_torchrls_with_their_defaults(name: str) -> None:
     ("changes", "sentence"),
     [
         ({"launcher": "submitit"}, "launcher='submitit' of {} starts collectors by submitit, on a cluster of Slurm"),
-        ({"launcher": "submitit_delayed"}, "on Kubernetes a CollectorFleet, which `kubectl cfleet submit` makes"),
+        ({"launcher": "submitit_delayed"}, "on Kubernetes a CollectorFleet, which `kubectl cfleet submit` creates"),
         ({"launcher": "ssh"}, "launcher='ssh' of {}; use 'mp' or 'ray'"),
         ({"backend": "smoke"}, "backend='smoke' of {}: torch.distributed has no backend of that name; use 'gloo'"),
         (
@@ -77,7 +77,7 @@ def test_a_backend_that_torch_lacks_or_that_goes_from_gpu_to_gpu_is_refused(
         (False, f"the installed torch is built without it (torch.distributed.is_{backend}_available() is False)"),
         (
             True,
-            "it goes from GPU to GPU, with a whole one" if backend == "nccl" else "frames and weights travel from CPU",
+            "it connects GPUs and needs a whole GPU" if backend == "nccl" else "frames and weights travel from CPU",
         ),
     ):
         monkeypatch.setitem(ours._BACKENDS, backend, lambda has=has: has)

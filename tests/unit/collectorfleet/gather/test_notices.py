@@ -71,8 +71,8 @@ def test_a_collector_that_comes_after_a_call_of_map_fn_is_named_with_what_it_lac
     fleet.turn()
     assert warnings == [
         (
-            "c1 was built after map_fn called env.set_level, env.set_friction, so c1 does not have their "
-            "changes; call them again"
+            "c1 was built after map_fn called env.set_level, env.set_friction, so c1 does not have their changes; "
+            "call these methods again"
         )
     ]
 

@@ -64,7 +64,7 @@ def test_the_config_maps_files_come_before_what_stands_for_the_image(
 
 def test_a_tree_in_a_config_map_is_nowhere_without_a_cluster(tmp_path: Path) -> None:
     code = Code(archive=Archive(config_map="tree", sha256="a" * 64))
-    with pytest.raises(InvalidOption, match="leave code out and run the manifest in the folder that the tree is made"):
+    with pytest.raises(InvalidOption, match=r"remove spec\.code and run the manifest in the folder with the code"):
         import_path(code, load_manifests(""), tmp_path / "fleet.yaml", tmp_path / "mounted")
 
 
@@ -81,7 +81,7 @@ def test_a_secret_is_nowhere_without_a_cluster(tmp_path: Path) -> None:
     secret = LocalObjectReference(name="forge")
     git = Git(repository="https://git.example.com/me/lab.git", commit="a" * 40, credentials_secret=secret)
     with pytest.raises(
-        InvalidOption, match="no cluster to read Secret forge from; leave code out and run the manifest"
+        InvalidOption, match=r"Secret forge can be read only on a cluster; remove spec\.code and run the manifest"
     ):
         import_path(Code(git=git), load_manifests(""), tmp_path / "fleet.yaml", tmp_path / "mounted")
 

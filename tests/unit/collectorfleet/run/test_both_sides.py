@@ -113,7 +113,7 @@ def test_a_number_has_the_same_least_value() -> None:
     taken = {path for path, refusal in too_small.items() if not refusal.startswith(f"{arguments[path]}: ")}
     assert taken == LEAST_ONLY_IN_MANIFESTS.keys()
     enough = {path: _refusal(ARGUMENTS[path], number) for path, number in least.items()}
-    assert {path for path, refusal in enough.items() if "is fewer than" in refusal} == set()
+    assert {path for path, refusal in enough.items() if "is less than" in refusal} == set()
 
 
 def test_each_rule_is_one_of_both_sides() -> None:

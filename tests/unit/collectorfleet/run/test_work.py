@@ -83,7 +83,7 @@ def test_each_policy_that_changed_is_published_after_each_batch_and_what_it_says
             return iter([None, None])
 
     run, batches = Run(), Batches()
-    with pytest.raises(InvalidOption, match=r"^run.learners: the fleet has none; name them in spec.learners$"):
+    with pytest.raises(InvalidOption, match=r"^run.learners: the fleet has no learners; set spec.learners$"):
         run.learners  # noqa: B018
     run.set_learners(Learners())  # type: ignore[arg-type]
     assert learn(batches, run, 64).message == "2 policies learned from 800 frames in 4 batches"  # type: ignore[arg-type]

@@ -125,8 +125,8 @@ def test_an_environment_without_the_statistics_of_observations_is_refused() -> N
     with pytest.raises(InvalidOption) as refused:
         play(player(), offered=offer(1, envs.make_policy(), published))
     assert str(refused.value) == (
-        "evaluation: the training environment publishes the statistics ['0.VecNormV2.observation'], and the evaluation "
-        "environment keeps []; give both the same transforms of observations"
+        "evaluation: the training environment publishes the statistics ['0.VecNormV2.observation'], but the evaluation "
+        "environment has []; give both environments the same transforms of observations"
     )
     assert origin_of(refused.value) is Origin.OPTIONS
 
@@ -134,7 +134,7 @@ def test_an_environment_without_the_statistics_of_observations_is_refused() -> N
 def test_an_environment_with_other_statistics_is_refused() -> None:
     made = player(lambda: counting(VecNormV2(in_keys=["observation"])))
     published = collected(counting(ObservationNorm(1.0, 2.0, in_keys=["observation"])), 5)
-    with pytest.raises(InvalidOption, match="give both the same transforms of observations"):
+    with pytest.raises(InvalidOption, match="give both environments the same transforms of observations"):
         play(made, offered=offer(1, envs.make_policy(), published))
 
 
@@ -143,8 +143,8 @@ def test_an_environment_with_statistics_that_the_training_does_not_have_is_refus
     with pytest.raises(InvalidOption) as refused:
         play(made, offered=offer(1, envs.make_policy()))
     assert str(refused.value) == (
-        "evaluation: the evaluation environment keeps statistics (0.VecNormV2.observation), and the training "
-        "environment publishes none; give both the same transforms of observations"
+        "evaluation: the evaluation environment has statistics (0.VecNormV2.observation), but the training environment "
+        "publishes none; give both environments the same transforms of observations"
     )
     assert origin_of(refused.value) is Origin.OPTIONS
 

@@ -164,8 +164,8 @@ def test_a_renderer_that_takes_too_long_costs_the_video_and_the_episode_goes_on(
     assert found.recorded is not None
     assert found.recorded.files == ()
     assert re.fullmatch(
-        r"rendering took \S+ s for the first 1 steps of an episode, more than the 0 s that it may take; "
-        "make frames smaller, record fewer episodes, or raise the timeout of the evaluation",
+        r"rendering took \S+ s for the first 1 steps of an episode, more than the 0 s that are allowed; make frames "
+        "smaller, record fewer episodes, or raise the timeout of the evaluation",
         found.recorded.failure or "",
     )
     assert found.episodes == rollout(player(make_pictured, drawn), 0).episodes

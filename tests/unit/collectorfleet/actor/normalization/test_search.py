@@ -24,8 +24,8 @@ def make_in_processes(*, frozen: bool) -> ParallelEnv:
 
 def test_running_statistics_in_processes_of_a_collector_are_refused_by_name() -> None:
     expected = (
-        r"1\.VecNormV2\.observation: running statistics in environments in processes of their own cannot be carried to "
-        r"other collectors; use envs_per_collector, or freeze the transform"
+        r"1\.VecNormV2\.observation: running statistics in environments in processes of their own cannot be sent to "
+        "other collectors; use envs_per_collector, or freeze the transform"
     )
     with pytest.raises(InvalidOption, match=expected):
         build_without_running_statistics(make_normalized, frozen=False)

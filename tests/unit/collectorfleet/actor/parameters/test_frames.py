@@ -118,8 +118,12 @@ def test_the_oldest_version_that_an_environment_has_is_told() -> None:
             {"through": "set_parameters"},
             "environment Levels has no method set_parameters; give it a method set_parameters(**parameters) or",
         ),
-        (levels.make_batch, {}, "environment Batch is a batch of 2 environments, which are reset at different times"),
-        (levels.make_native, {"through": "reset_options"}, "environment Native is no single environment of Gymnasium"),
+        (
+            levels.make_batch,
+            {},
+            "environment Batch is a batch of 2 environments that share one set of parameters",
+        ),
+        (levels.make_native, {"through": "reset_options"}, "environment Native is not a single Gymnasium environment"),
     ],
 )
 def test_an_environment_that_takes_no_parameters_is_refused_by_name(

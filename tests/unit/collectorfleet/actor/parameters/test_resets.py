@@ -200,7 +200,9 @@ def test_environments_of_a_batch_have_values_of_their_own() -> None:
 
 def test_a_batch_made_of_one_environment_is_refused() -> None:
     made_of = lambda: TransformedEnv(GymEnv("Pendulum-v1"), BatchSizeTransform(batch_size=(4,)))  # noqa: E731
-    refused = pytest.raises(ParametersRefused, match="the environment is a batch of 4, and has")
+    refused = pytest.raises(
+        ParametersRefused, match="the environment is a batch of 4 environments, but parameters can be set for"
+    )
     with runner(made_of) as made, refused:
         made.run(Request(1, 8, 0, parameters=Parameters(1, {"g": 9.0})))
 

@@ -130,18 +130,18 @@ def test_an_environment_that_is_over_when_it_begins_is_an_error() -> None:
             return found if mask is None else found.update({"done": mask.clone(), "terminated": mask.clone()})
 
     _, ours = sides(partial(Over, 4), partial(bounded_policy, draws=False), 24)
-    with pytest.raises(RuntimeError, match=r"the environment is at an end .* right after its reset"):
+    with pytest.raises(RuntimeError, match=r"done is True right after the environment's reset"):
         ours.run(Asked(20))
 
 
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        pytest.param({"step": EnvBase.step}, "step is the environment's own", id="step"),
+        pytest.param({"step": EnvBase.step}, "step replaces TorchRL's method", id="step"),
         pytest.param({"_post_step_mdp_hooks": lambda self, a, b: (a, b)}, "has a hook after its step", id="hook"),
         pytest.param(
             {"_step_proc_data": EnvBase._step_proc_data},
-            "_step_proc_data is the environment's own",
+            "_step_proc_data replaces TorchRL's method",
             id="results",
         ),
     ],

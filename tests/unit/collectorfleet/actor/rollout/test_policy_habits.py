@@ -183,7 +183,9 @@ def test_an_action_of_another_shape_is_not_repeated_in_silence() -> None:
 
 def test_a_fast_rollout_of_a_policy_that_writes_into_its_observation_is_refused() -> None:
     _, ours = sides(make_chance, partial(policy, WRITES["writes"], 0, 3), 24)
-    with pytest.raises(FastLoopUnsupported, match="the policy writes into its observation; clone it there, or set"):
+    with pytest.raises(
+        FastLoopUnsupported, match="the policy writes into its observation; clone the tensor before you write, or set"
+    ):
         ours.run(Asked(8))
 
 

@@ -60,7 +60,10 @@ def test_a_simulator_that_never_opens_its_port_is_ended_after_the_time_it_has(lo
         start(SimulatorProcess(["sh", "-c", script, "sh", "{grpc}"], ["grpc"], timedelta(seconds=1)))
     sentence = str(raised.value)
     assert "nothing listens on grpc (" in sentence
-    assert "after 1 s (readyTimeoutSeconds), and it still runs; it learns a port as {grpc} in its command" in sentence
+    assert (
+        "after 1 s (readyTimeoutSeconds), although the process runs; pass the port to it as {grpc} in its command"
+        in sentence
+    )
     assert sentence.endswith("its last lines: loading the world")
     eventually(lambda: not running(log), within=30, what="the end of the simulator")
 
@@ -120,7 +123,7 @@ def test_a_child_of_the_simulator_may_be_the_one_that_listens(log: Path) -> None
 def test_a_simulator_that_finds_no_port_is_given_up_with_the_first_cause(log: Path) -> None:
     with pytest.raises(SimulatorFailed) as raised:
         start(loses_its_port(log, times=100))
-    assert "Address already in use; 3 starts with other ports each ended like this" in str(raised.value)
+    assert "Address already in use; 3 starts failed, with different ports each time" in str(raised.value)
     assert isinstance(raised.value.__cause__, PortTaken)
     assert len(log.read_text().split()) == 3
 

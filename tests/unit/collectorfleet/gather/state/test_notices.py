@@ -23,7 +23,8 @@ def test_each_collector_that_is_built_after_map_fn_lacks_its_changes() -> None:
     for method in ("env.level", "policy.reset", "env.level"):
         notices.mapped(method)
     text = (
-        "{0} was built after map_fn called env.level, policy.reset, so {0} does not have their changes; call them again"
+        "{0} was built after map_fn called env.level, policy.reset, so {0} does not have their changes; call these "
+        "methods again"
     )
     assert notices.of_built("c1", []) == [text.format("c1")]
     assert notices.of_built("c2", ["slow"]) == ["c2: slow", text.format("c2")]

@@ -99,7 +99,9 @@ def test_a_name_that_is_new_since_the_checkpoint_is_kept_by_itself(tmp_path: Pat
     state = TrainingState()
     state.keep({"old": {}})
     saved = restarted(state, tmp_path)
-    with pytest.raises(ValueError, match=r"checkpoint .*state.pt has old, but not new; keep new objects in a call"):
+    with pytest.raises(
+        ValueError, match=r"checkpoint .*state.pt has old, but not new; pass new objects in a separate call"
+    ):
         saved.keep({"old": {}, "new": {}})
     assert saved.keep({"old": {}})
     assert not saved.keep({"new": {}})
@@ -114,20 +116,20 @@ def test_what_nobody_keeps_any_more_is_said_once(tmp_path: Path, caplog: pytest.
         saved.dumps()
         saved.dumps()
     assert [record.message for record in caplog.records] == [
-        f"checkpoint {tmp_path}/state.pt has ema, which this run does not keep"
+        f"checkpoint {tmp_path}/state.pt has the state of ema, but this run did not pass these names to run.keep"
     ]
 
 
 @pytest.mark.parametrize("value", [3, 1.5, "text", None, (1, 2)], ids=lambda value: type(value).__name__)
 def test_what_cannot_be_put_back_in_place_is_refused(value: object) -> None:
-    with pytest.raises(TypeError, match=r"run\.keep: best is an? .*, which cannot be restored in place; keep a dict"):
+    with pytest.raises(TypeError, match=r"run\.keep: best is an? .*, which cannot be restored in place; pass a dict"):
         TrainingState().keep({"best": value})
 
 
 def test_two_objects_of_one_name_are_refused() -> None:
     state = TrainingState()
     state.keep({"optimizer": {}})
-    with pytest.raises(ValueError, match="optimizer names another object that is kept already"):
+    with pytest.raises(ValueError, match="optimizer already names another object"):
         state.keep({"optimizer": {}})
 
 

@@ -191,8 +191,8 @@ def test_what_is_no_certificate_is_refused_with_its_field(
     authority.file.write_bytes(content(authority.file.read_bytes(), authority.certificate.public_bytes(Encoding.DER)))
     assert fetch(archive(tmp_path) | AUTHORITY) == Ended(
         EXIT_USER_ERROR,
-        "spec.code.certificateAuthority: ca.crt of ConfigMap lab-ca has no certificates in PEM, or a broken one; put "
-        "text there that begins with -----BEGIN CERTIFICATE-----",
+        "spec.code.certificateAuthority: ca.crt of ConfigMap lab-ca has no valid PEM certificate; use text that begins "
+        "with -----BEGIN CERTIFICATE-----",
     )
 
 

@@ -155,14 +155,18 @@ def test_a_member_that_leads_out_is_refused_by_its_name(pack: object, member: Me
 
 @pytest.mark.parametrize(
     ("target", "why"),
-    [("../outside.py", "leads out"), ("b.py", "which is no file before it"), ("lib", "which is no file")],
+    [
+        ("../outside.py", "leads out"),
+        ("b.py", "but no file with this name was unpacked before"),
+        ("lib", "but no file with this name was unpacked before"),
+    ],
 )
 def test_a_hard_link_to_anything_but_a_file_before_it_is_refused(into: Path, target: str, why: str) -> None:
     refused(tar(Member("lib", Kind.FOLDER), Member("a.py", Kind.HARD_LINK, target)), into, f".*{why}")
 
 
 def test_a_name_that_is_a_file_and_a_folder_is_refused(into: Path) -> None:
-    refused(tar(file("lib"), file("lib/a.py")), into, "'lib/a.py' needs a folder where there is a file")
+    refused(tar(file("lib"), file("lib/a.py")), into, "'lib/a.py' needs a folder, but a file has the folder's name")
     refused(tar(file("other/a.py"), file("other")), into, "'other' is both a folder and a file")
 
 
@@ -172,7 +176,7 @@ def test_a_link_that_was_there_is_replaced_and_not_written_through(into: Path) -
     put(tar(file("a.py")), into)
     assert (into.parent / "outside.py").read_text() == "untouched"
     (into / "lib").symlink_to("..")
-    refused(tar(file("lib/outside.py")), into, "'lib/outside.py' leads out of its folder by a link")
+    refused(tar(file("lib/outside.py")), into, "'lib/outside.py' leads out of its folder through a link")
     assert (into.parent / "outside.py").read_text() == "untouched"
 
 
@@ -180,7 +184,7 @@ def test_a_link_that_was_there_is_replaced_and_not_written_through(into: Path) -
 def test_a_layer_takes_away_nothing_but_what_it_names(into: Path, mark: str) -> None:
     (into.parent / "outside.py").write_text("untouched")
     put(tar(file("lib/a.py")), into)
-    refused(tar(file(mark)), into, ".* takes away what has no name", layer=True)
+    refused(tar(file(mark)), into, ".* is a whiteout without the name of a file", layer=True)
     assert files(into.parent) == ["into/lib/a.py", "outside.py"]
 
 

@@ -228,7 +228,7 @@ def test_videos_that_nobody_takes_are_told_of(keeper: str, tmp_path: Path, caplo
     folder = VideoFolder(tmp_path) if keeper == "a folder" else None
     open_run_log(fleet({"spec.evaluation": {"video": {}}} | log_of), DriverReport, folder)
     sentence = (
-        "evaluation.video: no folder and no logger takes the videos; set driver.checkpoint or driver.log, or read "
+        "evaluation.video: no folder and no logger stores the videos; set driver.checkpoint or driver.log, or read "
         "collector.videos() in the training function"
     )
     assert [one.message for one in caplog.records] == [sentence] * (keeper == "nobody")

@@ -144,7 +144,7 @@ FOREIGN = ["shard-000000.tar", "shard-000001.tar", "shard-index.json", "part-000
 def test_a_folder_with_other_files_is_refused_and_keeps_them(tmp_path: Path) -> None:
     for name in FOREIGN:
         (tmp_path / name).write_text(name)
-    with pytest.raises(UserCodeError, match="it is not empty and holds no output of a fleet; use an empty folder"):
+    with pytest.raises(UserCodeError, match="it is not empty and has no output of a fleet; use an empty folder"):
         opened(tmp_path)
     assert sorted(one.name for one in tmp_path.iterdir()) == sorted(FOREIGN)
 
