@@ -26,4 +26,4 @@ def _finite(word: str) -> float:
 
 
 def _refuse(word: str) -> float:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")

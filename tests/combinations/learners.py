@@ -65,14 +65,14 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.learners": {**LEARNERS, "maxPolicies": 4, "gpus": 4, "shards": 1}, "spec.workers.gpu": DRA},
-        "spec.learners.gpus: a learner pod has 4 GPU and its claim 1 (workers.gpu.perPod, mode DRA); set perPod to 4, "
-        "with a claimTemplate of as many, or change learners.gpus or learners.shards",
+        "spec.learners.gpus: a learner pod needs 4 GPU, but its claim has 1 (workers.gpu.perPod, mode DRA); set "
+        "perPod to 4, with a claimTemplate of as many devices, or change learners.gpus or learners.shards",
         id="learners with more GPUs than their claim",
     ),
     pytest.param(
         {"spec.learners": {**LEARNERS, "maxPolicies": 4, "gpus": 4}, "spec.workers.gpu": DRA | {"perPod": 4}},
-        "spec.learners.gpus: a learner pod has 1 GPU and its claim 4 (workers.gpu.perPod, mode DRA); set perPod to 1, "
-        "with a claimTemplate of as many, or change learners.gpus or learners.shards",
+        "spec.learners.gpus: a learner pod needs 1 GPU, but its claim has 4 (workers.gpu.perPod, mode DRA); set "
+        "perPod to 1, with a claimTemplate of as many devices, or change learners.gpus or learners.shards",
         id="learners with fewer GPUs than their claim",
     ),
 ]

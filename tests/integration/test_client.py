@@ -229,7 +229,7 @@ def test_the_report_of_a_fleet_is_what_its_driver_wrote_and_what_is_true_by_now(
 
     control_plane.kubectl(*words[:-1], json.dumps({"binaryData": {names.TIMELINE_KEY: "bm9uZQ=="}}))
     assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 1
-    assert "ConfigMap run-timeline holds no timeline: " in capsys.readouterr().err
+    assert "ConfigMap run-timeline has no timeline: " in capsys.readouterr().err
     assert command(control_plane, fleets.namespace, "report", "nobody") == 1
     assert capsys.readouterr().err.startswith(f"error: no fleet nobody in namespace {fleets.namespace} of context ")
 

@@ -63,7 +63,7 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 4, "spec.workers.gpu.perPod": 2},
-            "a collector asks for 4 GPUs and a worker pod has 2 (workers.gpu.perPod); set perPod to at least 4, "
+            "a collector asks for 4 GPUs, but a worker pod has 2 (workers.gpu.perPod); set perPod to at least 4, "
             "or ask for fewer GPUs",
             id="more GPUs than a pod has",
         ),
@@ -75,7 +75,7 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.custom": {"disk": 1, "license": 2.5}, "spec.workers.customPerPod": {"disk": 2}},
-            "a collector asks for 2.5 license and a worker pod has 0 (workers.customPerPod); set it to at least 3 "
+            "a collector asks for 2.5 license, but a worker pod has 0 (workers.customPerPod); set it to at least 3 "
             "there, or ask for less",
             id="more of a custom resource than a pod has",
         ),

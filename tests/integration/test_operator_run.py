@@ -228,7 +228,7 @@ def test_a_corrected_manifest_replaces_a_run_that_never_delivered_a_batch(
         return {one["spec"]["containers"][0]["image"] for role in ("head", "worker", "driver") for one in pods.of(role)}
 
     eventually(images, until=lambda found: found == {"test.local/fleet:1"}, within=60, what="pods of the right image")
-    text = "it has delivered no batch, and generation 2 of the spec is another try"
+    text = "it has delivered no batch, and generation 2 of the spec starts another try"
     eventually(
         lambda: [e["message"] for e in control_plane.items("events", namespace)],
         until=lambda messages: any(text in one for one in messages),

@@ -36,7 +36,7 @@ REFUSED = [
         pytest.param(
             ("collector-class-is-driven", "collector_class"),
             {"collector_class": one},
-            f"a fleet cannot drive {one.__name__}; use 'single', 'sync', 'async', or a subclass of Collector, "
+            f"a fleet cannot use {one.__name__}; use 'single', 'sync', 'async', or a subclass of Collector, "
             "MultiSyncCollector or MultiAsyncCollector that takes their arguments",
             id=f"a fleet of {one.__name__}",
         )

@@ -60,7 +60,7 @@ REFUSED = [
     pytest.param(
         ("simulator-or-env-creator", "use_env_creator"),
         {"process": SIMULATOR, "use_env_creator": True},
-        "it builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
+        "this option builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
         id="a simulator beside an EnvCreator",
     ),
     pytest.param(

@@ -10,7 +10,7 @@ from tests import envs
 
 ONE_WAY = (
     "weights of a fleet are published with collector.update_policy_weights_() or update_after_each_batch=True, and "
-    "acknowledged by every collector; drop this argument"
+    "acknowledged by every collector; remove this argument"
 )
 EMPTY = "the list is empty; give one value for each collector"
 

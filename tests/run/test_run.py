@@ -233,4 +233,4 @@ def test_a_fleet_without_training_writes_its_frames_to_files_that_read_back(tmp_
 
     again = run(file)
     assert again.returncode == 64
-    assert "it holds 1000 frames of another run of fleet fleet; use an empty folder" in again.stderr
+    assert "it has 1000 frames of another run of fleet fleet; use an empty folder" in again.stderr

@@ -131,7 +131,7 @@ def test_all_changes_together_are_limited_and_what_is_returned_is_a_copy(fleet: 
     assert collector.environment_parameters() == {"level": 10, "table": {"a": 1}}
     for number in range(3):
         collector.set_environment_parameters({f"text{number}": "x" * 20_000})
-    with pytest.raises(InvalidOption, match=r"all parameters together take \d+ bytes, and at most 65536"):
+    with pytest.raises(InvalidOption, match=r"all parameters together take \d+ bytes, but at most 65536"):
         collector.set_environment_parameters({"text3": "x" * 20_000})
     assert status(collector).version == 4
 
@@ -199,7 +199,10 @@ def test_an_environment_that_takes_no_parameters_ends_the_run_by_its_name(fleet:
         ({"parameters": {"level": {1: 2}}}, r"level is dict \{1: 2\}, .*it would come back as \{'1': 2\}"),
         ({"by_collector": {}}, r"by_collector is \{\}; pass parameters by the name of a collector"),
         ({"by_collector": ["c0"]}, r"by_collector is \['c0'\]; pass parameters by the name of a collector"),
-        ({"parameters": {"level": "x" * 70_000}}, "all parameters together take 70099 bytes, and at most 65536 fit"),
+        (
+            {"parameters": {"level": "x" * 70_000}},
+            "all parameters together take 70099 bytes, but at most 65536 bytes fit",
+        ),
     ],
 )
 def test_parameters_that_cannot_be_set_are_refused_and_change_nothing(

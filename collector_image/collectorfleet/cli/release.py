@@ -15,7 +15,8 @@ def difference(cluster: str | None) -> str | None:
     if cluster is None or _minor(cluster) == _minor(own):
         return None
     return (
-        f"note: this program is CollectorFleet {own} and the cluster has {cluster}; for all fields and commands of the "
+        f"note: this program is CollectorFleet {own}, but the cluster has {cluster}; for all fields and commands of "
+        "the "
         f"cluster: pip install 'collectorfleet[client]=={'.'.join(_minor(cluster))}.*'"
     )
 

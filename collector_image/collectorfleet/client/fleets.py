@@ -168,7 +168,7 @@ class Fleets:
         try:
             return None if packed is None else unpack(base64.b64decode(packed))
         except ValueError as error:
-            raise ClusterError(f"ConfigMap {names.timeline_name(name)} holds no timeline: {error}") from error
+            raise ClusterError(f"ConfigMap {names.timeline_name(name)} has no timeline: {error}") from error
 
     def wait(
         self,

@@ -180,8 +180,8 @@ def rounding(name: str, travels: torch.dtype, loaded: torch.dtype) -> str | None
     if holds(loaded, travels):
         return None
     return (
-        f"weights: {name} is {travels} as published, and {loaded} in the collectors' policy would round it; publish "
-        f"it as {loaded}, or build the policy with {travels}"
+        f"weights: {name} is published as {travels}, but the collectors' policy would round it to {loaded}; publish "
+        f"{name} as {loaded}, or build the policy with {travels}"
     )
 
 

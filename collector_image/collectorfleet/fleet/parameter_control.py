@@ -203,8 +203,8 @@ def _require_small(state: FleetParameters) -> None:
     size = len(json.dumps(state.state_dict()))
     if size > _MOST_BYTES:
         raise InvalidOption(
-            f"set_environment_parameters: all parameters together take {size} bytes, and at most {_MOST_BYTES} fit the "
-            "status; pass a file name or a seed, and let the environment read or generate the rest"
+            f"set_environment_parameters: all parameters together take {size} bytes, but at most {_MOST_BYTES} fit "
+            "into the status; pass a file name or a seed, and let the environment read or generate the rest"
         )
 
 

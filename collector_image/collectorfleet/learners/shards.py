@@ -133,7 +133,13 @@ class LearnerShards:
             place = self._roster.place(policy_id)
             self._policies[policy_id] = one
             self._earlier.settled(policy_id, place)
-            log.info("policy %s learns in shard %d, %d of %d places", policy_id, place.shard, len(self), self._places)
+            log.info(
+                "policy %s is in shard %d, which now uses %d of %d places",
+                policy_id,
+                place.shard,
+                len(self),
+                self._places,
+            )
         return {policy_id: one.actor for policy_id, one in started.items()}
 
     def remove_policy(self, policy_id: str, timeout: timedelta = _MINUTE) -> None:

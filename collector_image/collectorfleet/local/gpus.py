@@ -42,7 +42,7 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
     many = sum(own[name].replicas for name in own if asked[name])
     wanted = f"groups ask for GPUs for {counted(many, 'collector')}"
     if not gpus:
-        note = f"{wanted}, and this machine has no GPU: collectors run on the CPU"
+        note = f"{wanted}, but this machine has no GPU: collectors run on the CPU"
         return GpuShares(dict.fromkeys(own, 0.0), note)
     equal = _equal(many, gpus)
     note = f"{wanted}, and this machine has {gpus:g}: each of them gets {equal:g}"
@@ -67,7 +67,7 @@ def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
     if not asked or ceil(asked) + left <= gpus:
         return LearnerGpus(ceil(asked))
     here = f"{gpus:g} for them and collectors" if gpus else "no GPU"
-    return LearnerGpus(0, f"learners.gpus is {asked:g}, and this machine has {here}: policies learn on the CPU")
+    return LearnerGpus(0, f"learners.gpus is {asked:g}, but this machine has {here}: policies learn on the CPU")
 
 
 def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
@@ -87,7 +87,7 @@ def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
     here = f"{gpus:g} for them and collectors" if gpus else "no GPU"
     replicas = spec.evaluation.replicas
     wanted = f"evaluation.resources.gpu is {asked:g} for {replicas} evaluator{'s' * (replicas != 1)}"
-    return f"{wanted}, and this machine has {here}: evaluators run on the CPU"
+    return f"{wanted}, but this machine has {here}: evaluators run on the CPU"
 
 
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
@@ -100,7 +100,7 @@ def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
         return GpuShare(asked)
     wanted = f"collectors.resources.gpu is {asked:g} for {counted(collectors.replicas, 'collector')}"
     if not gpus:
-        return GpuShare(0, f"{wanted}, and this machine has no GPU: collectors run on the CPU")
+        return GpuShare(0, f"{wanted}, but this machine has no GPU: collectors run on the CPU")
     share = _equal(collectors.replicas, gpus)
     return GpuShare(share, f"{wanted}, and this machine has {gpus:g}: each gets {share:g}")
 

@@ -104,7 +104,7 @@ def _build_required(what: str, factory: Factory) -> Any:
     """Return the object that the factory builds. Raises UserCodeError for None, which looks like an unset field."""
     made = build(what, factory)
     if made is None:
-        raise UserCodeError(f"{what} {factory.factory}", "the factory returned None; return what it builds")
+        raise UserCodeError(f"{what} {factory.factory}", "the factory returned None; return the object that it builds")
     return made
 
 

@@ -36,7 +36,7 @@ def modules_of(policy: TensorDictSequential) -> Iterable[Any]:
 
 
 def takes_by_name(module: TensorDictModule) -> bool:
-    """Return whether a module takes its inputs by name. The fast loop passes inputs by position."""
+    """Return whether a module gets its inputs as keyword arguments. The fast loop passes inputs by position."""
     return bool(module._kwargs is not None)
 
 

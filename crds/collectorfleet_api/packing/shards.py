@@ -126,13 +126,13 @@ def _not_held(packing: ShardPacking, group: LearnerGroup, pods: Sequence[PodSize
     if any(held):
         return Refusal(
             "shards",
-            f"{asked}, and {counted(len(pods), 'pod')} hold {sum(held)} of {wanted} shards; "
-            f"add room for {wanted - sum(held)} more, or ask for fewer GPUs, policies or shards",
+            f"{asked}, but {counted(len(pods), 'pod')} have room for {sum(held)} of {wanted} shards; add room for "
+            f"{wanted - sum(held)} more, or ask for fewer GPUs, policies or shards",
         )
     largest = max(pods, key=lambda pod: (pod.gpus, pod.cpus), default=PodSize(Fraction(0)))
     return Refusal(
         "shards",
-        f"{asked}, and the largest of {counted(len(pods), 'pod')} has {_size(largest)}; "
+        f"{asked}, but the largest of {counted(len(pods), 'pod')} has {_size(largest)}; "
         "use larger pods or more shards, or ask for fewer GPUs or policies",
     )
 

@@ -228,8 +228,8 @@ def _buffer_that_begins_empty(fleet: CollectorFleet) -> Iterator[Problem]:
     if buffer is not None and not buffer.checkpoint and fleet.spec.driver.checkpoint is not None:
         yield Problem(
             "spec.replayBuffer.checkpoint",
-            "false: a restarted driver resumes from its checkpoint with an empty replay buffer; true keeps "
-            "the content too, which needs room for three copies on the claim",
+            "false: a restarted driver resumes from its checkpoint with an empty replay buffer; true also saves the "
+            "content, and needs room for three copies on the claim",
         )
 
 

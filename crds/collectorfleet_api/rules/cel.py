@@ -132,7 +132,8 @@ _PER_POD = [
     Rule(
         f"{_GPU} <= double(self.workers.gpu.perPod) || {_GPU} != double(int({_GPU}))",
         "a collector asks for more GPUs than a worker pod has; raise workers.gpu.perPod or ask for fewer",
-        f"'a collector asks for %d GPUs and a worker pod has %d (workers.gpu.perPod); set perPod to at least %d, or ask"
+        "'a collector asks for %d GPUs, but a worker pod has %d (workers.gpu.perPod); set perPod to at least %d, or "
+        "ask"
         f" for fewer GPUs'.format([int({_GPU}), self.workers.gpu.perPod, int({_GPU})])",
         field=".collectors.resources.gpu",
     ),

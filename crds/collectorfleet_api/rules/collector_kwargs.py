@@ -50,4 +50,6 @@ def collector_kwargs_problems(kwargs: dict[str, Any], *, runs_script: bool = Fal
         return
     for name in kwargs:
         if name in FIELDS:
-            yield Problem(f"spec.collectors.kwargs.{name}", f"it has a field of its own; use spec.{FIELDS[name]}")
+            yield Problem(
+                f"spec.collectors.kwargs.{name}", f"this argument has a field of its own; use spec.{FIELDS[name]}"
+            )

@@ -46,7 +46,7 @@ def internal_error(cause: str, before: OperatorStatus, generation: int, now: dat
     """
     if _is_over(before) and before.observed_generation == generation:
         return None
-    message = f"the operator failed on this fleet and tries again: {cause}"
+    message = f"the operator failed to reconcile this fleet and tries again: {cause}"
     turned = [
         condition(ConditionType.READY, False, Reason.INTERNAL_ERROR, message),
         condition(ConditionType.RECONCILING, True, Reason.INTERNAL_ERROR, message),

@@ -88,10 +88,10 @@ def state(seen: Situation) -> State:
     if usable is None:
         return Withdrawn("its Workload was deleted") if runs else Waiting(_why_no_workload(seen))
     if usable.is_evicted and usable.is_reserved:
-        return Withdrawn(f"Kueue takes its quota back ({usable.eviction_message})")
+        return Withdrawn(f"Kueue withdraws its quota ({usable.eviction_message})")
     if not usable.is_admitted:
         if runs:
-            return Withdrawn("Kueue has taken its quota back")
+            return Withdrawn("Kueue has withdrawn its quota")
         return Waiting(_why_pending(usable))
     if not runs and not usable.is_quota_for(workload(seen.present, seen.kueue)):
         return Withdrawn("its quota is for other pods")

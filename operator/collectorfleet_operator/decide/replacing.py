@@ -23,4 +23,4 @@ def why_replaced(seen: Situation, job: Job) -> str:
     # one.
     if not seen.spec_is_held or seen.has_progress or has_delivered(seen, job):
         return ""
-    return f"it has delivered no batch, and generation {seen.fleet.metadata.generation} of the spec is another try"
+    return f"it has delivered no batch, and generation {seen.fleet.metadata.generation} of the spec starts another try"

@@ -73,4 +73,4 @@ def _hash(parts: Mapping[str, str], spec: CollectorFleetSpec, reason: str | None
 
 
 def _another_try(seen: Situation) -> str:
-    return f"generation {seen.fleet.metadata.generation} of the spec is another try"
+    return f"generation {seen.fleet.metadata.generation} of the spec starts another try"

@@ -167,7 +167,7 @@ def _settings(transform: Transform) -> tuple[Any, ...]:
     }
     state = transform.state_dict()
     require(
-        all(isinstance(one, Tensor) for one in state.values()), f"{type(transform).__name__} keeps a state of its own"
+        all(isinstance(one, Tensor) for one in state.values()), f"{type(transform).__name__} has a state of its own"
     )
     tensors = {name: tensor.tolist() for name, tensor in state.items()}
     return type(transform), plain, tensors

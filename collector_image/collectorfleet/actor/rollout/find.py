@@ -224,7 +224,7 @@ def _require_plain(collector: Collector) -> None:
     require(collector.trajs_per_batch is None, "whole trajectories are assembled from several rollouts")
     require(collector.policy_version_tracker is None, "TorchRL's PolicyVersion writes to the frames")
     require(collector.track_traj_ids, "trajectories have no ids")
-    require(keeps_batch(collector), "the collector keeps no memory for a batch")
+    require(keeps_batch(collector), "the collector has no preallocated batch")
 
 
 def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[Any]) -> set[Any]:
@@ -232,10 +232,13 @@ def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[A
     expected |= {("next", key) for key in (*keys, *ENDS)}
     found = _tensors(batch)
     unknown = found ^ (expected - compact)
-    require(not unknown, f"frames have or lack {', '.join(sorted(map(str, unknown)))}")
+    require(
+        not unknown,
+        f"the entries of the frames differ from the expected entries: {', '.join(sorted(map(str, unknown)))}",
+    )
     for key in found:
         dtype = batch.get(key).dtype
-        require(dtype is not torch.bfloat16, f"{key} is {dtype}, which no array has")
+        require(dtype is not torch.bfloat16, f"{key} is {dtype}, which NumPy does not support")
     return found
 
 

@@ -202,7 +202,7 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
         require(policy.distribution_class is not CompositeDistribution, "the policy has a CompositeDistribution")
         yield policy, _Drawing(policy)
     elif kind in _ONE:
-        require(not takes_by_name(policy), "a module takes its inputs by name")
+        require(not takes_by_name(policy), "a module gets its inputs as keyword arguments")
         require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
         require(list(policy.out_keys) == list(policy.out_keys_source), f"{kind.__name__} has selected out_keys")
         yield policy, _Computing(policy)

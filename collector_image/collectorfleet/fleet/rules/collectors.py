@@ -123,7 +123,7 @@ COLLECTORS: Final = (
         "collector_class",
         _is_driven,
         lambda options: (
-            f"a fleet cannot drive {options.collector_type.__name__}; use 'single', 'sync', 'async', or a subclass of "
+            f"a fleet cannot use {options.collector_type.__name__}; use 'single', 'sync', 'async', or a subclass of "
             "Collector, MultiSyncCollector or MultiAsyncCollector that takes their arguments"
         ),
     ),

@@ -82,7 +82,7 @@ SIMULATORS: Final = (
         "simulator-or-env-creator",
         "use_env_creator",
         lambda options: not options.use_env_creator or not _has_one(options),
-        "it builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
+        "this option builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
     ),
     Rule(
         "simulator-addresses-are-the-fleets",

@@ -52,7 +52,7 @@ VALUES: Final = (
             name,
             absent(name),
             "weights of a fleet are published with collector.update_policy_weights_() or update_after_each_batch=True, "
-            "and acknowledged by every collector; drop this argument",
+            "and acknowledged by every collector; remove this argument",
         )
         for name in ("weight_updater", "weight_sync_schemes", "weight_recv_schemes")
     ),

@@ -127,7 +127,8 @@ def _counters(folder: Path, number: int) -> dict[str, Any]:
     written_in = int(counters.get("format", 1))
     if written_in > FORMAT:
         raise InvalidOption(
-            f"checkpoints in {folder}: {name_of(number)} has format {written_in}, and this release reads formats up to "
+            f"checkpoints in {folder}: {name_of(number)} has format {written_in}, but this release reads only formats "
+            "up to "
             f"{FORMAT}; use an image of the release that wrote it, or another folder to start over"
         )
     return counters

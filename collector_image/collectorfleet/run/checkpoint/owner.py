@@ -59,7 +59,8 @@ def _read(file: Path, fleet: str) -> Owner:
     name, owner = found["fleet"], Owner(found["run"], found["starts"])
     if name != fleet:
         raise InvalidOption(
-            f"checkpoints in {file.parent}: they are of fleet {name}, and this is fleet {fleet}; name another folder"
+            f"checkpoints in {file.parent}: the checkpoints are of fleet {name}, but this is fleet {fleet}; name "
+            "another folder"
         )
     return owner
 

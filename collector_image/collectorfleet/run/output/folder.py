@@ -161,7 +161,7 @@ class OutputFolder:
             raise self._refusal(f"its {MANIFEST} was not written by a fleet")
         if any(manifest[key] != empty[key] for key in ("run", "format")):
             frames = counted(manifest["frames"], "frame")
-            raise self._refusal(f"it holds {frames} of another run of fleet {manifest['fleet']}")
+            raise self._refusal(f"it has {frames} of another run of fleet {manifest['fleet']}")
         problem = counter_problem(manifest, *(key for key, value in empty.items() if type(value) is int))
         problem = problem or self._problem_in(manifest)
         if problem is not None:

@@ -94,7 +94,8 @@ EVALUATION: Final = (
         f"self.launcher != 'RayCluster' || !{_EVALUATES} || {_GPU} <= double(self.workers.gpu.perPod)"
         f" || {_GPU} != double(int({_GPU}))",
         "an evaluator asks for more GPUs than a pod has (workers.gpu.perPod); raise perPod, or ask for fewer GPUs",
-        "an evaluator asks for %d GPUs and a pod has at most %d (workers.gpu.perPod); set perPod to at least %d, or ask"
+        "an evaluator asks for %d GPUs, but a pod has at most %d (workers.gpu.perPod); set perPod to at least %d, or "
+        "ask"
         " for fewer GPUs",
         (
             Number(f"int({_GPU})", _whole_gpus),

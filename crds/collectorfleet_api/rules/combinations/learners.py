@@ -148,8 +148,8 @@ LEARNERS: Final = (
         f" || {_GPUS_OF_A_POD} == {_OF_A_CLAIM}",
         "with mode DRA, the claim of a learner pod has workers.gpu.perPod GPUs, but the learner pod needs another "
         "number; change perPod and claimTemplate, or learners.gpus or learners.shards",
-        "a learner pod has %d GPU and its claim %d (workers.gpu.perPod, mode DRA); set perPod to %d, with a "
-        "claimTemplate of as many, or change learners.gpus or learners.shards",
+        "a learner pod needs %d GPU, but its claim has %d (workers.gpu.perPod, mode DRA); set perPod to %d, with a "
+        "claimTemplate of as many devices, or change learners.gpus or learners.shards",
         (
             Number(_GPUS_OF_A_POD, _gpus_of_a_pod),
             Number(_OF_A_CLAIM, _of_a_claim),

@@ -85,7 +85,7 @@ def _of_union(value: dict[str, Any], union: _Union, path: Path) -> Iterator[Buil
     said = [field for field in union.fields if value.get(field) is not None]
     if len(said) > 1:
         yield BuiltProblem(
-            (*path, said[-1]), f"one {union.what} is allowed, and {' and '.join(said)} are set; keep one"
+            (*path, said[-1]), f"one {union.what} is allowed, but {' and '.join(said)} are set; keep one"
         )
     elif not said and union.one_is_required:
         choices = f"{', '.join(union.fields[:-1])} or {union.fields[-1]}"

@@ -45,7 +45,7 @@ def _mounts(container: dict[str, Any], volumes: dict[str, dict[str, Any]], path:
             elif (
                 name and field == "volumeDevices" and not volumes[name].keys() & {"persistentVolumeClaim", "ephemeral"}
             ):
-                yield BuiltProblem((*here, "name"), f"volume {name} is no claim, and only claims are block devices")
+                yield BuiltProblem((*here, "name"), f"volume {name} is not a claim, and only claims are block devices")
             if where and where in paths:
                 yield BuiltProblem(
                     (*here, at), f"{where} is taken by volume {paths[where]}; mount each at its own path"
@@ -85,7 +85,7 @@ def _amounts(resources: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
             elif not _can_be_shared(name) and field == "requests" and name not in limits:
                 yield BuiltProblem(here, f"{name} needs a limit of the same amount; add it to limits")
             elif _is_whole(name) and parse_quantity(amount).denominator != 1:
-                yield BuiltProblem(here, f"{amount} is no whole number, and {name} cannot be divided; use one")
+                yield BuiltProblem(here, f"{amount} is not a whole number, and {name} cannot be divided; use one")
     for name in (name for name in limits if name in requests):
         if wrong := _compared(name, parse_quantity(limits[name]), parse_quantity(requests[name])):
             text = f"limit {limits[name]} of {name} is {wrong} request {requests[name]}; "

@@ -105,7 +105,7 @@ Check = Callable[[str], str | None]
 def _form(pattern: str, what: str, hint: str) -> Check:
     """Return a check that compares text with a pattern. The check returns a sentence, or None."""
     compiled = re.compile(pattern)
-    return lambda text: None if compiled.fullmatch(text) else f'"{text[:80]}" is no {what}; {hint}'
+    return lambda text: None if compiled.fullmatch(text) else f'"{text[:80]}" is not a valid {what}; {hint}'
 
 
 NAME: Final = _form(_LABEL, "name", _HINT_OF_LABEL)

@@ -68,7 +68,7 @@ def _value(value: Any, kind: str, place: tuple[str, str], path: str) -> Iterator
             return
         for index, item in enumerate(value):
             if item is None:
-                yield Problem(f"{path}[{index}]", "null is no item of a list; leave it out")
+                yield Problem(f"{path}[{index}]", "a list cannot contain null; leave the null out")
             else:
                 yield from _value(item, kind[1:-1], place, f"{path}[{index}]")
     elif kind.startswith("{"):

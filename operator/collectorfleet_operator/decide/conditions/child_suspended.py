@@ -17,7 +17,7 @@ def why_suspended(child: PodOwner) -> str:
         return ""
     queue, named = child.queue_label, f"{child.kind} {child.name}"
     if queue:
-        text = f"Kueue suspended {named}, because LocalQueue {queue} takes objects without a queue label"
+        text = f"Kueue suspended {named}, because LocalQueue {queue} manages objects without a queue label"
         return f"{text}; rename LocalQueue {queue}, {_ANEW}"
     text = f"{named} has spec.suspend, which the operator did not set"
     return f"{text}; if Kueue has manageJobsWithoutQueueName, leave the namespace out of it, {_ANEW}"

@@ -86,6 +86,7 @@ def test_the_same_minor_release_and_an_unknown_one_are_no_news(cluster: str | No
 def test_another_minor_release_is_one_line_with_what_to_install(cluster: str) -> None:
     wanted = ".".join(cluster.split(".")[:2])
     assert difference(cluster) == (
-        f"note: this program is CollectorFleet {OWN} and the cluster has {cluster}; for all fields and commands of the "
+        f"note: this program is CollectorFleet {OWN}, but the cluster has {cluster}; for all fields and commands of "
+        "the "
         f"cluster: pip install 'collectorfleet[client]=={wanted}.*'"
     )

@@ -77,7 +77,7 @@ def test_a_backend_that_torch_lacks_or_that_goes_from_gpu_to_gpu_is_refused(
         (False, f"the installed torch is built without it (torch.distributed.is_{backend}_available() is False)"),
         (
             True,
-            "it connects GPUs and needs a whole GPU" if backend == "nccl" else "frames and weights travel from CPU",
+            "it connects GPUs and needs a whole GPU" if backend == "nccl" else "frames and weights are sent from CPU",
         ),
     ):
         monkeypatch.setitem(ours._BACKENDS, backend, lambda has=has: has)

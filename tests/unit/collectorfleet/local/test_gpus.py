@@ -36,7 +36,7 @@ def test_a_machine_without_gpus_runs_on_the_cpu_and_says_so() -> None:
     share = gpu_share(asks(0.25), gpus=0)
     assert share == GpuShare(
         0,
-        "collectors.resources.gpu is 0.25 for 4 collectors, and this machine has no GPU: collectors run on the CPU",
+        "collectors.resources.gpu is 0.25 for 4 collectors, but this machine has no GPU: collectors run on the CPU",
     )
 
 
@@ -68,7 +68,7 @@ def test_groups_get_what_they_ask_for_where_all_of_it_fits() -> None:
 def test_groups_that_ask_for_too_much_share_what_there_is() -> None:
     assert gpu_shares(groups(0, 1), gpus=0) == GpuShares(
         {"small": 0, "big": 0},
-        "groups ask for GPUs for 1 collector, and this machine has no GPU: collectors run on the CPU",
+        "groups ask for GPUs for 1 collector, but this machine has no GPU: collectors run on the CPU",
     )
     assert gpu_shares(groups(0.5, 1), gpus=1).per_collector == {"small": 0.25, "big": 0.25}
 
@@ -78,9 +78,9 @@ def test_learners_have_gpus_where_there_are_enough_for_them_and_one_for_collecto
     shared = fleet({"spec.learners": {**LEARNERS, "gpus": 2}, "spec.collectors.resources.gpu": 0.25}).spec
     assert learner_gpus(spec, 2) == learner_gpus(shared, 3) == LearnerGpus(2)
     assert learner_gpus(shared, 2) == LearnerGpus(
-        0, "learners.gpus is 2, and this machine has 2 for them and collectors: policies learn on the CPU"
+        0, "learners.gpus is 2, but this machine has 2 for them and collectors: policies learn on the CPU"
     )
-    assert learner_gpus(spec, 0).note == "learners.gpus is 2, and this machine has no GPU: policies learn on the CPU"
+    assert learner_gpus(spec, 0).note == "learners.gpus is 2, but this machine has no GPU: policies learn on the CPU"
     assert learner_gpus(fleet().spec, 0) == LearnerGpus(0)
 
 
@@ -102,9 +102,9 @@ def test_evaluators_have_gpus_where_collectors_leave_enough() -> None:
 def test_evaluators_run_on_the_cpu_where_collectors_leave_too_little() -> None:
     wanted = "evaluation.resources.gpu is 0.5 for 2 evaluators"
     assert why_evaluators_have_no_gpu(evaluates(0.5), 0) == (
-        f"{wanted}, and this machine has no GPU: evaluators run on the CPU"
+        f"{wanted}, but this machine has no GPU: evaluators run on the CPU"
     )
-    crowded = f"{wanted}, and this machine has 1 for them and collectors: evaluators run on the CPU"
+    crowded = f"{wanted}, but this machine has 1 for them and collectors: evaluators run on the CPU"
     assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=0.25), 1) == crowded
     # Collectors share what there is, and leave nothing.
     assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=1), 1) == crowded

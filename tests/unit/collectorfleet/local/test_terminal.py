@@ -52,7 +52,7 @@ def test_a_last_checkpoint_that_is_not_on_disk_is_a_warning(terminal: Terminal) 
     terminal.say_unwritten(CheckpointStatus(frames=0, failure="/a: no room"))
     terminal.say_unwritten(CheckpointStatus(frames=2000, failure="/a: no room"))
     assert read(terminal.errors).splitlines() == [
-        "warning: the last checkpoint could not be written, and there is no other: /a: no room",
+        "warning: the last checkpoint could not be written, and there is no earlier checkpoint: /a: no room",
         "warning: the last checkpoint could not be written, and the newest checkpoint is of 2,000 frames: /a: no room",
     ]
 

@@ -69,7 +69,7 @@ def test_a_replay_buffer_is_built_once_there_is_a_ray() -> None:
 @pytest.mark.parametrize("field", ["policy", "collection.postproc", "collectors.failurePolicy"])
 def test_a_factory_that_returns_none_is_named_and_counts_for_nothing_else(field: str) -> None:
     nothing = {"factory": "gc:enable"}
-    with pytest.raises(UserCodeError, match=r"gc:enable: the factory returned None; return what it builds"):
+    with pytest.raises(UserCodeError, match=r"gc:enable: the factory returned None; return the object that it builds"):
         driver_code(**{f"spec.{field}": nothing})
 
 

@@ -68,7 +68,7 @@ def test_refusals_carry_their_numbers() -> None:
         "use 0.1234"
     )
     assert refused(4, gpus_per_pod=2) == (
-        "spec.collectors.resources.gpu: a collector asks for 4 GPUs and a worker pod has 2 GPUs "
+        "spec.collectors.resources.gpu: a collector asks for 4 GPUs, but a worker pod has 2 GPUs "
         "(spec.workers.gpu.perPod); set perPod to at least 4, or ask for fewer GPUs"
     )
     assert refused(0.25, collectors_per_pod=6) == (

@@ -116,8 +116,7 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         pytest.param(
             {"spec.replayBuffer": {"factory": "a:b"}, "spec.driver.checkpoint": {"claimName": "runs"}},
             "spec.replayBuffer.checkpoint: false: a restarted driver resumes from its checkpoint with an "
-            "empty replay buffer; true keeps the content too, which needs room for three copies on the "
-            "claim",
+            "empty replay buffer; true also saves the content, and needs room for three copies on the claim",
             id="a replay buffer that a checkpoint leaves out",
         ),
         pytest.param(

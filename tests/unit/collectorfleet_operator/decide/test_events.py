@@ -51,7 +51,7 @@ def test_nobody_is_asked_to_delete_a_job_that_the_operator_deletes(ended: bool) 
     (change,) = [one for one in changes(world, 10) if one.reason in ("RestartNeeded", "Updating")]
     assert change.reason == "Updating"
     assert change.message.startswith("Job cheetah-driver is replaced: it ")
-    assert change.message.endswith("generation 2 of the spec is another try")
+    assert change.message.endswith("generation 2 of the spec starts another try")
 
 
 def test_a_failure_is_told_once_with_its_cause() -> None:

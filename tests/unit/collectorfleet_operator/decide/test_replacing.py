@@ -42,7 +42,7 @@ def test_a_run_that_never_delivered_a_batch_is_replaced_at_once(hold_up: Callabl
     (gone,) = world.carry_out()
     assert (gone.kind, gone.why) == (
         JOB,
-        "Job cheetah-driver: it has delivered no batch, and generation 2 of the spec is another try",
+        "Job cheetah-driver: it has delivered no batch, and generation 2 of the spec starts another try",
     )
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
     world.collect(*world.all_pods())

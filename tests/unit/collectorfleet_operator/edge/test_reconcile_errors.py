@@ -31,7 +31,10 @@ def test_an_error_of_the_operator_is_in_the_status_after_three_tries(monkeypatch
     with pytest.raises(ValueError, match="no such thing"):
         fleet.reconcile()
     after = fleet.status
-    assert fleet.message("Ready") == "the operator failed on this fleet and tries again: ValueError: no such thing"
+    assert (
+        fleet.message("Ready")
+        == "the operator failed to reconcile this fleet and tries again: ValueError: no such thing"
+    )
     assert (fleet.reasons()["Ready"], fleet.reasons()["Stalled"]) == ("InternalError", "Progressing")
     assert after["phase"] == "Degraded"
     # No other field changes.

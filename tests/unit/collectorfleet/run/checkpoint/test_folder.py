@@ -234,7 +234,7 @@ def test_an_old_one_that_cannot_be_removed_makes_the_new_one_no_worse(
 def test_what_is_another_fleets_is_left_alone(folder: Path) -> None:
     left = folder / ".unfinished-checkpoint-000004"
     left.mkdir()
-    with pytest.raises(InvalidOption, match="they are of fleet cheetah"):
+    with pytest.raises(InvalidOption, match="the checkpoints are of fleet cheetah"):
         CheckpointFolder(folder, fleet="ant", run="run-1")
     assert left.exists()
 

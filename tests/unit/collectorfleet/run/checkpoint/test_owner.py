@@ -26,7 +26,9 @@ def test_an_empty_folder_is_whose_driver_comes_first_and_the_run_keeps_its_name(
 
 def test_the_folder_of_another_fleet_is_refused(tmp_path: Path) -> None:
     register_driver(tmp_path, "cheetah", "run-1")
-    with pytest.raises(InvalidOption, match="they are of fleet cheetah, and this is fleet ant; name another folder"):
+    with pytest.raises(
+        InvalidOption, match="the checkpoints are of fleet cheetah, but this is fleet ant; name another folder"
+    ):
         register_driver(tmp_path, "ant", "run-1")
     assert register_driver(tmp_path, "cheetah", "run-1").starts == 1
 

@@ -97,7 +97,9 @@ def test_a_checkpoint_of_a_newer_format_is_refused_before_anybody_loses_the_fold
     newer.write(Position(frames=600), b"state")
     file = written / "checkpoint-000013/checkpoint.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 2}))
-    said = r"checkpoint-000013 has format 2, and this release reads formats up to 1; use an image of the release that"
+    said = (
+        "checkpoint-000013 has format 2, but this release reads only formats up to 1; use an image of the release that"
+    )
     with pytest.raises(InvalidOption, match=said):
         opened(written)
     newer.write(Position(frames=700), b"state")

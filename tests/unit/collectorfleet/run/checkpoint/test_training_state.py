@@ -136,7 +136,9 @@ def test_two_objects_of_one_name_are_refused() -> None:
 def test_a_state_that_does_not_fit_says_what_to_do(tmp_path: Path) -> None:
     state = TrainingState()
     state.keep({"policy": nn.Linear(4, 2)})
-    with pytest.raises(UserCodeError, match="does not fit policy; start over in another folder: RuntimeError: Error"):
+    with pytest.raises(
+        UserCodeError, match="cannot be loaded into policy; start over in another folder: RuntimeError: Error"
+    ):
         restarted(state, tmp_path).keep({"policy": nn.Linear(4, 3)})
 
 

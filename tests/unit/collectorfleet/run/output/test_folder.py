@@ -116,7 +116,7 @@ def test_the_next_driver_of_the_run_finds_the_manifest_and_removes_what_it_does_
 @pytest.mark.parametrize("other", [{"run": "run-2"}, {"format": "Pictures"}], ids=["run", "format"])
 def test_what_is_of_another_run_or_format_is_refused(tmp_path: Path, other: dict[str, str]) -> None:
     with_part(tmp_path)
-    with pytest.raises(UserCodeError, match="it holds 3 frames of another run of fleet cheetah; use an empty folder"):
+    with pytest.raises(UserCodeError, match="it has 3 frames of another run of fleet cheetah; use an empty folder"):
         opened(tmp_path, EMPTY | other)
 
 

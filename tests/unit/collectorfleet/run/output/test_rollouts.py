@@ -163,7 +163,7 @@ def test_another_run_does_not_mix_its_rollouts_into_the_folder(tmp_path: Path) -
     first = writer(tmp_path)
     first.write(batch(0))
     first.flush()
-    with pytest.raises(UserCodeError, match="holds 10 frames of another run of fleet cheetah; use an empty folder"):
+    with pytest.raises(UserCodeError, match="has 10 frames of another run of fleet cheetah; use an empty folder"):
         writer(tmp_path, run_id="run-2")
 
 

@@ -84,19 +84,19 @@ def test_a_volume_names_what_it_is_made_from(volume: dict[str, Any], path: str, 
         pytest.param(
             with_container(env=[{"name": "A", "valueFrom": {"configMapKeyRef": REF, "secretKeyRef": REF}}]),
             f"{HERE}.env[0].valueFrom.secretKeyRef",
-            "one source is allowed, and configMapKeyRef and secretKeyRef are set; keep one",
+            "one source is allowed, but configMapKeyRef and secretKeyRef are set; keep one",
             id="two sources of a variable",
         ),
         pytest.param(
             {"volumes": [{"name": "data", "emptyDir": {}, "secret": {"secretName": "a"}}]},
             "spec.volumes[0].secret",
-            "one kind of volume is allowed, and emptyDir and secret are set; keep one",
+            "one kind of volume is allowed, but emptyDir and secret are set; keep one",
             id="two kinds of volume",
         ),
         pytest.param(
             with_container(livenessProbe={"exec": {"command": ["a"]}, "tcpSocket": {"port": 1}}),
             f"{HERE}.livenessProbe.tcpSocket",
-            "one action is allowed, and exec and tcpSocket are set; keep one",
+            "one action is allowed, but exec and tcpSocket are set; keep one",
             id="two actions of a probe",
         ),
         pytest.param(
@@ -133,7 +133,7 @@ def test_sources_of_a_whole_environment_are_one_each_beside_a_prefix() -> None:
     source = {"prefix": "A_", "configMapRef": {"name": "a"}}
     assert container(envFrom=[source]) == []
     both = {**source, "secretRef": {"name": "b"}}
-    text = "one source is allowed, and configMapRef and secretRef are set; keep one"
+    text = "one source is allowed, but configMapRef and secretRef are set; keep one"
     assert container(envFrom=[both]) == [(f"{HERE}.envFrom[0].secretRef", text)]
     assert container(envFrom=[{"prefix": "A_"}])[0][1] == "no source; set configMapRef or secretRef"
 

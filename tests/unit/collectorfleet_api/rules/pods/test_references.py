@@ -55,7 +55,7 @@ HERE = "spec.containers[0]"
         pytest.param(
             container(volumeDevices=[{"name": "scratch", "devicePath": "/dev/a"}]),
             f"{HERE}.volumeDevices[0].name",
-            "volume scratch is no claim, and only claims are block devices",
+            "volume scratch is not a claim, and only claims are block devices",
             id="a device that is no claim",
         ),
         pytest.param(
@@ -112,7 +112,7 @@ HERE = "spec.containers[0]"
         pytest.param(
             amounts(limits={GPU: "500m"}),
             f"{HERE}.resources.limits.{GPU}",
-            "500m is no whole number, and nvidia.com/gpu cannot be divided; use one",
+            "500m is not a whole number, and nvidia.com/gpu cannot be divided; use one",
             id="half a GPU",
         ),
         pytest.param(

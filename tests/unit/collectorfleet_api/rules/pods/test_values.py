@@ -110,11 +110,13 @@ def test_the_key_of_a_label_has_up_to_63_letters_after_its_domain(key: str, is_g
 
 def test_a_refused_text_says_what_it_should_be() -> None:
     assert LABEL_VALUE("a/b") == (
-        "\"a/b\" is no value of a label; use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at "
+        "\"a/b\" is not a valid value of a label; use up to 63 letters, digits, '-', '_' and '.', with a letter or "
+        "digit at "
         "both ends"
     )
     assert PORT_NAME("80") == (
-        "\"80\" is no name of a port; use up to 15 lower-case letters, digits and '-', at least one of them a letter"
+        "\"80\" is not a valid name of a port; use up to 15 lower-case letters, digits and '-', at least one of them "
+        "a letter"
     )
     assert problem("HostAlias", "ip", "y" * 100) == (
         f'"{"y" * 80}" is not an IP address; write one such as 10.0.0.1 or 2001:db8::1'

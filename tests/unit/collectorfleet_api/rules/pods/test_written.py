@@ -60,14 +60,14 @@ def test_an_ordinary_template_has_no_problem() -> None:
 def test_a_key_that_is_none_of_a_label_is_refused_by_name(field: str) -> None:
     ((path, message),) = problems({"metadata": {field: {"a b": "x"}}})
     assert path == f"{HERE}.metadata.{field}.a b"
-    assert message.startswith('"a b" is no key of a label; ')
+    assert message.startswith('"a b" is not a valid key of a label; ')
 
 
 def test_only_labels_have_values_of_a_form() -> None:
     assert problems({"metadata": {"annotations": {"a": "x y"}}}) == []
     ((path, message),) = problems({"metadata": {"labels": {"a": "x y"}}})
     assert path == f"{HERE}.metadata.labels.a"
-    assert message.startswith('"x y" is no value of a label; ')
+    assert message.startswith('"x y" is not a valid value of a label; ')
 
 
 def test_an_unknown_field_is_refused_with_the_nearest_or_with_all_of_a_few() -> None:
@@ -105,7 +105,7 @@ def test_ephemeral_containers_are_refused_unless_there_are_none() -> None:
         pytest.param(
             {"tolerations": [{"key": "a"}, None]},
             "tolerations[1]",
-            "null is no item of a list; leave it out",
+            "a list cannot contain null; leave the null out",
             id="a null in a list",
         ),
         pytest.param(
@@ -182,7 +182,7 @@ def test_an_amount_that_is_no_quantity_and_a_key_that_is_none_are_refused() -> N
     assert "1 core" in message
     ((path, message),) = container(resources={"limits": {"a b": 1}})
     assert path == f"{CONTAINER}.resources.limits.a b"
-    assert message.startswith('"a b" is no key of a label; ')
+    assert message.startswith('"a b" is not a valid key of a label; ')
 
 
 def test_a_required_text_may_not_be_empty_and_another_may() -> None:

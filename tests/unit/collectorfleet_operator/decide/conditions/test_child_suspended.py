@@ -34,7 +34,7 @@ def suspended(queue: str) -> World:
 def test_kueue_is_named_and_not_kuberay_if_a_local_queue_takes_everything() -> None:
     status = suspended("default").look(later(60))
     for type_, child in (("RayClusterReady", "RayCluster cheetah"), ("DriverRunning", "Job cheetah-driver")):
-        text = f"Kueue suspended {child}, because LocalQueue default takes objects without a queue label"
+        text = f"Kueue suspended {child}, because LocalQueue default manages objects without a queue label"
         assert told(status, type_) == ("False", "ChildSuspended", f"{text}; rename LocalQueue default, {ANEW}")
     assert told(status, "Ready") == ("False", *told(status, "RayClusterReady")[1:])
 
