@@ -207,7 +207,7 @@ def arguments():
     parser.add_argument("--local", action="store_true", help="run the trials on this machine")
     parser.add_argument("--folder", type=Path, default=Path("sweep"), help="of the study, and of local runs")
     parser.add_argument("--name", default="cartpole-sweep", help="of the study, and what names of fleets begin with")
-    parser.add_argument("--namespace", help="of the fleets; default: that of the kubeconfig's context")
+    parser.add_argument("--namespace", help="of the fleets; default: the namespace of the kubeconfig's context")
     parser.add_argument("--goal", type=float, default=450, help="mean reward at which a trial is done")
     parser.add_argument("--frames", type=int, default=1_000_000, help="after which a trial without the goal fails")
     parser.add_argument(

@@ -123,14 +123,14 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 0}},
-        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all; use a number between "
-        "them, such as 0.8, or leave stragglers out",
+        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all shares; use a number "
+        "between 0 and 1, such as 0.8, or leave stragglers out",
         id="a threshold of none",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 1.0}},
-        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all; use a number between "
-        "them, such as 0.8, or leave stragglers out",
+        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all shares; use a number "
+        "between 0 and 1, such as 0.8, or leave stragglers out",
         id="a threshold of all",
     ),
     pytest.param(
@@ -157,8 +157,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collectors.numWorkersPerCollector": 4},
-        "spec.collectors.numWorkersPerCollector: 4, and class Single has one process; set collectors.class to Sync or "
-        "Async, or step several environments in it with environment.perCollector",
+        "spec.collectors.numWorkersPerCollector: 4, but class Single has one process; set collectors.class to Sync "
+        "or Async, or environment.perCollector to step several environments in one process",
         id="workers of a single process",
     ),
     pytest.param(
@@ -169,7 +169,7 @@ REFUSED = [
     *(
         pytest.param(
             {f"spec.{path}": ABSENT},
-            f"spec.{path}: missing, and required: {what}; only driver.script sets it elsewhere",
+            f"spec.{path}: missing, and required: {what}; only a fleet with driver.script omits this field",
             id=f"no {path}",
         )
         for path, what in (

@@ -15,20 +15,21 @@ REFUSED = [
     ),
     pytest.param(
         {**JOB, "spec.replayBuffer": RING},
-        "spec.replayBuffer: collectors write to a buffer that is a Ray actor, and with launcher Job they are not in "
-        "Ray; use launcher RayCluster, or extend a buffer in driver.train with the batches that it gets",
+        "spec.replayBuffer: collectors write to a buffer that is a Ray actor, but with launcher Job collectors are "
+        "not in Ray; use launcher RayCluster, or extend a buffer in driver.train with the batches that driver.train "
+        "gets",
         id="a replay buffer in Ray without Ray",
     ),
     pytest.param(
         {**JOB, "spec.collectors.resources.custom": {"license": 1}, "spec.workers.customPerPod": {"license": 1}},
-        "spec.collectors.resources.custom: these are resources that Ray counts, and with launcher Job collectors are "
-        "not in Ray; use launcher RayCluster, or leave it and workers.customPerPod out",
+        "spec.collectors.resources.custom: these are resources that Ray counts, but with launcher Job collectors are "
+        "not in Ray; use launcher RayCluster, or leave resources.custom and workers.customPerPod out",
         id="custom resources without Ray",
     ),
     pytest.param(
         {**JOB, "spec.workers.customPerPod": {"license": 1}},
-        "spec.workers.customPerPod: these are resources that Ray counts, and with launcher Job worker pods are not in "
-        "Ray; use launcher RayCluster, or leave it out",
+        "spec.workers.customPerPod: these are resources that Ray counts, but with launcher Job worker pods are not "
+        "in Ray; use launcher RayCluster, or leave it out",
         id="pods with custom resources without Ray",
     ),
     pytest.param(

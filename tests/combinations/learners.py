@@ -11,8 +11,8 @@ REFUSED = [
     pytest.param(
         {"spec.learners": LEARNERS, "spec.policy": ABSENT},
         (
-            "spec.learners: the modules of the learners are part of the policy of the collectors; name its "
-            "factory in spec.policy"
+            "spec.learners: the modules of the learners are part of the policy of the collectors; name the factory "
+            "of the policy in spec.policy"
         ),
         id="learners without a policy",
     ),
@@ -55,7 +55,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.learners": {**LEARNERS, "maxPolicies": 1}},
-        "spec.learners.policies: 2 policies, and learners.maxPolicies is 1; raise it to 2, or leave policies out",
+        "spec.learners.policies: 2 policies, but learners.maxPolicies is 1; raise maxPolicies to 2, or remove policies",
         id="more policies than places",
     ),
     pytest.param(

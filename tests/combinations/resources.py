@@ -56,7 +56,7 @@ REFUSED = [
             "spec.workers.gpu.perPod": 2,
         },
         "spec.collectors.devices: a collector sees its own GPUs (collectors.resources.gpu is 2), counted from 0; use "
-        "a lower index, or raise it",
+        "a lower index, or request more GPUs",
         id="a GPU that a collector has not",
     ),
 ]

@@ -13,7 +13,7 @@ _IN_TIME = (
 )
 _ONE_ENVIRONMENT = (
     "spec.environment.perCollector: a collector starts one simulator (environment.process), and several environments "
-    "would share it; set perCollector to 1 and raise collectors.replicas"
+    "would share this simulator; set perCollector to 1 and raise collectors.replicas"
 )
 _SINGLE = (
     "spec.collectors.class: a collector starts one simulator (environment.process), and class Sync or Async builds "

@@ -16,8 +16,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.driver": ABSENT},
-        "spec: set driver.train, driver.script or learners to train on the frames, or output to write them to files; "
-        "with none of them they would be lost",
+        "spec: set driver.train, driver.script or learners to train on the frames, or output to write the frames to "
+        "files; otherwise the frames would be lost",
         id="neither train nor output",
     ),
     pytest.param(

@@ -55,7 +55,10 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     def is_suspended(found: Object) -> bool:
         # The operator may see that the last pod is gone before it sees the driver's last report.
         said, frames = condition(found, "Suspended") or {}, found["status"]["progress"]["framesDelivered"]
-        text = f"the fleet has no pods; after a resume it continues from its checkpoint at {frames} of {frames} frames"
+        text = (
+            f"the fleet has no pods; after a resume, the fleet continues from its checkpoint at {frames} of {frames} "
+            "frames"
+        )
         return (said["status"], said["message"]) == ("True", text)
 
     suspended = cluster.wait_for("cfleet/fleet", is_suspended, namespace, within=240)

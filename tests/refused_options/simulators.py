@@ -16,8 +16,8 @@ REFUSED = [
     pytest.param(
         ("simulator-has-one-environment", "envs_per_collector"),
         {"process": SIMULATOR, "envs_per_collector": 2},
-        "a collector starts one simulator (process), and several environments would share it; leave it at 1 and raise "
-        "num_collectors",
+        "a collector starts one simulator (process), and several environments would share this simulator; leave this "
+        "option at 1 and raise num_collectors",
         id="a simulator for two environments",
     ),
     pytest.param(

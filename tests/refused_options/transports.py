@@ -46,14 +46,15 @@ REFUSED = [
     pytest.param(
         ("only-with-ray", "replay_buffer"),
         {"transport": "torch_distributed", "replay_buffer": SHARED},
-        "collectors write to a buffer that is a Ray actor, and with transport 'torch_distributed' they are not in Ray; "
+        "collectors write to a buffer that is a Ray actor, but with transport 'torch_distributed' collectors are not "
+        "in Ray; "
         "use transport 'object_store', or extend the buffer with the batches that the iteration yields",
         id="a buffer in Ray for a process group",
     ),
     pytest.param(
         ("only-with-ray", "policy"),
         {"transport": "torch_distributed", "policy": SHARED},
-        "an inference service is a Ray actor, and with transport 'torch_distributed' collectors are not in Ray; "
+        "an inference service is a Ray actor, but with transport 'torch_distributed' collectors are not in Ray; "
         "use transport 'object_store', or pass the module",
         id="an inference service for a process group",
     ),

@@ -206,7 +206,7 @@ def test_hosts_of_one_fleet_are_refused_to_another_and_their_port_can_be_had_aft
     with pytest.raises(InvalidOption, match="launcher: another FleetCollector uses these CollectorHosts"):
         gang(launcher=listening, total_frames=40)
     first.shutdown()
-    with pytest.raises(InvalidOption, match=f"launcher: .* make new ones, which may use port {port} again"):
+    with pytest.raises(InvalidOption, match=f"launcher: .* create new CollectorHosts, which may use port {port} again"):
         gang(launcher=listening, total_frames=40)
     CollectorHosts(HERE, port, TOKEN.encode()).close()
 

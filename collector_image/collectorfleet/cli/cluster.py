@@ -22,7 +22,7 @@ def add_options(command: argparse.ArgumentParser, *, name: bool = True) -> None:
         complete_names(command.add_argument("name", metavar="NAME", help="name of the fleet"))
     complete_namespaces(
         command.add_argument(
-            "-n", "--namespace", metavar="NS", help="namespace; default: that of the kubeconfig's context"
+            "-n", "--namespace", metavar="NS", help="namespace; default: the namespace of the kubeconfig's context"
         )
     )
     complete_contexts(command.add_argument("--context", metavar="NAME", help="context of the kubeconfig"))

@@ -67,7 +67,7 @@ def _init(options: argparse.Namespace) -> int:
             (folder / file).write_text(text, encoding="utf-8")
     except OSError as error:
         return _error(f"{folder}: {error.strerror}")
-    print(f"{folder} has a fleet that trains; `collectorfleet run {name}` runs it on this machine")
+    print(f"{folder} has a fleet that trains; `collectorfleet run {name}` runs the fleet on this machine")
     return 0
 
 

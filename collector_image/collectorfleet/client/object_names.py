@@ -17,7 +17,8 @@ def checked_namespace(namespace: str) -> str:
     """Return ``namespace``. Raises InvalidOption if no namespace can have this name."""
     if not _NAMESPACE.fullmatch(namespace):
         raise InvalidOption(
-            f"namespace {_shown(namespace)}: a namespace has up to 63 lower-case letters, digits and '-'; correct it"
+            f"namespace {_shown(namespace)}: a namespace has up to 63 lower-case letters, digits and '-'; correct the "
+            "name"
         )
     return namespace
 

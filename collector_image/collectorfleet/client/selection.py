@@ -97,8 +97,8 @@ def _of_links(folder: Path, links: Sequence[str]) -> Iterator[str]:
 def _of_unused(folder: Path, found: Sequence[Found], included: _Included) -> Iterator[str]:
     if lines := sorted(included.unused([one.name for one in found])):
         yield (
-            f"{', '.join(f'--include {line}' for line in lines)}: no file in {folder} matches; correct it, and write "
-            "the path of a hidden file without wildcards"
+            f"{', '.join(f'--include {line}' for line in lines)}: no file in {folder} matches; correct the pattern, "
+            "and write the path of a hidden file without wildcards"
         )
 
 

@@ -43,8 +43,8 @@ def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, 
     found = _look_up(name, manifests, source, "spec.code.configMap")
     if found is None:
         raise InvalidOption(
-            f'spec.code.configMap: ConfigMap "{name}" is not in {source} or a file beside it; add it there after a '
-            "line `---`"
+            f'spec.code.configMap: ConfigMap "{name}" is not in {source} or a file beside it; '
+            "add the ConfigMap to the file after a line `---`"
         )
     return found
 

@@ -141,7 +141,7 @@ class Session:
         """
         if self._work is None:
             raise InvalidOption(
-                "spec: set driver.train, driver.script, learners or output; without them the frames would be lost"
+                "spec: set driver.train, driver.script, learners or output; otherwise the frames would be lost"
             )
         try:
             done = self._work()

@@ -91,7 +91,7 @@ def run_script(
     if not reached.batches:
         raise UserCodeError(
             where,
-            "it ended without a batch; make a collectorfleet.FleetCollector, which has the fleet's "
+            "it ended without a batch; create a collectorfleet.FleetCollector, which has the fleet's "
             "collectors, and iterate over it",
         )
     done = f"{counted(reached.frames, 'frame')} in {counted(reached.batches, 'batch', 'batches')}"

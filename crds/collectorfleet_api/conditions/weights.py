@@ -48,7 +48,7 @@ def _too_stale(weights: WeightsStatus) -> Condition | None:
     bound, stalest = weights.staleness.bound, weights.staleness.max
     if bound is None or stalest is None or stalest <= bound:
         return None
-    text = f"a batch was {counted(stalest, 'version')} stale; its bound is {bound}"
+    text = f"a batch was {counted(stalest, 'version')} stale; the bound is {bound}"
     return condition(_TYPE, False, Reason.STALENESS_BOUND_EXCEEDED, text)
 
 

@@ -89,7 +89,8 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
     yield Problem(
         "spec.collection.maxStaleness",
         f"at most {busy} of {replicas} collectors are busy, because a new version may follow each batch and "
-        f"limits how many batches may be requested; raise it to {replicas - 1}, or use {counted(busy, 'collector')}",
+        f"limits how many batches may be requested; raise maxStaleness to {replicas - 1}, or use "
+        f"{counted(busy, 'collector')}",
     )
 
 
@@ -103,7 +104,10 @@ def _at_random(fleet: CollectorFleet) -> Iterator[Problem]:
 
 def _endless_output(fleet: CollectorFleet) -> Iterator[Problem]:
     if fleet.spec.output is not None and fleet.spec.collection.total_frames is None:
-        text = "absent: batches are written until the fleet is deleted or the volume is full; set it to stop earlier"
+        text = (
+            "absent: batches are written until the fleet is deleted or the volume is full; set totalFrames to stop "
+            "earlier"
+        )
         yield Problem("spec.collection.totalFrames", text)
 
 
@@ -176,7 +180,9 @@ def _gpu_of_no_collector(fleet: CollectorFleet) -> Iterator[Problem]:
 def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
     gpu, template = fleet.spec.workers.gpu, fleet.spec.workers.template
     if fleet.spec.collectors.resources.gpu > 0 and gpu.mode is GpuMode.NONE and not template:
-        text = "absent: with mode None it gives worker pods their GPUs, which Ray counts even if there are none"
+        text = (
+            "absent: with mode None, the template gives worker pods their GPUs, which Ray counts even if there are none"
+        )
         yield Problem("spec.workers.template", text)
 
 

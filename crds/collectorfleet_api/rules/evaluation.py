@@ -31,7 +31,10 @@ def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
         return
     if evaluation.resources.gpu:
         if fleet.spec.workers.gpu.mode is GpuMode.NONE and not (fleet.spec.workers.template or evaluation.template):
-            text = "absent: with mode None it gives evaluator pods their GPUs, which Ray counts even if there are none"
+            text = (
+                "absent: with mode None, the template gives evaluator pods their GPUs, which Ray counts even if "
+                "there are none"
+            )
             yield Problem("spec.evaluation.template", text)
         return
     own = _limits(evaluation.template)

@@ -33,4 +33,4 @@ def how_it_is_replaced(seen: Situation) -> str:
     deadline = seen.fleet.spec.driver.liveness_deadline_seconds
     if deadline is None or not is_driver_lost(seen.lease_unchanged_for):
         return "delete the pod to have it replaced"
-    return f"it is replaced after {deadline} s (spec.driver.livenessDeadlineSeconds)"
+    return f"the operator replaces the pod after {deadline} s (spec.driver.livenessDeadlineSeconds)"

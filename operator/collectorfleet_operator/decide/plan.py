@@ -237,7 +237,7 @@ def _maintain_run(seen: Situation) -> Iterator[Action]:
 def _end_what_outlives_its_driver(seen: Situation) -> Iterator[Action]:
     left, pod = until_leftovers_are_deleted(seen), seen.driver_pod
     if pod is not None and left is not None and left <= timedelta(0):
-        why = f"its driver failed: {first_line(pod) or 'it left no message'}; {describe_leftovers(pod)}"
+        why = f"its driver failed: {first_line(pod) or 'the driver left no message'}; {describe_leftovers(pod)}"
         yield delete_pod(pod, why)
 
 

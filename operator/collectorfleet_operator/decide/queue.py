@@ -192,7 +192,11 @@ def status_given_back(stored: Object, now: datetime) -> Object:
         (RESERVED, False, "Pending", text),
         (ADMITTED, False, "NoReservation", "The workload has no reservation"),
         ("Requeued", reason == _PREEMPTED, reason, text),
-        *([(PODS_READY, False, "WaitForStart", "its pods are gone")] if condition_of(stored, PODS_READY) else []),
+        *(
+            [(PODS_READY, False, "WaitForStart", "its pods no longer exist")]
+            if condition_of(stored, PODS_READY)
+            else []
+        ),
     ]
     return {"admission": None, "conditions": _with_conditions(stored, now, *changes)}
 

@@ -193,4 +193,4 @@ def _belongs_to_a_fleet_named(child: Object, name: str) -> bool:
 def _why_conflict(there: Object, mine: str) -> str:
     if controller_uid(there) == mine:
         return "it exists already"
-    return "one of an earlier fleet of this name is being deleted"
+    return "an object of an earlier fleet with this name is being deleted"

@@ -63,7 +63,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
         type=int,
         default=8080,
         metavar="PORT",
-        help="answer /healthz, /readyz and /metrics on this port; 0 turns it off (default: 8080)",
+        help="answer /healthz, /readyz and /metrics on this port; 0 turns the port off (default: 8080)",
     )
     parser.add_argument(
         "--log-format",

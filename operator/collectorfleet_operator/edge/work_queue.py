@@ -126,7 +126,7 @@ async def _result_of(work: Awaitable[timedelta | None]) -> timedelta | None:
         worker = asyncio.current_task()
         if worker is None or worker.cancelling():
             raise
-        raise RuntimeError("the work was cancelled, although nothing asked it to end") from error
+        raise RuntimeError("the work was cancelled, although nothing requested this") from error
 
 
 def _since_first(began: Mapping[K, float]) -> float:

@@ -47,12 +47,12 @@ class Frames:
     def _rendered(self) -> list[Any]:
         render = getattr(self._env, "render", None)
         if render is None:
-            raise CannotRender("the environment has no render(); name an entry of its observations with pixelKey")
+            raise CannotRender("the environment has no render(); set pixelKey to an entry of its observations")
         made = render()
         if made is None:
             raise CannotRender(
                 "render() returned None; give the evaluation environment render_mode: rgb_array "
-                "(evaluation.environment.kwargs), or name an entry of its observations with pixelKey"
+                "(evaluation.environment.kwargs), or set pixelKey to an entry of its observations"
             )
         if not self._env.batch_size:
             return [made]

@@ -55,8 +55,8 @@ SIMULATORS: Final = (
         "simulator-has-one-environment",
         "envs_per_collector",
         lambda options: options.envs_per_collector == 1 or not _has_one(options),
-        "a collector starts one simulator (process), and several environments would share it; leave it at 1 and raise "
-        "num_collectors",
+        "a collector starts one simulator (process), and several environments would share this simulator; leave this "
+        "option at 1 and raise num_collectors",
     ),
     Rule(
         "simulator-has-class-single",

@@ -75,8 +75,9 @@ TRANSPORTS: Final = (
         "replay_buffer",
         lambda options: options.uses_ray or options.replay_buffer is None,
         lambda options: (
-            f"collectors write to a buffer that is a Ray actor, and with transport {str(options.transport)!r} they are "
-            "not in Ray; use transport 'object_store', or extend the buffer with the batches that the iteration yields"
+            f"collectors write to a buffer that is a Ray actor, but with transport {str(options.transport)!r} "
+            "collectors are not in Ray; use transport 'object_store', or extend the buffer with the batches that the "
+            "iteration yields"
         ),
     ),
     Rule(
@@ -84,8 +85,8 @@ TRANSPORTS: Final = (
         "policy",
         lambda options: options.uses_ray or not is_service(options.policy),
         lambda options: (
-            f"an inference service is a Ray actor, and with transport {str(options.transport)!r} collectors are not in "
-            "Ray; use transport 'object_store', or pass the module"
+            f"an inference service is a Ray actor, but with transport {str(options.transport)!r} collectors are not "
+            "in Ray; use transport 'object_store', or pass the module"
         ),
     ),
 )

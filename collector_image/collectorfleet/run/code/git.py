@@ -174,7 +174,7 @@ def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds, tls:
     def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:  # noqa: ARG001  (its names)
         if len(git.commit) != web.digits():
             raise InvalidOption(
-                f"{web.where}: commits of that repository have {web.digits()} digits; write all of them"
+                f"{web.where}: commits of that repository have {web.digits()} digits; write the full hash"
             )
         return [ObjectID(git.commit.encode())]
 

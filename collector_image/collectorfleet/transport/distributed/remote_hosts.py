@@ -108,13 +108,13 @@ class CollectorHosts:
         with self._lock:
             if self._closed:
                 raise InvalidOption(
-                    "launcher: these CollectorHosts ended with their FleetCollector; make new ones, which "
-                    f"may use port {self.port} again"
+                    "launcher: these CollectorHosts ended with their FleetCollector; create new CollectorHosts, "
+                    f"which may use port {self.port} again"
                 )
             if self._claimed:
                 raise InvalidOption(
-                    "launcher: another FleetCollector uses these CollectorHosts; make new ones for this one, "
-                    f"at a port other than {self.port}"
+                    "launcher: another FleetCollector uses these CollectorHosts; create new CollectorHosts at a port "
+                    f"other than {self.port}"
                 )
             self._claimed = True
 

@@ -31,7 +31,7 @@ def pickled(option: str, value: Any) -> bytes:
     except Exception as error:
         raise InvalidOption(
             f"{option}: the object cannot be pickled, but collectors are other processes: {describe(error)}; "
-            "pass a function that creates what cannot be pickled in the collector"
+            "pass a function that creates the object in the collector"
         ) from error
     return written
 

@@ -92,7 +92,7 @@ STRAGGLING: Final = (
         lambda spec: (part := threshold(spec)) is None or 0 < part < 1,
         f"!({THRESHOLD}) || (self.collection.stragglers.preemptiveThreshold > 0.0"
         " && self.collection.stragglers.preemptiveThreshold < 1.0)",
-        "0 waits for no share and 1 for all; use a number between them, such as 0.8, or leave stragglers out",
+        "0 waits for no share and 1 for all shares; use a number between 0 and 1, such as 0.8, or leave stragglers out",
     ),
     Combination(
         "threshold-needs-class-single",

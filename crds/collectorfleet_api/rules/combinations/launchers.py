@@ -27,15 +27,16 @@ LAUNCHERS: Final = (
         "replayBuffer",
         lambda spec: spec.has_ray or spec.replay_buffer is None,
         "self.launcher == 'RayCluster' || !has(self.replayBuffer)",
-        "collectors write to a buffer that is a Ray actor, and with launcher Job they are not in Ray; use launcher "
-        "RayCluster, or extend a buffer in driver.train with the batches that it gets",
+        "collectors write to a buffer that is a Ray actor, but with launcher Job collectors are not in Ray; use "
+        "launcher "
+        "RayCluster, or extend a buffer in driver.train with the batches that driver.train gets",
     ),
     Combination(
         "groups-need-ray",
         "collectors.groups",
         lambda spec: spec.has_ray or not spec.collectors.groups,
         "self.launcher == 'RayCluster' || !has(self.collectors.groups) || self.collectors.groups.size() == 0",
-        "groups are kinds of worker pods of a RayCluster, and with launcher Job all collectors are alike; use launcher "
+        "groups are kinds of worker pods of a RayCluster, but with launcher Job all collectors are alike; use launcher "
         "RayCluster, or leave groups out",
     ),
     Combination(
@@ -43,8 +44,8 @@ LAUNCHERS: Final = (
         "collectors.resources.custom",
         lambda spec: spec.has_ray or spec.collectors.resources.custom is None,
         "self.launcher == 'RayCluster' || !has(self.collectors.resources.custom)",
-        "these are resources that Ray counts, and with launcher Job collectors are not in Ray; use launcher "
-        "RayCluster, or leave it and workers.customPerPod out",
+        "these are resources that Ray counts, but with launcher Job collectors are not in Ray; use launcher "
+        "RayCluster, or leave resources.custom and workers.customPerPod out",
     ),
     Combination(
         "custom-resources-of-pods-need-ray",
@@ -54,7 +55,7 @@ LAUNCHERS: Final = (
             spec.has_ray or spec.workers.custom_per_pod is None or spec.collectors.resources.custom is not None
         ),
         "self.launcher == 'RayCluster' || !has(self.workers.customPerPod) || has(self.collectors.resources.custom)",
-        "these are resources that Ray counts, and with launcher Job worker pods are not in Ray; use launcher "
+        "these are resources that Ray counts, but with launcher Job worker pods are not in Ray; use launcher "
         "RayCluster, or leave it out",
     ),
     Combination(

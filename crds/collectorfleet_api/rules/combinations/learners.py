@@ -57,7 +57,8 @@ LEARNERS: Final = (
         "learners",
         lambda spec: not _learns(spec) or spec.driver.script is not None or spec.policy is not None,
         f"!{LEARNS} || {SCRIPT} || has(self.policy)",
-        "the modules of the learners are part of the policy of the collectors; name its factory in spec.policy",
+        "the modules of the learners are part of the policy of the collectors; name the factory of the policy in "
+        "spec.policy",
     ),
     Combination(
         "learners-or-script",
@@ -117,8 +118,8 @@ LEARNERS: Final = (
         "learners.policies",
         lambda spec: _policies(spec) <= _places(spec),
         "!has(self.maxPolicies) || self.policies.size() <= self.maxPolicies",
-        "more policies than learners.maxPolicies has places; raise it, or leave policies out",
-        "%d policies, and learners.maxPolicies is %d; raise it to %d, or leave policies out",
+        "more policies than learners.maxPolicies; raise maxPolicies, or remove policies",
+        "%d policies, but learners.maxPolicies is %d; raise maxPolicies to %d, or remove policies",
         (
             Number("self.policies.size()", _policies),
             Number("self.maxPolicies", _places),

@@ -44,10 +44,10 @@ INSIDE_COLLECTORS: Final = (
             or spec.collectors.collector_class is not CollectorClass.SINGLE
         ),
         "self.collectors.numWorkersPerCollector == 1 || self.collectors.class != 'Single'",
-        "class Single has one process; set collectors.class to Sync or Async, "
-        "or step several environments in it with environment.perCollector",
-        "%d, and class Single has one process; set collectors.class to Sync or Async, "
-        "or step several environments in it with environment.perCollector",
+        "class Single has one process; set collectors.class to Sync or Async, or environment.perCollector to step "
+        "several environments in one process",
+        "%d, but class Single has one process; set collectors.class to Sync or Async, or environment.perCollector to "
+        "step several environments in one process",
         (value_of("collectors.numWorkersPerCollector"),),
     ),
     Combination(
@@ -92,8 +92,8 @@ INSIDE_COLLECTORS: Final = (
         f"({_DEVICES}).all(d, !d.startsWith('cuda:') || int(d.substring(5)) == 0"
         " || double(int(d.substring(5))) < self.collectors.resources.gpu)",
         "a collector sees its own GPUs, counted from 0; use a lower index, or raise collectors.resources.gpu",
-        "a collector sees its own GPUs (collectors.resources.gpu is %s), counted from 0; use a lower index, "
-        "or raise it",
+        "a collector sees its own GPUs (collectors.resources.gpu is %s), counted from 0; use a lower index, or "
+        "request more GPUs",
         (value_of("collectors.resources.gpu"),),
     ),
 )

@@ -55,7 +55,7 @@ def _required(path: str, cel: str, what: str) -> Combination:
         path,
         lambda spec: _runs_script(spec) or spec.at(path) is not None,
         f"{SCRIPT} || {cel}",
-        f"missing, and required: {what}; only driver.script sets it elsewhere",
+        f"missing, and required: {what}; only a fleet with driver.script omits this field",
     )
 
 

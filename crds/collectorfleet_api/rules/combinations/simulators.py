@@ -41,8 +41,8 @@ SIMULATORS: Final = (
         "environment.perCollector",
         lambda spec: spec.environment is None or spec.environment.per_collector == 1 or not _of_collectors(spec),
         f"!has(self.environment) || self.environment.perCollector == 1 || !{_HAS_PROCESS}",
-        "a collector starts one simulator (environment.process), and several environments would share it; set "
-        "perCollector to 1 and raise collectors.replicas",
+        "a collector starts one simulator (environment.process), and several environments would share this "
+        "simulator; set perCollector to 1 and raise collectors.replicas",
     ),
     Combination(
         "simulator-has-class-single",

@@ -21,8 +21,8 @@ TRAIN_OR_OUTPUT: Final = (
         "",
         lambda spec: trains(spec) or spec.output is not None,
         f"{TRAINS} || has(self.output)",
-        "set driver.train, driver.script or learners to train on the frames, or output to write them to files; with "
-        "none of them they would be lost",
+        "set driver.train, driver.script or learners to train on the frames, or output to write the frames to files; "
+        "otherwise the frames would be lost",
     ),
 )
 

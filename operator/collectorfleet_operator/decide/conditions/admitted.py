@@ -39,7 +39,10 @@ def admitted(seen: Situation) -> Finding | None:
         case Unqueued(""):
             return None
         case Unqueued(label):
-            text = f"the fleet was started without a queue, so LocalQueue {label} does not count it; {_BACK_IN_LINE}"
+            text = (
+                f"the fleet was started without a queue, so LocalQueue {label} does not count the fleet; "
+                f"{_BACK_IN_LINE}"
+            )
             return waiting(_TYPE, Reason.NOT_QUEUED, text)
         case Waiting(why):
             return _waiting(seen, why)

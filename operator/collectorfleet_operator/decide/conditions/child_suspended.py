@@ -20,4 +20,4 @@ def why_suspended(child: PodOwner) -> str:
         text = f"Kueue suspended {named}, because LocalQueue {queue} manages objects without a queue label"
         return f"{text}; rename LocalQueue {queue}, {_ANEW}"
     text = f"{named} has spec.suspend, which the operator did not set"
-    return f"{text}; if Kueue has manageJobsWithoutQueueName, leave the namespace out of it, {_ANEW}"
+    return f"{text}; if Kueue sets manageJobsWithoutQueueName, exclude the namespace there, {_ANEW}"

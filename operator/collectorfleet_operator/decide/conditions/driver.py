@@ -107,7 +107,7 @@ def _what_is_lost(seen: Situation) -> str:
     lost = f"; this is start {report.driver_incarnation}, and earlier drivers lost {frames}"
     if report.progress.replay_buffer_frames_lost:
         frames = counted(report.progress.replay_buffer_frames_lost, "frame")
-        lost += f", and {frames} of a replay buffer that began empty"
+        lost += f", and {frames} of their replay buffer"
     starts_over = spec.driver.checkpoint is None and spec.output is None
     return f"{lost}: the driver started over, because spec.driver.checkpoint is not set" if starts_over else lost
 
@@ -117,11 +117,11 @@ def _failed(job: Job, pod: Pod) -> Finding:
         text = f"driver pod {pod.name} was deleted or evicted, and the next one is about to start"
         return waiting(_TYPE, Reason.STARTING, f"{text} (spec.backoffLimit does not count it)")
     failures = 1 if job.failed_pods is None else job.failed_pods
-    cause = first_line(pod) or "it left no message"
+    cause = first_line(pod) or "the driver left no message"
     text = f"driver pod {pod.name} failed ({failures} of {job.backoff_limit + 1} tries): {cause}"
     runs_on = describe_leftovers(pod)
     if runs_on:
-        text += f"; {runs_on}; it is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"
+        text += f"; {runs_on}; the pod is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"
     return problem_finding(_TYPE, Reason.RESTARTING, text)
 
 

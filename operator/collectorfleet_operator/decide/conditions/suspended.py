@@ -70,15 +70,18 @@ def _what_resuming_does(seen: Situation) -> str:
     status, spec = seen.fleet.status, seen.fleet.spec
     gone = "the fleet has no pods"
     if status is None or status.progress is None or not seen.has_progress:
-        return f"{gone}; it has delivered no batch yet"
+        return f"{gone}; the fleet has delivered no batch yet"
     frames = status.progress.frames_delivered
     if spec.driver.checkpoint is not None and status.checkpoint is not None:
         kept = f"{status.checkpoint.frames} of {counted(frames, 'frame')}"
-        return f"{gone}; after a resume it continues from its checkpoint at {kept}"
+        return f"{gone}; after a resume, the fleet continues from its checkpoint at {kept}"
     if spec.driver.checkpoint is None and spec.driver.train is None:
-        return f"{gone}; after a resume it continues after the {counted(frames, 'frame')} of its output"
+        return f"{gone}; after a resume, the fleet continues after the {counted(frames, 'frame')} of its output"
     why = "no checkpoint was written" if spec.driver.checkpoint else "spec.driver.checkpoint is not set"
-    return f"{gone}; after a resume it starts over and {counted(frames, 'frame is', 'frames are')} lost, because {why}"
+    return (
+        f"{gone}; after a resume, the fleet starts over and {counted(frames, 'frame is', 'frames are')} lost, "
+        f"because {why}"
+    )
 
 
 def _stalled(seen: Situation, run: Suspended) -> Condition:

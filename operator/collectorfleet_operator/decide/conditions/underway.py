@@ -118,7 +118,7 @@ def _late(seen: Situation, ready: Condition) -> str:
         seconds = seen.fleet.spec.progress_deadline_seconds
         return f"no pod of a changed template was replaced for {seconds} s"
     if stop_wanted(seen) is not None and is_overdue(seen):
-        return f"the driver was asked to end at the end of its batch and {did_not_end(seen)}"
+        return f"the operator asked the driver to end after its batch, but the driver {did_not_end(seen)}"
     return ""
 
 

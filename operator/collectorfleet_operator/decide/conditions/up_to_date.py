@@ -96,7 +96,7 @@ def _changed(seen: Situation, job: Job) -> Condition:
     if only_workers_changed(seen):
         text = f"{changed_pods(seen)} are about to be replaced by pods of generation {generation}"
         return condition(_TYPE, False, Reason.UPDATING, text)
-    text = f"{runs}; it ends after its current batch, and the next driver runs generation {generation}"
+    text = f"{runs}; this driver ends after its current batch, and the next driver runs generation {generation}"
     return condition(_TYPE, False, Reason.UPDATING, text)
 
 

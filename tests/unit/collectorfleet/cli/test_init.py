@@ -30,7 +30,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_project_is_valid_and_its_code_is_beside_it(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "my-fleet", "--from", kind]) == 0
     assert capsys.readouterr().out == (
-        "my-fleet has a fleet that trains; `collectorfleet run my-fleet` runs it on this machine\n"
+        "my-fleet has a fleet that trains; `collectorfleet run my-fleet` runs the fleet on this machine\n"
     )
     folder = Path("my-fleet")
     assert {file.name for file in folder.iterdir()} == FILES

@@ -98,8 +98,8 @@ def test_floating_tensors_are_cast_to_a_smaller_dtype(dtype: torch.dtype | None,
 def test_a_tensor_that_the_collectors_would_round_is_named_with_both_dtypes() -> None:
     assert snapshots.rounding("net.a", torch.float16, torch.float32) is None
     assert snapshots.rounding("net.a", torch.float32, torch.float16) == (
-        "weights: net.a is published as torch.float32, but the collectors' policy would round it to torch.float16;  "
-        "publish it as torch.float16, or build the policy with torch.float32"
+        "weights: net.a is published as torch.float32, but the collectors' policy would round it to torch.float16; "
+        "publish net.a as torch.float16, or build the policy with torch.float32"
     )
 
 

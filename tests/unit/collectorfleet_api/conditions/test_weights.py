@@ -54,7 +54,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, DriverReport, Staleness, 
             weights(published=412, acknowledged=412, staleness=Staleness(bound=2, max=4)),
             False,
             "StalenessBoundExceeded",
-            "a batch was 4 versions stale; its bound is 2",
+            "a batch was 4 versions stale; the bound is 2",
             id="too stale",
         ),
         pytest.param(

@@ -29,7 +29,7 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collectors.replicas": 16,
             },
             "spec.collection.maxStaleness: at most 3 of 16 collectors are busy, because a new version "
-            "may follow each batch and limits how many batches may be requested; raise it to 15, or use "
+            "may follow each batch and limits how many batches may be requested; raise maxStaleness to 15, or use "
             "3 collectors",
             id="a bound that idles collectors",
         ),
@@ -40,7 +40,7 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.weights.updateAfterEachBatch": False,
             },
             "spec.collection.maxStaleness: at most 3 of 16 collectors are busy, because a new version "
-            "may follow each batch and limits how many batches may be requested; raise it to 15, or use "
+            "may follow each batch and limits how many batches may be requested; raise maxStaleness to 15, or use "
             "3 collectors",
             id="the same where the training function publishes",
         ),
@@ -81,14 +81,15 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collectors.devices": {"device": "cuda"},
                 "spec.workers.gpu": {"mode": "None"},
             },
-            "spec.workers.template: absent: with mode None it gives worker pods their GPUs, which Ray counts even if "
+            "spec.workers.template: absent: with mode None, the template gives worker pods their GPUs, which Ray "
+            "counts even if "
             "there are none",
             id="GPUs that nothing gives",
         ),
         pytest.param(
             {"spec.driver": ABSENT, "spec.output": {"path": "/data"}},
-            "spec.collection.totalFrames: absent: batches are written until the fleet is deleted or the volume is full;"
-            " set it to stop earlier",
+            "spec.collection.totalFrames: absent: batches are written until the fleet is deleted or the volume is "
+            "full; set totalFrames to stop earlier",
             id="endless output",
         ),
         pytest.param(

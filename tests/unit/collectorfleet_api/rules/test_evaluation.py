@@ -120,7 +120,8 @@ def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
         ),
         pytest.param(
             with_(resources={"gpu": 1}) | {"spec.workers.gpu": {"mode": "None"}},
-            "spec.evaluation.template: absent: with mode None it gives evaluator pods their GPUs, which Ray counts "
+            "spec.evaluation.template: absent: with mode None, the template gives evaluator pods their GPUs, which "
+            "Ray counts "
             "even if there are none",
             id="GPUs that no template requests",
         ),

@@ -31,7 +31,7 @@ def test_it_is_deleted_once_its_lease_was_not_renewed_for_so_long() -> None:
     world.seconds = 50
     _, reason, message = told(world.look(world.now), "DriverRunning")
     assert reason == "DriverLost"
-    assert message.endswith("it is replaced after 90 s (spec.driver.livenessDeadlineSeconds)")
+    assert message.endswith("the operator replaces the pod after 90 s (spec.driver.livenessDeadlineSeconds)")
     assert world.plan().actions == ()
     assert world.plan().again_after == timedelta(seconds=40)
     world.seconds = 90

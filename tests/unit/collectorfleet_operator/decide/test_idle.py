@@ -53,7 +53,7 @@ def test_an_idle_fleet_is_suspended_by_asking_its_driver() -> None:
     status = world.look(world.now)
     assert status.phase is Phase.SUSPENDED
     assert told(status, "Suspended")[:2] == ("True", "IdleTimeout")
-    assert "it continues from its checkpoint at 12000 of 12000 frames" in told(status, "Suspended")[2]
+    assert "the fleet continues from its checkpoint at 12000 of 12000 frames" in told(status, "Suspended")[2]
     assert world.plan().actions == ()
     assert world.look(world.now) == status
 

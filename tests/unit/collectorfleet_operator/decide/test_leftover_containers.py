@@ -136,7 +136,7 @@ def test_a_driver_that_is_to_be_tried_again_is_once_its_shipper_had_time_to_end(
     assert outcome(world.seen()) == Running()
     status, reason, message = told(world.look(world.now), "DriverRunning")
     assert (status, reason) == ("False", "Restarting")
-    assert f"(1 of 7 tries): it lost the head; {KEPT}; it is deleted 60 s after the driver's end" in message
+    assert f"(1 of 7 tries): it lost the head; {KEPT}; the pod is deleted 60 s after the driver's end" in message
     assert world.plan().actions == ()
     assert world.plan().again_after == timedelta(seconds=10)
     world.seconds = 60

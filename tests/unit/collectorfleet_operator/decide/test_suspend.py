@@ -198,7 +198,11 @@ def test_a_fleet_that_is_suspended_from_its_first_day_makes_nothing() -> None:
     assert world.plan().actions == ()
     status = world.look()
     assert status.phase is Phase.SUSPENDED
-    assert told(status, "Suspended") == ("True", "Suspended", "the fleet has no pods; it has delivered no batch yet")
+    assert told(status, "Suspended") == (
+        "True",
+        "Suspended",
+        "the fleet has no pods; the fleet has delivered no batch yet",
+    )
 
 
 def test_a_start_that_is_suspended_before_its_first_pod_runs_is_taken_back() -> None:
@@ -250,14 +254,14 @@ def test_an_invalid_spec_keeps_nobody_from_suspending() -> None:
         (
             CHECKPOINT,
             {"checkpoint": {"frames": 8000}},
-            "after a resume it continues from its checkpoint at 8000 of 12000 frames",
+            "after a resume, the fleet continues from its checkpoint at 8000 of 12000 frames",
         ),
         (CHECKPOINT, {}, "it starts over and 12000 frames are lost, because no checkpoint was written"),
         ({}, {}, "it starts over and 12000 frames are lost, because spec.driver.checkpoint is not set"),
         (
             {"spec.driver.train": ABSENT, "spec.output": {"path": "/data"}},
             {},
-            "after a resume it continues after the 12000 frames of its output",
+            "after a resume, the fleet continues after the 12000 frames of its output",
         ),
     ],
     ids=["checkpoint", "none written", "none asked for", "output"],

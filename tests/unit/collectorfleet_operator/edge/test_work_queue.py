@@ -74,7 +74,7 @@ def test_work_that_raises_a_cancellation_costs_no_worker() -> None:
         await _run(queue, work, enough)
         return failed
 
-    assert asyncio.run(scenario()) == ["bad: the work was cancelled, although nothing asked it to end"]
+    assert asyncio.run(scenario()) == ["bad: the work was cancelled, although nothing requested this"]
 
 
 def test_a_fleet_is_never_worked_on_twice_at_once() -> None:

@@ -109,13 +109,13 @@ def test_the_generators_go_on_where_they_were() -> None:
             partial(make_pictured, render_mode=None),
             {},
             "render() returned None; give the evaluation environment render_mode: rgb_array "
-            "(evaluation.environment.kwargs), or name an entry of its observations with pixelKey",
+            "(evaluation.environment.kwargs), or set pixelKey to an entry of its observations",
             id="no render mode",
         ),
         pytest.param(
             envs.make_counting,
             {},
-            "the environment has no render(); name an entry of its observations with pixelKey",
+            "the environment has no render(); set pixelKey to an entry of its observations",
             id="no render",
         ),
         pytest.param(

@@ -117,7 +117,7 @@ def test_a_logger_that_waits_for_a_network_holds_up_nothing_and_the_end_only_for
         slow.go_on.set()
     full, late = (one.message for one in caplog.records)
     assert full == "slow: 5 records wait; further records are dropped"
-    assert late.startswith("slow: not done 0.1 s after the run; about ")
+    assert late.startswith("slow: not finished 0.1 s after the run; about ")
     eventually(lambda: slow.closed, within=10, what="what was waited for")
 
 

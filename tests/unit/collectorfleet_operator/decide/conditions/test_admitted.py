@@ -25,7 +25,7 @@ def test_a_fleet_without_a_queue_says_nothing_of_quota() -> None:
 def test_a_queue_that_a_running_fleet_gets_does_not_count_it_yet() -> None:
     world = running()
     label(world)
-    text = f"the fleet was started without a queue, so LocalQueue team does not count it; {AGAIN}"
+    text = f"the fleet was started without a queue, so LocalQueue team does not count the fleet; {AGAIN}"
     assert told(world.look(), "Admitted") == ("False", "NotQueued", text)
 
 

@@ -109,23 +109,26 @@ def test_a_suspended_fleet_is_neither_ready_nor_at_work_and_each_condition_says_
         (
             CHECKPOINT,
             {"checkpoint": {"frames": 8000}},
-            "after a resume it continues from its checkpoint at 8000 of 12000 frames",
+            "after a resume, the fleet continues from its checkpoint at 8000 of 12000 frames",
         ),
         (
             CHECKPOINT,
             {},
-            "after a resume it starts over and 12000 frames are lost, because no checkpoint was written",
+            "after a resume, the fleet starts over and 12000 frames are lost, because no checkpoint was written",
         ),
         (
             {},
             {"checkpoint": {"frames": 8000}},
-            "after a resume it starts over and 12000 frames are lost, because spec.driver.checkpoint is not set",
+            (
+                "after a resume, the fleet starts over and 12000 frames are lost, because spec.driver.checkpoint is "
+                "not set"
+            ),
         ),
-        (OUTPUT, {}, "after a resume it continues after the 12000 frames of its output"),
+        (OUTPUT, {}, "after a resume, the fleet continues after the 12000 frames of its output"),
         (
             {**OUTPUT, **CHECKPOINT},
             {},
-            "after a resume it starts over and 12000 frames are lost, because no checkpoint was written",
+            "after a resume, the fleet starts over and 12000 frames are lost, because no checkpoint was written",
         ),
     ],
     ids=["checkpoint", "none written", "none asked for", "output", "output and no checkpoint written"],
@@ -138,7 +141,7 @@ def test_it_says_what_a_resume_does(changes: dict[str, Any], report: dict[str, A
 
 
 def test_a_fleet_without_a_batch_has_nothing_to_continue_from() -> None:
-    text = "the fleet has no pods; it has delivered no batch yet"
+    text = "the fleet has no pods; the fleet has delivered no batch yet"
     assert told(World({"spec.suspend": True}).look(), "Suspended") == ("True", "Suspended", text)
     world = suspended(CHECKPOINT)
     world.report(0, desired=4, progress={"batches": 0})
@@ -156,8 +159,9 @@ def test_an_idle_fleet_says_since_when_and_how_to_resume_it() -> None:
     world.carry_out()
     collect_pods(world)
     text = (
-        "no batch was taken for 1800 s (spec.idleTimeoutSeconds): the fleet has no pods; after a resume it continues "
-        "from its checkpoint at 12000 of 12000 frames; to resume, change the spec, or set spec.suspend to true and back"
+        "no batch was taken for 1800 s (spec.idleTimeoutSeconds): the fleet has no pods; after a resume, the fleet "
+        "continues from its checkpoint at 12000 of 12000 frames; to resume, change the spec, or set spec.suspend to "
+        "true and back"
     )
     status = world.look(world.now)
     assert told(status, "Suspended") == ("True", "IdleTimeout", text)

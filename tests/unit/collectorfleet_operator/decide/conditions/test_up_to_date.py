@@ -47,7 +47,7 @@ def test_an_edit_that_would_lose_what_was_learned_says_why_it_waits() -> None:
 
 def test_an_edit_that_is_rolled_out_says_when_it_runs() -> None:
     text = (
-        "the driver runs generation 1 of the spec; it ends after its current batch, and the next driver runs "
+        "the driver runs generation 1 of the spec; this driver ends after its current batch, and the next driver runs "
         "generation 2"
     )
     world = changed({**ROLLING, **CHECKPOINT}, OTHER_POLICY)
