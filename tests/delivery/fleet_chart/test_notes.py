@@ -26,7 +26,7 @@ def test_the_commands_are_about_this_fleet_in_this_namespace(released: Helm) -> 
 def test_an_installation_says_how_to_wait_for_it_and_nothing_of_changes(released: Helm) -> None:
     said = notes(released, {"fleet": spec()})
     assert "kubectl wait --for=condition=Ready cfleet/my-run -n default --timeout=15m" in said
-    assert "Helm 3 waits for no custom resource" in said
+    assert "Helm 3 cannot wait for a custom resource" in said
     assert "updateStrategy" not in said
 
 

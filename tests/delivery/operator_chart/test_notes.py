@@ -14,7 +14,7 @@ def test_the_notes_end_in_commands_that_work(cluster_helm: Helm, plane: ControlP
     here = namespaces("notes")
     notes = install(cluster_helm, here)
     assert "serves the fleets of all namespaces" in notes
-    assert "Uninstalling leaves the CRD and every fleet" in notes
+    assert "Uninstalling keeps the CRD and every fleet" in notes
     commands = [line.strip().removeprefix("kubectl ") for line in notes.splitlines() if line.startswith("  kubectl ")]
     wait, label, apply, watch = commands
     assert wait == f"-n {here} rollout status deployment/{NAME}"
@@ -31,7 +31,7 @@ def test_the_notes_end_in_commands_that_work(cluster_helm: Helm, plane: ControlP
     [
         ("crds.enabled=false", "This release does not contain the CRD"),
         ("rbac.create=false", "This release grants no rights"),
-        ("serviceAccount.create=false,serviceAccount.name=default", "Wait until it is up"),
+        ("serviceAccount.create=false,serviceAccount.name=default", "Wait until the operator is ready"),
     ],
     ids=["crds", "rbac", "account"],
 )

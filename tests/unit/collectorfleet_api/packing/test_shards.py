@@ -74,8 +74,8 @@ def test_refusals_carry_their_numbers() -> None:
         "1 GPU and 100 CPU; use larger pods or more shards, or ask for fewer GPUs or policies"
     )
     assert refused(LearnerGroup(10, 4), pods(1, 1, 1)) == (
-        "shards: a shard of 3 policies of 0.3333 GPU asks for 1 GPU and 4 CPU in one pod, and 3 pods hold 3 of 4 "
-        "shards; add room for 1 more, or ask for fewer GPUs, policies or shards"
+        "shards: a shard of 3 policies of 0.3333 GPU asks for 1 GPU and 4 CPU in one pod, but 3 pods have room for "
+        "3 of 4 shards; add room for 1 more, or ask for fewer GPUs, policies or shards"
     )
     assert refused(LearnerGroup(5), [PodSize(Fraction(3, 2))]) == (
         "shards: a shard of 1 policy asks for 2 CPU in one pod, but the largest of 1 pod has 1500m CPU; "
