@@ -66,8 +66,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.maxStaleness": 1, "spec.collection.stragglers": {"firstShares": 4}},
-        "spec.collection.stragglers.firstShares: 4 is not fewer than collectors.replicas 4, so that each batch waits "
-        "for all; use fewer, or leave stragglers out",
+        "spec.collection.stragglers.firstShares: 4 is not fewer than collectors.replicas 4, so each batch waits for "
+        "all shares; use a smaller number, or leave stragglers out",
         id="all shares first",
     ),
     pytest.param(

@@ -54,8 +54,8 @@ def first_shares_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     if first is not None and first >= replicas and not _is_stored(fleet):
         yield Problem(
             "spec.collection.stragglers.firstShares",
-            f"{first} is not fewer than collectors.replicas {replicas}, so that each batch waits for all; "
-            "use fewer, or leave stragglers out",
+            f"{first} is not fewer than collectors.replicas {replicas}, so each batch waits for all shares; use a "
+            "smaller number, or leave stragglers out",
         )
 
 

@@ -116,9 +116,10 @@ _FIRST_SHARES = Rule(
     f"!({FIRST_SHARES}) || self.collection.stragglers.firstShares < self.collectors.replicas"
     f" || (oldSelf.hasValue() && {FIRST_SHARES.replace('self.', _OLD)}"
     f" && {_OLD}collection.stragglers.firstShares == self.collection.stragglers.firstShares)",
-    "not fewer than collectors.replicas, so that each batch waits for all; use fewer, or leave stragglers out",
-    "'%d is not fewer than collectors.replicas %d, so that each batch waits for all; use fewer, or leave stragglers "
-    "out'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
+    "not fewer than collectors.replicas, so each batch waits for all shares; use a smaller number, or leave "
+    "stragglers out",
+    "'%d is not fewer than collectors.replicas %d, so each batch waits for all shares; use a smaller number, or "
+    "leave stragglers out'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
     field=".collection.stragglers.firstShares",
     on_create_too=True,
 )

@@ -42,8 +42,8 @@ def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
         if name.startswith(_GPUS) and str(amount) != "0" and amount is not None and name not in own:
             yield Problem(
                 "spec.evaluation.template",
-                f"evaluator pods are merged over spec.workers.template and ask for its {name}, which no evaluator "
-                "uses; set it to null here",
+                f"evaluator pods inherit {name} from spec.workers.template, but no evaluator uses {name}; set it to "
+                "null here",
             )
 
 

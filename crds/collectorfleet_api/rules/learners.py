@@ -29,7 +29,7 @@ def learner_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     yield from _twice(learners)
     for part, resources in (("resources", learners.resources), ("replay.resources", learners.replay.resources)):
         if not parse_quantity(resources.cpu):
-            yield Problem(f"{_PATH}.{part}.cpu", "0: a place is reserved by its CPU; use a part of one, such as 100m")
+            yield Problem(f"{_PATH}.{part}.cpu", "0: a place is reserved by its CPU; use a part of a CPU, such as 100m")
     found = learners.pods
     if isinstance(found, Refusal) and found.field != _REPORTED_BY_COMBINATION:
         yield Problem(f"{_PATH}.{_FIELDS.get(found.field, found.field)}", found.message)

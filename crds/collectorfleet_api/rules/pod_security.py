@@ -79,4 +79,4 @@ _WHERE: Final = "a namespace that enforces Pod Security restricted refuses the p
 
 
 def _refused(path: str, otherwise: str = "leave it out") -> Problem:
-    return Problem(path, f"{_WHERE}; {otherwise} where that is so")
+    return Problem(path, f"{_WHERE}; {otherwise} in such a namespace")

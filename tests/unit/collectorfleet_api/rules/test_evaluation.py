@@ -103,7 +103,7 @@ def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
         pytest.param(
             with_(template={"spec": {"hostNetwork": True}}),
             "spec.evaluation.template.spec.hostNetwork: a namespace that enforces Pod Security restricted refuses the "
-            "pod; leave it out where that is so",
+            "pod; leave it out in such a namespace",
             id="the node's network",
         ),
         pytest.param(
@@ -140,8 +140,8 @@ def test_gpus_that_evaluator_pods_take_over_from_workers_are_told() -> None:
     inherited = with_() | {"spec.workers.template": gpus(1)}
     (found,) = warnings(fleet(inherited))
     assert str(found) == (
-        "spec.evaluation.template: evaluator pods are merged over spec.workers.template and ask for its "
-        "nvidia.com/gpu, which no evaluator uses; set it to null here"
+        "spec.evaluation.template: evaluator pods inherit nvidia.com/gpu from "
+        "spec.workers.template, but no evaluator uses nvidia.com/gpu; set it to null here"
     )
     assert warnings(fleet(with_(template=gpus(None)) | {"spec.workers.template": gpus(1)})) == []
     assert warnings(fleet(with_() | {"spec.workers.template": gpus(0)})) == []

@@ -48,7 +48,7 @@ def with_(**learners: Any) -> dict[str, Any]:
         ),
         pytest.param(
             with_(replay={"resources": {"cpu": 0}}),
-            "spec.learners.replay.resources.cpu: 0: a place is reserved by its CPU; use a part of one, such as 100m",
+            "spec.learners.replay.resources.cpu: 0: a place is reserved by its CPU; use a part of a CPU, such as 100m",
             id="no CPU",
         ),
         pytest.param(
