@@ -16,7 +16,7 @@ from collectorfleet import FleetCollector, InvalidOption, UserCodeError
 
 # A third cannot be written in binary digits: each dtype has another one.
 THIRD = 1 / 3
-ROUNDED = r"weights: \S+ is torch.float64 .* torch.float32 .* would round it; .* as torch.float32, or"
+ROUNDED = r"weights: \S+ is published as torch.float64, .* would round it to torch.float32; .* as torch.float32, or"
 
 
 def rewards(collector: FleetCollector) -> set[float]:

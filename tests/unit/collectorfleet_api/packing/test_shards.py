@@ -81,8 +81,8 @@ def test_refusals_carry_their_numbers() -> None:
         "shards: a shard of 1 policy asks for 2 CPU in one pod, but the largest of 1 pod has 1500m CPU; "
         "use larger pods or more shards, or ask for fewer GPUs or policies"
     )
-    assert "and the largest of 3 pods has 2 GPUs and 100 CPU; " in refused(LearnerGroup(1, 4), pods(1, 2, 1))
-    assert "and the largest of 0 pods has 0 CPU; " in refused(LearnerGroup(1), [])
+    assert "but the largest of 3 pods has 2 GPUs and 100 CPU; " in refused(LearnerGroup(1, 4), pods(1, 2, 1))
+    assert "but the largest of 0 pods has 0 CPU; " in refused(LearnerGroup(1), [])
     assert refused(LearnerGroup(20_000, 1), pods(1)) == (
         "gpus: 1 GPU for 20000 policies is less than 0.0001 each, the smallest step that Ray counts; "
         "use more GPUs or fewer policies"

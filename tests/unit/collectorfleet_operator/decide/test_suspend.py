@@ -256,8 +256,8 @@ def test_an_invalid_spec_keeps_nobody_from_suspending() -> None:
             {"checkpoint": {"frames": 8000}},
             "after a resume, the fleet continues from its checkpoint at 8000 of 12000 frames",
         ),
-        (CHECKPOINT, {}, "it starts over and 12000 frames are lost, because no checkpoint was written"),
-        ({}, {}, "it starts over and 12000 frames are lost, because spec.driver.checkpoint is not set"),
+        (CHECKPOINT, {}, "the fleet starts over and 12000 frames are lost, because no checkpoint was written"),
+        ({}, {}, "the fleet starts over and 12000 frames are lost, because spec.driver.checkpoint is not set"),
         (
             {"spec.driver.train": ABSENT, "spec.output": {"path": "/data"}},
             {},
