@@ -37,7 +37,9 @@ def test_a_config_map_beside_the_file_is_found(tmp_path: Path) -> None:
 
 
 def test_a_missing_config_map_is_said_with_the_place_to_put_it(tmp_path: Path) -> None:
-    with pytest.raises(InvalidOption, match=r'ConfigMap "code" is not in .*fleet.yaml or a file beside it; add it'):
+    with pytest.raises(
+        InvalidOption, match=r'ConfigMap "code" is not in .*fleet.yaml or a file beside it; add the ConfigMap'
+    ):
         find_config_map("code", load_manifests(""), tmp_path / "fleet.yaml")
 
 

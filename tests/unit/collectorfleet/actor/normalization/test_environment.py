@@ -186,7 +186,7 @@ def test_what_is_not_finite_is_said_and_not_told() -> None:
 
 def test_statistics_that_are_in_the_data_are_refused() -> None:
     env = TransformedEnv(envs.Counting(), VecNormV2(in_keys=["observation"], stateful=False))
-    with pytest.raises(InvalidOption, match=r"VecNormV2 \(observation\): without stateful=True"):
+    with pytest.raises(InvalidOption, match=r"VecNormV2 \(observation\): with stateful=False"):
         normalization(env)
 
 

@@ -164,7 +164,7 @@ def test_an_attribute_that_a_reset_assigns_is_refused_by_its_name() -> None:
 
 @pytest.mark.parametrize("name", ["step", "reset", "observation_space", "spec"])
 def test_what_is_no_parameter_is_refused_by_its_name(name: str) -> None:
-    refused = pytest.raises(ParametersRefused, match=f"environment Levels: {name} is none of its parameters")
+    refused = pytest.raises(ParametersRefused, match=f"environment Levels: {name} cannot be set as a parameter")
     with runner(lambda: GymWrapper(levels.Levels())) as made, refused:
         made.run(Request(1, 8, 0, parameters=Parameters(1, {name: 3})))
 

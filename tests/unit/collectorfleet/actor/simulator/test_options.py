@@ -10,7 +10,7 @@ import pytest
 from collectorfleet import InvalidOption, SimulatorProcess
 
 NO_NAME = (
-    "process.ports: 'GRPC' is not a valid name of a port; use up to 15 lower-case letters, digits and '-', beginning "
+    "process.ports: 'GRPC' is not a valid port name; use up to 15 lower-case letters, digits and '-', beginning "
     "with a "
     "letter"
 )
