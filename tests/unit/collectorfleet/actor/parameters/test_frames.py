@@ -116,7 +116,7 @@ def test_the_oldest_version_that_an_environment_has_is_told() -> None:
         (
             levels.make_attribute,
             {"through": "set_parameters"},
-            "environment Levels has no method set_parameters; give the environment a method set_parameters(**parameters) or",
+            "environment Levels has no method set_parameters; give the environment a method set_parameters",
         ),
         (
             levels.make_batch,

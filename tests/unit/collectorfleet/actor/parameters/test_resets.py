@@ -158,7 +158,7 @@ def test_options_count_from_the_reset_that_gets_them(loop: RolloutLoop) -> None:
 def test_an_attribute_that_a_reset_assigns_is_refused_by_its_name() -> None:
     with runner(lambda: GymWrapper(Windy())) as made:
         made.run(Request(1, 8, 0))
-        with pytest.raises(ParametersRefused, match=r"environment Windy: wind\.speed was set to 5.0, and is 0.0 now"):
+        with pytest.raises(ParametersRefused, match=r"environment Windy: wind\.speed was set to 5.0, but is now 0.0"):
             made.run(Request(2, 8, 0, parameters=Parameters(1, {"wind.speed": 5.0})))
 
 
@@ -242,7 +242,7 @@ def make_forgets() -> EnvBase:
 def test_parameters_that_a_later_reset_takes_away_end_the_run_in_whatever_process(of: Any) -> None:
     with runner(of(make_forgets)) as made:
         made.run(Request(1, 8, 0))
-        with pytest.raises(ParametersRefused, match=r"level was set to 5\.0, and is -1\.0 now"):
+        with pytest.raises(ParametersRefused, match=r"level was set to 5\.0, but is now -1\.0"):
             forgetting(made)
 
 
