@@ -95,5 +95,7 @@ def test_a_factory_whose_policy_would_round_what_is_published_ends_the_run_with_
     given = {name: tensor.detach() for name, tensor in envs.make_policy(THIRD).named_parameters()}
     with on_policy(policy=None, policy_factory=make_bfloat16_policy) as collector:
         collector.update_policy_weights_(given)
-        with pytest.raises(UserCodeError, match=r"weights: \S+ is torch.float32 .* torch.bfloat16 .* would round it"):
+        with pytest.raises(
+            UserCodeError, match=r"weights: \S+ is published as torch.float32, .* would round it to torch.bfloat16"
+        ):
             next(iter(collector))

@@ -15,6 +15,6 @@ def test_code_that_asks_for_a_collector_of_torchrl_gets_one() -> None:
 
 def test_a_run_adds_something_to_iterating_publishing_and_ending_and_to_nothing_else() -> None:
     public = {name for name in vars(RunCollector) if not name.startswith("_")}
-    at_the_end = {"finish_evaluation", "shutdown", "end"}
+    at_the_end = {"finish_evaluation", "stop_evaluating", "shutdown", "end"}
     assert public == {"position", "iterator", "publish", "update_policy_weights_"} | at_the_end
     assert not hasattr(FleetCollector, "position")

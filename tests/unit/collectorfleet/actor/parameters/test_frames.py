@@ -139,7 +139,10 @@ def test_an_environment_that_takes_no_parameters_is_refused_by_name(
 
 @pytest.mark.parametrize("create", [levels.make_attribute, levels.make_options])
 def test_parameters_that_an_environment_does_not_have_are_named(create: Callable[[], EnvBase]) -> None:
-    with runner(create) as made, pytest.raises(ParametersRefused, match=r"no attribute gravity, wind\.speed; give it"):
+    with (
+        runner(create) as made,
+        pytest.raises(ParametersRefused, match=r"no attribute gravity, wind\.speed; give the environment"),
+    ):
         made.run(Request(1, FRAMES, 0, parameters=Parameters(1, {"gravity": 1.0, "level": 2.0, "wind.speed": 3})))
 
 

@@ -37,7 +37,7 @@ def test_a_machine_that_sees_some_gpus_gives_those() -> None:
 def test_a_machine_that_sees_fewer_than_its_collectors_need_is_told(position: int, gpus: float) -> None:
     with pytest.raises(InvalidOption, match=r"needs GPU number 2, but CUDA_VISIBLE_DEVICES=GPU-1 there lists 1; list"):
         visible_devices(position, gpus, "GPU-1")
-    with pytest.raises(InvalidOption, match="CUDA_VISIBLE_DEVICES= there has 0"):
+    with pytest.raises(InvalidOption, match="CUDA_VISIBLE_DEVICES= there lists 0"):
         visible_devices(position, gpus, "")
 
 
