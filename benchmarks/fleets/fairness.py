@@ -35,7 +35,7 @@ SETTLED_SECONDS: Final = 2.0
 
 INTRODUCTION = f"""# Fairness: what one namespace costs another
 
-* *First status* is the time from before a valid fleet is sent until a watch shows its first status.
+* *First status* is the time from the creation of a valid fleet until a watch shows its first status.
 * *Beside*: another namespace gets {INVALID_FLEETS} fleets that the operator refuses, {AT_ONCE} at a time.
   The benchmark sends the valid fleet as soon as the last of these fleets is stored.
 

@@ -50,7 +50,7 @@ has changed since the previous reconcile.
 * *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled meanwhile. The operator keeps
   {BUDGET_BYTES // 2**20} MiB of fleets in a parsed form, about 1,200 such fleets.
 * No API server takes part.
-* *{FLEETS} fleets* are reconciled one after the other, and the time is their sum.
+* *{FLEETS} fleets*: the total time, one fleet after the other.
 """
 
 

@@ -28,7 +28,7 @@ samples 256 frames, learns from them and publishes the result.
 * *In the driver*: one policy learns from a buffer in the driver's memory.
 * *In shards*: each policy learns from its own replay actor. The policies share the same frames and samples.
 
-Cells are median (min-max) over the rounds. Ratios are of the same round.
+Cells are median (min-max) over the rounds. A ratio compares two values of one round.
 
     python -m benchmarks.learners --rounds {rounds} --write docs/learner-shards.md
 """

@@ -44,8 +44,8 @@ One collector in one process steps environments together, with one thread of tor
 
 Sample Factory needs a Gymnasium that is older than `HalfCheetah-v5`.
 
-Cells are median (min-max) over the rounds, of the best batch of each measurement. Ratios are of the same round. Every
-side ran on one core.
+Cells are median (min-max) over the rounds, of the best batch of each measurement. A ratio compares two values of one
+round. Every side ran on one core.
 
     python -m venv rllib && rllib/bin/pip install "ray[rllib]" torch "gymnasium[mujoco]" psutil
     python -m venv sb3 && sb3/bin/pip install stable-baselines3 torch "gymnasium[mujoco]" psutil

@@ -49,7 +49,7 @@ Two collectors of 8 environments collect asynchronously. The steps cost almost n
 * Weights: the time until both idle collectors have acknowledged weights, or TorchRL's `update_policy_weights_` returns.
 * Killed: the time from SIGKILL to the first batch after a replacement is available.
 
-Cells are median (min-max) over the rounds. Ratios are of the same round.
+Cells are median (min-max) over the rounds. A ratio compares two values of one round.
 
     python -m benchmarks.transports --rounds {rounds} --write docs/transports-measured.md
 """

@@ -206,7 +206,9 @@ def test_a_feed_belongs_to_one_fleet(begin: MakeTraining) -> None:
     one.feed.publish(one.collector)
     with pytest.raises(InvalidOption, match="this feed belongs to another FleetCollector"):
         one.feed.publish(other.collector)
-    with pytest.raises(InvalidOption, match=r"^policy 'third': the feed does not have it; it has acting, other$"):
+    with pytest.raises(
+        InvalidOption, match=r"^policy 'third': the feed has no policy with this id; use one of acting, other$"
+    ):
         one.feed.version_of("third", 1)
 
 

@@ -42,7 +42,7 @@ def repeated(before: Array, rows: Array, where: Array, time: int) -> Array:
 def _words(array: Array, lead: int, steps: int) -> Array:
     """Return the bytes of ``array`` as integers ``[lead, steps, words]``.
 
-    The integers are as large as the size of a row allows.
+    Each integer has 8, 4, 2 or 1 bytes: the largest of these sizes that divides the bytes of a row.
     """
     row_bytes = array.nbytes // (lead * steps)
     word = next(size for size in (8, 4, 2, 1) if row_bytes % size == 0)

@@ -156,7 +156,8 @@ class LearnerFeed:
     def version_of(self, policy_id: str, weights_version: int) -> int:
         """Return the policy's version, from 1 on, for a frame with this ``("collector", "weights_version")``."""
         if policy_id not in self._modules:
-            raise InvalidOption(f"policy {policy_id!r}: the feed does not have it; it has {', '.join(self._modules)}")
+            known = ", ".join(self._modules)
+            raise InvalidOption(f"policy {policy_id!r}: the feed has no policy with this id; use one of {known}")
         return self._versions.of(policy_id, weights_version)
 
     def _load_changed(self) -> None:

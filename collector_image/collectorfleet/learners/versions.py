@@ -53,7 +53,7 @@ class PolicyStatus:
 
 
 class PolicyVersions:
-    """The versions of policies by id. Each policy has version 1 in the fleet's first version."""
+    """The versions of policies by id. A policy's version counts from 1, in the first published version of the fleet."""
 
     def __init__(self, policy_ids: Iterable[str]) -> None:
         # For each policy, the fleet's versions with which the policy's versions 2, 3, ... began. The oldest of these

@@ -30,7 +30,8 @@ class CustomResources:
 def custom_fitting(custom: CustomResources) -> int | Refusal | None:
     """Return how many collectors fit into a pod by custom resources; None if collectors request none.
 
-    Return a Refusal if an amount is finer than Ray's steps, or if a pod has too little for a single collector.
+    Return a Refusal if an amount is finer than Ray's steps, or if a pod's custom resources are not enough for
+    a single collector.
     """
     fitting = None
     for name in sorted(custom.requested):
@@ -47,7 +48,7 @@ def scarcest(custom: CustomResources) -> str:
 
 
 def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Refusal | None:
-    """Return a Refusal if a pod has too little for ``collectors_per_pod`` collectors.
+    """Return a Refusal if a pod's custom resources are not enough for ``collectors_per_pod`` collectors.
 
     A single collector has to fit into the pod.
     """

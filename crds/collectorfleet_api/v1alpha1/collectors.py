@@ -45,7 +45,7 @@ class Resources(Requests):
         default=0.0,
         ge=0,
         le=64,
-        description="GPUs, a plain number: a share of one GPU from 0.0001 to 1, or whole GPUs.",
+        description="Number of GPUs: a share of one GPU from 0.0001 to 1, or whole GPUs.",
     )
     custom: CustomAmounts | None = Field(
         default=None,
@@ -137,7 +137,8 @@ class Collectors(Model):
         default=OnEnvironmentError.FAIL,
         description=(
             "Effect of an exception in an environment. Fail: the run ends with the exception. Restart: the collector "
-            "is restarted, and uses up one of its restarts. The run fails once too few collectors have restarts left."
+            "is restarted, and uses up one of its restarts. The run fails if fewer than `minAvailable` collectors have "
+            "restarts left."
         ),
     )
     failure_policy: Factory | None = Field(
@@ -154,8 +155,8 @@ class Collectors(Model):
         description=(
             "Factory that builds an object whose method `leaving(collectors, count)` chooses the collectors to end "
             "when the fleet shrinks. The driver calls the factory once. Absent: the driver chooses collectors so that "
-            "whole pods become empty. With launcher Job the collectors of the highest indexes end, and no policy is "
-            "allowed."
+            "whole pods become empty. With `launcher: Job`, the collectors with the highest indexes end. In this case, "
+            "omit `scalingPolicy`."
         ),
     )
     groups: list[Group] = Field(

@@ -109,7 +109,7 @@ Metrics = Annotated[
 
 
 class EpisodesStatus(Model):
-    ended: Count = Field(default=0, description="Ended episodes, counted in the frames that this driver collected.")
+    ended: Count = Field(default=0, description="Number of episodes that ended in frames of this driver.")
     averaged: Count = Field(
         default=0,
         description=("Number of newest episodes that the means, `returnMin` and `returnMax` cover, at most 100."),
@@ -132,7 +132,7 @@ class Progress(Model):
     frames_discarded: Count = Field(
         default=0,
         description=(
-            "Frames that this driver collected and did not hand out. Their collector was retired meanwhile, or the "
+            "Frames that this driver collected and did not hand out. The collector was retired before that, or the "
             "run was over."
         ),
     )

@@ -174,7 +174,7 @@ class CollectorFleetSpec(Model):
         default=600,
         description=(
             "Seconds for the first batch. After this time the fleet is Stalled, but the operator does not end the run. "
-            "A driver that the operator orders to end has the same time."
+            "A driver with an order to stop has the same number of seconds to end its batch."
         ),
     )
     suspend: bool = Field(

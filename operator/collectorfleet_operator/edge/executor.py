@@ -159,7 +159,7 @@ class Executor:
 
 
 def _failed(key: Key, action: Action, error: KubeError) -> Sequence[Refused]:
-    """Return the failed write, which the status reports; empty if a conflict or another leader is the cause."""
+    """Return the failed write for the status to report; none if the leader got another answer than "unavailable"."""
     if not isinstance(error, UnavailableError) or isinstance(error, NotLeadingError):
         return ()
     text = str(error)

@@ -45,8 +45,8 @@ class KeptBuffer:
         if not folder.is_dir():
             raise UserCodeError(
                 "replayBuffer.checkpoint",
-                f"its actor wrote {folder} where this process cannot read the folder; run the actor in the driver's "
-                "pod",
+                f"the buffer's actor wrote the dump, but this process cannot read {folder}; run the actor in the "
+                "driver's pod",
             )
         self._size_bytes = size_bytes(folder)
         return True

@@ -16,7 +16,7 @@ MOST_INFLATED_BYTES: Final = 2 * MOST_BYTES  # of a git pack, including trees an
 
 @dataclass
 class Bounds:
-    """Counts of one tree, and their limits. ``where`` begins the message if a limit is exceeded."""
+    """The counted files and bytes of one code tree, with limits. ``where`` begins messages about exceeded limits."""
 
     where: str
     files: int = 0

@@ -84,7 +84,7 @@ class _Reader:
             begin = begin or content[:_SIZES_BYTES]
             found += len(content)
             if found > size_bytes:
-                raise BadPack(f"an object of {size_bytes:,} bytes has more")
+                raise BadPack(f"an object is longer than the {size_bytes:,} bytes in its header")
         self._buffer = stream.unused_data
         return begin
 
