@@ -15,9 +15,9 @@ from collectorfleet.parameters import EnvironmentParameters
 
 
 class RolloutLoop(StrEnum):
-    """When the fast loop steps the environments.
+    """Which loop steps the environments.
 
-    ``AUTO``: only if the frames of the fast loop equal the frames of TorchRL's loop.
+    ``AUTO``: the fast loop, if its frames equal the frames of TorchRL's loop. Otherwise TorchRL's loop.
     """
 
     AUTO = "auto"

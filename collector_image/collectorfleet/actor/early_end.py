@@ -25,7 +25,7 @@ class EarlyEnd:
             self._running = request_id
 
     def cut(self, request_id: int) -> None:
-        """End the rollout of a request early. This call may come before the request arrives."""
+        """End the rollout of a request early. You may call this method before the request arrives."""
         with self._lock:
             self._cut = [*self._cut[-_REMEMBERED:], request_id]
 

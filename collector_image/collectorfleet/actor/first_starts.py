@@ -28,7 +28,8 @@ STARTS: Final = 8
 class FirstStarts:
     """Computes the digest of the first observations of one collector's first episodes.
 
-    After :meth:`digest` has returned the digest, or cannot compute it any more, further calls return at once.
+    Once :meth:`digest` has returned the digest, further calls return None at once. Further calls also return None at
+    once if the digest can no longer be computed.
     """
 
     def __init__(self) -> None:
@@ -69,7 +70,10 @@ class FirstStarts:
         return None
 
     def _starts(self, ids: np.ndarray, valid: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Yield row and time of each new trajectory's first frame in ``ids`` [environments, time], by time."""
+        """Yield row and time of each new trajectory's first frame, in the order of time.
+
+        ``ids`` and ``valid`` are ``[environments, time]``.
+        """
         changes = valid.copy()
         changes[:, 1:] &= ids[:, 1:] != ids[:, :-1]
         rows, times = np.nonzero(changes)
@@ -84,7 +88,7 @@ class FirstStarts:
 def _distinct_rows(batch: TensorDictBase) -> int:
     """Return how many environments the digest uses: up to 8, or 1 if all environments start equally.
 
-    Environments that start equally have the same seed. So all others only repeat the episodes of the first environment.
+    Environments that start equally have the same seed. So the other environments only repeat the episodes of the first.
     """
     rows = min(STARTS, math.prod(batch.shape[:-1]))
     return rows if len({_digest_of(batch, row, 0) for row in range(rows)}) > 1 else 1

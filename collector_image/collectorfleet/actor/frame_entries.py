@@ -18,7 +18,8 @@ SERVICE_VERSION: Final = "policy_version"
 def on_the_cpu(batch: TensorDictBase) -> TensorDictBase:
     """Return ``batch`` with all its tensors on the CPU.
 
-    If all tensors are on the CPU already, the result is ``batch`` itself, otherwise a copy. The reader may have no GPU.
+    If all tensors are on the CPU already, the result is ``batch`` itself. Otherwise the result is a copy, because the
+    reader may have no GPU.
     """
     elsewhere = any(entry.device.type != "cpu" for entry in batch.values(True, True) if isinstance(entry, Tensor))
     return batch.cpu() if elsewhere else batch

@@ -18,7 +18,10 @@ from collectorfleet.messages import Segment
 
 
 class Offer(NamedTuple):
-    """The weights of a version, and the normalization of the environments (None: leave it unchanged)."""
+    """The weights of a version, and the normalization of the environments.
+
+    If ``normalization`` is None, the normalization of the environments does not change.
+    """
 
     version: int
     weights: snapshots.Snapshot
@@ -76,7 +79,9 @@ class Inbox:
             self._changed.notify_all()
 
     def next_applied(self, seen: int) -> tuple[int, str] | None:
-        """Block until a version other than ``seen`` is loaded. Return its number and digest; None after :meth:`close`.
+        """Block until a version other than ``seen`` is loaded. Return the number and the digest of the loaded version.
+
+        After :meth:`close`, the method returns None.
 
         Raises:
             ValueError: the offered weights belong to another policy. If loading raises another error, or :meth:`fail`
@@ -90,7 +95,9 @@ class Inbox:
             return None if self._closed else (self._version, self._digest)
 
     def begin_rollout(self, min_version: int, exactly: Offer | None = None, also: Offer | None = None) -> None:
-        """Load weights for a rollout: ``exactly`` if given, otherwise the newest offer from ``min_version`` on.
+        """Load weights for a rollout: ``exactly`` if given, otherwise the newest offer.
+
+        The version of the newest offer must be at least ``min_version``.
 
         ``also`` is an offer that arrived with the request. The driver sends an offer before the first request that
         needs the offer. But a large offer may arrive after the request. So the call blocks until ``min_version`` or a
@@ -132,7 +139,7 @@ class Inbox:
             return segments
 
     def fail(self, error: Exception) -> None:
-        """Make :meth:`next_applied` raise ``error``. The cause of ``error`` is not the weights."""
+        """Make :meth:`next_applied` raise ``error``, an error that the weights did not cause."""
         with self._changed:
             self._refused = error
             self._changed.notify_all()

@@ -33,7 +33,7 @@ _PACKAGES: Final = ("site-packages", "dist-packages")
 
 
 class Origin(StrEnum):
-    """The part of the code that raised an error. The values are the names in messages."""
+    """The part of the code that raised an error. Each value is the name of the part in messages."""
 
     ENVIRONMENT = "environment"
     POLICY = "policy"
@@ -81,12 +81,13 @@ def calling(origin: Origin) -> Iterator[None]:
 
 
 def origin_of(error: BaseException) -> Origin:
-    """Return the attached origin. Without it, the first frame of an environment or a module in the traceback decides.
+    """Return the attached origin. If no origin is attached, find the origin in the traceback.
 
-    The traceback is needed if TorchRL's own loop calls environment and policy. If a TorchRL collector called a hook or
-    ``postproc``, the hook or ``postproc`` is the origin, even if code that it calls raised the error. If a TorchRL
-    collector itself raised the error, the origin is ``OPTIONS``. If a library raised the error while a collector
-    stacked frames, the origin is ``FRAMES``.
+    The traceback is needed if TorchRL's own loop calls environment and policy. The first call of an environment or a
+    module in the traceback is then the origin. If a TorchRL collector called a hook or ``postproc``, the hook or
+    ``postproc`` is the origin, even if code that it calls raised the error. If a TorchRL collector itself raised the
+    error, the origin is ``OPTIONS``. If a library raised the error while a collector stacked frames, the origin is
+    ``FRAMES``.
     """
     if isinstance(error, RaisedInProcess):
         return error.origin

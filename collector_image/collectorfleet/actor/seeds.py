@@ -31,7 +31,7 @@ class Seeds:
         fleet: the seed of the fleet, at least 0.
         collector: the index of the collector's slot.
         generation: the number of earlier collectors of the slot. A restarted collector gets new seeds.
-        path: the position of the process below the collector's main process. Empty: the main process itself.
+        path: the position of the process below the collector's main process. The path of the main process is empty.
     """
 
     fleet: int

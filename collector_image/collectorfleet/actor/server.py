@@ -171,7 +171,7 @@ class CollectorServer:
     def failure(self, error: BaseException, where: str | None = None) -> Raised | Lost | ServiceLost:
         """Return the message to the driver about an error.
 
-        ``where`` is the origin; None: determine the origin from ``error``.
+        ``where`` is the origin of the error. If ``where`` is None, the method determines the origin from ``error``.
         """
         if isinstance(error, ReplayBufferLost | PolicyServiceLost):
             return ServiceLost(self._id, error)

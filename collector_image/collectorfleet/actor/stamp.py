@@ -60,8 +60,8 @@ class VersionStamp(Transform):
 
     Args:
         shared: the loaded version.
-        any_time: whether weights may arrive while the policy computes an action. In this case the transform writes the
-            older one of two versions: before and after the action.
+        any_time: whether weights may arrive while the policy computes an action. In this case the transform reads the
+            version before and after the action, and writes the older version.
     """
 
     def __init__(self, shared: SharedVersion, *, any_time: bool) -> None:

@@ -23,8 +23,8 @@ from collectorfleet.torchrl_private.environments import environments_of
 def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> Callable[..., Any]:
     """Return a factory that seeds its process, and then builds an environment with ``create``.
 
-    If the factory is called in the present process, it does not seed. If ``parameters`` are given, the environment can
-    get parameters from the process with the ``ParallelEnv``.
+    If the present process calls the factory, the factory does not seed the process. If ``parameters`` are given, the
+    environment can get parameters from the process with the ``ParallelEnv``.
     """
     return partial(_build, create, seeds, parameters, os.getpid())
 

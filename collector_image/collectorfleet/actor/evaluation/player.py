@@ -148,7 +148,7 @@ def _limited(env: EnvBase, frames: int | None) -> EnvBase:
 
 
 def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Return the reward of each environment in one step, float64. Several agents: the mean of the agents' rewards."""
+    """Return the reward of each environment in one step, float64. With several agents, the mean of their rewards."""
     found = [
         _by_environment(env, stepped.get(("next", key) if isinstance(key, str) else ("next", *key)))
         for key in env.reward_keys

@@ -1,8 +1,8 @@
 """The normalization of a collector's environment. The driver reads and replaces this normalization.
 
 When the collector loads a weights version, the statistics of the version replace the statistics of the environment. The
-statistics of the steps since the last answer are the contribution of the collector. The next answer sends the
-contribution to the driver once.
+statistics of the steps since the last answer are the contribution of the collector. The collector sends each
+contribution only once, in its next answer to the driver.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class EnvironmentNormalization:
 
     @classmethod
     def of(cls, env: EnvBase, *, constants: bool) -> EnvironmentNormalization | None:
-        """Return the normalization of ``env``; None if ``env`` has no statistics.
+        """Return the normalization of ``env``. Return None if ``env`` has no statistics.
 
         Raises InvalidOption, see :func:`find`. ``constants``: whether the normalization includes constants.
         """
@@ -75,7 +75,7 @@ class EnvironmentNormalization:
         return snapshots.digest(codec.encode(proofs).arrays)
 
     def contribution(self) -> Normalization | None:
-        """Return the statistics of the steps since the last call; None if there were no new steps.
+        """Return the statistics of the steps since the last call. Return None if there were no new steps.
 
         Raises:
             ValueError: the environment returned a value that is not finite.

@@ -38,8 +38,8 @@ class Kept(Protocol):
     def load(self, running: RunningStatistics) -> dict[str, Array]:
         """Load the statistics in ``running``, and return the loaded sums.
 
-        If every bit of the loaded sums matches, the result has the arrays of ``running`` themselves. Otherwise the
-        result has new arrays.
+        If the loaded sums equal the sums in ``running``, the result has the arrays of ``running`` themselves. Otherwise
+        the result has new arrays.
         """
 
 
@@ -166,7 +166,7 @@ class OfConstants:
 class OfUsers:
     """Statistics of a user's transform.
 
-    The transform has methods to return and load them: ``docs/normalization.md``.
+    The transform has methods that return and load the statistics, see ``docs/normalization.md``.
     """
 
     def __init__(self, transform: Any) -> None:
@@ -190,7 +190,10 @@ class OfUsers:
 
 
 def kept_by(transform: Transform) -> dict[str, Kept]:
-    """Return the statistics of a transform by key. Empty: the transform has no statistics, or its kind is unknown."""
+    """Return the statistics of a transform by key.
+
+    The result is empty if the transform has no statistics, or if the kind of the transform is unknown.
+    """
     match transform:
         case VecNormV2(stateful=True):
             start_vec_norm_v2(transform, transform.parent.fake_tensordict().get("next"))
@@ -219,7 +222,10 @@ def _numbers(tensor: Tensor) -> Array:
 
 
 def _written(tensor: Tensor, value: Array, travelled: Array) -> Array:
-    """Copy ``value`` into ``tensor``. Return ``travelled`` if the copy is exact, else the values of ``tensor``."""
+    """Copy ``value`` into ``tensor``. ``travelled`` are the sums that the driver sent for this tensor.
+
+    If the copy is exact, return ``travelled``. Otherwise return the values of ``tensor``.
+    """
     expected = torch.from_numpy(np.asarray(value)).to(tensor.dtype)
     with torch.no_grad():
         tensor.copy_(expected)

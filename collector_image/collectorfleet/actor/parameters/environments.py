@@ -45,7 +45,10 @@ class ParameterizedEnvironments:
 
     @property
     def has_processes(self) -> bool:
-        """Whether some environments run in processes. Only :meth:`rows` reports errors of these environments."""
+        """Whether some environments run in separate processes.
+
+        Only :meth:`rows` reports errors of these environments.
+        """
         return any(isinstance(one, _InProcesses) for one in self._parts)
 
     def rows(self) -> list[Row]:
@@ -57,7 +60,7 @@ class ParameterizedEnvironments:
 
 
 def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
-    """Add the methods that :class:`_InProcesses` calls to ``env``. A process of a ParallelEnv has built ``env``."""
+    """Give ``env`` the methods that :class:`_InProcesses` calls. ``env`` was built in a process of a ParallelEnv."""
     there: list[ParameterizedEnvironments] = []
 
     def environments() -> ParameterizedEnvironments:

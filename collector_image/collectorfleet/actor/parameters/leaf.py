@@ -30,7 +30,7 @@ class Row(NamedTuple):
         version: the version of the environment's parameters. 0: the parameters that the environment was built with.
         resets: the number of resets of the environment since the first parameters were offered.
         taken_at: the value of ``resets`` when the current parameters were set.
-        failure: the error that setting or checking the parameters raised; empty without an error.
+        failure: the text of the error that setting or checking the parameters raised. Empty if there was no error.
     """
 
     version: int
@@ -63,7 +63,7 @@ class ParameterizedEnvironment:
     def offer(self, offered: Parameters) -> None:
         """Set the parameters at once, or at the next reset.
 
-        They replace earlier parameters that still wait for a reset.
+        The new parameters replace earlier parameters that still wait for a reset.
 
         Raises:
             ParametersRefused: the environment has no way to set these parameters.

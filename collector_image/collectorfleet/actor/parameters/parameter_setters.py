@@ -24,7 +24,7 @@ _GYMNASIUMS: Final = frozenset(
 
 
 class ParametersRefused(TypeError):
-    """An environment rejects parameters, or has other values after they were set."""
+    """An environment rejects parameters, or its values differ from the values that were set."""
 
 
 def _nothing(_: Mapping[str, Any]) -> None:
@@ -113,7 +113,7 @@ class _Attributes:
                 )
 
     def _owner(self, path: str) -> Any:
-        """Return the object that has the last attribute of ``path``; None if no object has this attribute."""
+        """Return the object that has the last attribute of ``path``. Return None if no object has this attribute."""
         first, *rest = path.split(".")
         for layer in self._layers:
             if _has(layer, first):

@@ -19,7 +19,7 @@ from collectorfleet.torchrl_private.collectors import carrier_of
 
 
 class ParameterStamps:
-    """The parameters of a collector's environments, and the versions in its frames.
+    """The parameters of a collector's environments, and the parameter versions of its frames.
 
     Parameters are offered only between two rollouts. So each row of a rollout has at most two versions. Each
     environment counts its resets, and each reset begins a trajectory. One of these resets sets the newest version. From
@@ -39,7 +39,7 @@ class ParameterStamps:
         """Offer parameters to the environments.
 
         Raises:
-            ParametersRefused: an environment offers no way to set them.
+            ParametersRefused: an environment has no way to set the parameters.
         """
         with calling(Origin.PARAMETERS):
             if self._environments is None:
@@ -49,16 +49,16 @@ class ParameterStamps:
         self.is_settled = self._options.apply == Apply.STEP
 
     def begin_rollout(self) -> None:
-        """Store the state of each environment before a rollout."""
+        """Store the parameter version and the resets of each environment before a rollout."""
         if not self.is_settled:
             self._rows = self._rows_now()
             self._ids = self._trajectories()
 
     def end_rollout(self, batch: TensorDictBase) -> int | Tensor:
-        """Return the version of the frames.
+        """Return the parameter version of the frames.
 
-        The result is one number if all frames have the same version. Otherwise it is the version of each frame, int64
-        ``[*batch.shape]``.
+        The result is one number if all frames have the same version. Otherwise the result is a tensor with the version
+        of each frame, int64 ``[*batch.shape]``.
 
         Raises:
             ParametersRefused: the number of resets differs from the number of trajectories, so the versions are
@@ -106,7 +106,7 @@ def _ordinals(ids: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tenso
     """Return, for each frame, how many trajectories began in its row up to this frame: ``[rows, steps]``.
 
     Also return how many trajectories began in each row. A trajectory that begins with the next rollout's first frame is
-    included. Frames with the id -1 do not exist, because the rollout was cut short.
+    included. Frames with the id -1 are padding of a rollout that was cut short, and do not count.
     """
     ordinals = torch.empty_like(ids)
     begun = torch.empty(len(ids), dtype=torch.int64)

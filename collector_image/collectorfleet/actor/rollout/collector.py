@@ -73,7 +73,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     @property
     def inexact(self) -> str | None:
-        """The reason why TorchRL's loop is used, in one sentence; None if the fast loop is used."""
+        """The reason why TorchRL's loop is used, in one sentence. It is None if the fast loop is used."""
         found = self._found or self._choose()
         return str(found) if isinstance(found, FastLoopUnsupported) else None
 

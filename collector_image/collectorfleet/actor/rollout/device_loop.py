@@ -245,9 +245,10 @@ class DeviceLoop:
         return parts[_OUTPUTS], parts[_REACHED], parts[_FOLLOWING], made.get(_MASK)
 
     def _share(self, rows: Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None, why: str) -> None:
-        """Copy the written inputs into ``next`` of the previous step.
+        """Copy the changed inputs of this step into ``next`` of the previous step.
 
-        TorchRL's loop has the same tensors in both places.
+        ``written`` are the keys of the inputs that policy or environment changed. TorchRL's loop has the same tensors
+        in both places.
         """
         some = mask is not None and bool(mask.any()) and not bool(mask.all())
         require(not some, f"{why} when some environments have just been reset; {CLONE}")

@@ -39,7 +39,7 @@ class RandomState(NamedTuple):
 
 
 def find_draw(module: ProbabilisticTensorDictModule, *, log_prob: bool) -> Draw | None:
-    """Return a function that draws as ``module`` does; None if the distribution is not supported."""
+    """Return a function that draws as ``module`` does. Return None if the distribution is not supported."""
     settings = dict(module.distribution_kwargs)
     parameters = list(module.dist_keys)
     if module.distribution_class is OneHotCategorical and parameters == ["logits"] and not settings:

@@ -6,9 +6,10 @@ import numpy as np
 
 
 class Ends:
-    """The environments whose episodes end with one step, in ascending order. The three lists have equal length.
+    """The environments whose episodes end with the same step, in ascending order.
 
-    In most steps, no episode or only a few episodes end. So lists are faster than arrays of all environments.
+    The lists ``which``, ``terminated`` and ``truncated`` have equal length. In most steps, no episode or only a few
+    episodes end. So lists are faster than arrays of all environments.
     """
 
     def __init__(self) -> None:

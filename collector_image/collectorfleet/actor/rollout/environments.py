@@ -44,7 +44,7 @@ class Stepped(Protocol):
     def __len__(self) -> int: ...
 
     def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
-        """Step all environments. Return the ended episodes; None if no episode ended.
+        """Step all environments. Return the ended episodes, or return None if no episode ended.
 
         Writes ``observations`` ``[environments, *shape]`` and ``rewards`` ``[environments, 1]``.
         """
@@ -58,7 +58,7 @@ class Stepped(Protocol):
     def methods(self) -> list[Any]:
         """Return the present ``step`` method of each environment.
 
-        The caller compares it with the method that the loop uses.
+        The caller compares these methods with the methods that the loop uses.
         """
 
 

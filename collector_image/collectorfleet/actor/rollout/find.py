@@ -150,7 +150,7 @@ def _device_of_environment(collector: Collector) -> torch.device:
 
 
 def _device_of_policy(collector: Collector) -> torch.device | None:
-    """Return the device of the policy; None if the collector sets no device and the policy has no tensors."""
+    """Return the device of the policy. Return None if the collector sets no device and the policy has no tensors."""
     if collector.policy_device is not None:
         return _with_index(collector.policy_device)
     policy = acting_policy(collector)

@@ -244,7 +244,7 @@ class Loop:
     def _step(self, action: Tensor, now: Frame, after: Frame, reward: np.ndarray) -> Ends | None:
         """Step the environments, and write ``after`` and ``reward``.
 
-        Return the ended episodes; None if no episode ended.
+        Return the ended episodes, or return None if no episode ended.
         """
         target = after.arrays[self._envs.key] if self._observed is None else self._observed[0]
         try:

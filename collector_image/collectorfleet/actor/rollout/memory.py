@@ -33,9 +33,9 @@ class Memory:
         }
 
     def write(self, stage: Stage, outputs: Iterable[Any], first: int, steps: int) -> None:
-        """Copy the first ``steps`` steps of the stage into the batch. The first of them is step ``first`` of the batch.
+        """Copy the first ``steps`` steps of the stage into the batch.
 
-        ``outputs`` are the keys of the policy's outputs.
+        The stage's first step becomes step ``first`` of the batch. ``outputs`` are the keys of the policy's outputs.
         """
         time = slice(first, first + steps)
         for key, rows in stage.seen.items():

@@ -65,7 +65,7 @@ _DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
 
 
 class Policy:
-    """A policy that reads its inputs from a dictionary of tensors and writes its outputs into it.
+    """A policy that reads its inputs from a dictionary of tensors, and writes its outputs into the same dictionary.
 
     ``reads`` are the keys of the frame that the policy reads. ``writes`` are the keys of its outputs, in order. This
     class does not call hooks of ``modules``, and reads the settings of ``modules`` only once. If ``device`` is not

@@ -18,7 +18,7 @@ class Graph(Protocol):
     def replay(self) -> Values:
         """Launch the recorded kernels.
 
-        Each replay returns the same tensors, and overwrites the results of the replay before.
+        Each replay returns the same tensors, and overwrites the results of the previous replay.
         """
 
 

@@ -68,7 +68,7 @@ class PolicyRows:
     def write(self, row: int, tensor: Tensor) -> None:
         """Write one row.
 
-        Raise ValueError if shape or dtype is wrong, because numpy would convert it without an error.
+        Raise ValueError if ``tensor`` has a wrong shape or dtype, because numpy would convert it without an error.
         """
         if tensor.shape != self._shape or (tensor.dtype is not self._dtype and self._dtype is not None):
             raise ValueError(
@@ -120,7 +120,11 @@ class Stage:
         self._references = self._count_references()
 
     def _count_references(self) -> list[int]:
-        """Return two kinds of counts: the Python references to each tensor, and the tensors that use each memory."""
+        """Return two kinds of counts in one list.
+
+        First, for each tensor of the frames, the number of Python references. Then, for each memory block, the number
+        of tensors that use the block.
+        """
         held = [sys.getrefcount(tensor) for frame in self.frames for tensor in frame.tensors.values()]
         return held + [count_sharers(rows) for rows in self._frame.values()]
 

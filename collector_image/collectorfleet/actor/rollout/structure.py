@@ -36,7 +36,10 @@ class Structure:
         self._values = [(tensor, tensor.clone()) for tensor in tensors]
 
     def change(self) -> str | None:
-        """Return the class and name of a changed attribute, or another description; None if nothing changed."""
+        """Return the class and name of a changed attribute, or another description of a change.
+
+        Return None if nothing changed.
+        """
         for one in self._objects:
             name = one.change()
             if name is not None:

@@ -70,8 +70,8 @@ _INIT: Final = "is_init"
 class TensorEnvironment:
     """Steps and resets an environment ``env`` that consists of batched tensors.
 
-    ``waits`` is the reason why the host waits for the device in each step; None if the host does not wait.
-    ``capture_problem`` is the reason why CUDA cannot record a step as a graph; None if CUDA can record a step.
+    ``waits`` is the reason why the host waits for the device in each step. It is None if the host does not wait.
+    ``capture_problem`` is the reason why CUDA cannot record a step as a graph. It is None if CUDA can record a step.
     """
 
     def __init__(self, env: EnvBase) -> None:
@@ -143,7 +143,7 @@ class TensorEnvironment:
         return reached
 
     def changed_input(self, reached: Values) -> Values:
-        """Return the entries of its input TensorDict that the environment changed in the last step.
+        """Return the entries of the input TensorDict that the environment changed in the last step.
 
         An environment may write its results ``reached`` into the tensors of its input. Such writes do not count as
         changes.
@@ -162,7 +162,7 @@ class TensorEnvironment:
         }
 
     def _complete_ends(self, reached: Values) -> None:
-        """Add the missing ones of the ends ``done``, ``terminated`` and ``truncated``, by TorchRL's rules."""
+        """If one of the entries ``done``, ``terminated`` and ``truncated`` is missing, add it by TorchRL's rules."""
         given = [key for key, _ in self._end_shapes if key in reached]
         says_truncated = "truncated" in reached
         for key, shape in self._end_shapes:
@@ -300,9 +300,9 @@ def transforms(env: EnvBase) -> Iterator[Transform]:
 
 
 def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tuple[type, ...]) -> str | None:
-    """Return a sentence about the first part that lacks the attribute ``promise``; None if all parts have it.
+    """Return a sentence about the first part that lacks the attribute ``promise``.
 
-    Parts of the types in ``known`` have the capability without the attribute.
+    Return None if all parts have the attribute. Parts of the types in ``known`` do not need the attribute.
     """
     names = (type(one).__name__ for one in parts if not getattr(one, promise, type(one) in known))
     return next((f"{name} does not declare {promise}" for name in names), None)

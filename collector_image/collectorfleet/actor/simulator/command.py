@@ -25,7 +25,7 @@ def variables(ports: Mapping[str, int]) -> dict[str, str]:
 
 
 def addresses(ports: Mapping[str, int]) -> dict[str, str]:
-    """Return the addresses for the environment factory by port name. An address is such as ``127.0.0.1:40123``."""
+    """Return the addresses for the environment factory by port name, such as ``127.0.0.1:40123``."""
     return {name: f"{_HOST}:{port}" for name, port in ports.items()}
 
 

@@ -54,7 +54,10 @@ def _signal_name(number: int) -> str:
 
 
 def name_of(arguments: Sequence[str]) -> str:
-    """Return the name that messages use for a simulator: its program without arguments, which may be secrets."""
+    """Return the name that messages use for a simulator: its program without arguments.
+
+    Arguments are left out because they may be secrets.
+    """
     program = arguments[0]
     return f"simulator `{program if len(program) <= _LONGEST_NAME else program[: _LONGEST_NAME - 3] + '...'}`"
 

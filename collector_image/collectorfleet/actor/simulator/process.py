@@ -103,7 +103,7 @@ class SimulatorProcess:
 
 
 def _pidfd() -> int:
-    """Return a pidfd of this process; -1 if the kernel has none.
+    """Return a pidfd of this process. Return -1 if the kernel has no pidfds.
 
     With the pidfd, the supervisor detects the end of this process even if forks of this process still run.
     """

@@ -12,9 +12,10 @@ _SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
 
 
 def open_sockets(ancestor: int) -> set[int] | None:
-    """Return the inodes of the sockets of a process's descendants; None if a descendant cannot be read.
+    """Return the inodes of the sockets of a process's descendants.
 
-    The kernel hides the sockets of a process that runs as another user or with additional capabilities.
+    Return None if the sockets of a descendant cannot be read. The kernel hides the sockets of a process that runs as
+    another user or with additional capabilities.
     """
     found: set[int] = set()
     for pid in _descendants(ancestor):

@@ -78,7 +78,10 @@ class WatchedSimulator:
             self._longest = max(self._longest, time.monotonic() - begun)
 
     def explained(self, cause: str) -> str:
-        """Return ``cause``, the environment's error. If the simulator has ended, add how it ended."""
+        """Return the text ``cause`` of the environment's error.
+
+        If the simulator has ended, the returned text also describes the end of the simulator.
+        """
         started = self._started
         if not started.process.ended.wait(_NOTICED_SECONDS):
             return cause
