@@ -74,10 +74,10 @@ class Schema:
     """The structure of a (nested) TensorDict, without its values.
 
     ``pickled`` maps the key of an entry to the index of its value among the pickled values. ``has_device``: whether the
-    TensorDict has a device in the collector. If so, its device is the CPU in the reader. ``stack``: the schemas of the
-    parts if the TensorDict is a lazy stack along ``stack_dim`` whose parts have different shapes; otherwise empty.
-    Rollouts with the same keys, dtypes and batch sizes have equal schemas. So the schema is sent only if the reader
-    does not have it yet.
+    TensorDict has a device in the collector. If so, its device is the CPU in the reader. If the TensorDict is a lazy
+    stack along ``stack_dim`` whose parts have different shapes, ``stack`` has the schemas of the parts. Otherwise
+    ``stack`` is empty. Rollouts with the same keys, dtypes and batch sizes have equal schemas. So the schema is sent
+    only if the reader does not have it yet.
     """
 
     batch_size: tuple[int, ...]

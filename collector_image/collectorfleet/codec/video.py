@@ -76,7 +76,10 @@ def gif(data: bytes) -> bytes:
 
 
 def _milliseconds(frame: Image.Image) -> int:
-    """Return how long a frame is shown, in milliseconds. A file with one frame has no duration; return the default."""
+    """Return how long a frame is shown, in milliseconds.
+
+    A file with one frame has no duration. For such a file, return the default duration.
+    """
     frame.load()  # reads the duration
     return int(frame.info.get("duration") or 1000 // FRAMES_PER_SECOND)
 

@@ -50,8 +50,8 @@ class EvaluationLoop:
     """The thread that uses the evaluators' transport. Other threads may read the state while they hold ``changed``.
 
     Args:
-        shared: the state of the gather thread. The loop reads versions from ``shared``. If the user's code raises, the
-            loop ends the run through ``shared``.
+        shared: the state of the gather thread. The loop reads versions from ``shared``. If the user's code raises an
+            error, the loop ends the run through ``shared``.
         transport: a transport that only evaluators use.
         plan: the settings of the evaluation.
         restarts_environments: whether an evaluator is restarted if its environment raises an error. Otherwise the error
@@ -127,7 +127,7 @@ class EvaluationLoop:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the newest version was evaluated. True if there is no version. Any thread may read this."""
+        """Whether the newest version was evaluated, or there is no version yet. Any thread may read this."""
         with self.changed:
             latest, newest = self._latest, self.state.newest
             return latest is None or (newest is not None and newest.version >= latest.version)
@@ -222,7 +222,10 @@ class EvaluationLoop:
             self.state.due(self._due.get())
 
     def _is_ready_to_begin(self) -> bool:
-        """Return whether evaluations can begin: the first collector has reported the normalization of the fleet."""
+        """Return whether evaluations can begin.
+
+        They can begin as soon as the first collector has reported the normalization of the fleet.
+        """
         waits = self.state.pending
         with self._shared.changed:
             if self._shared.normalization.reported_by is None:

@@ -64,11 +64,11 @@ class Evaluation:
     Args:
         replicas: the number of evaluators. The number does not affect the results.
         create_env_fn: a function that builds the environment of an evaluator. None: the collectors' function. If the
-            function has a parameter ``collector_index``, it gets 0 in every evaluator.
+            function has a parameter ``collector_index``, it is 0 in every evaluator.
         create_env_kwargs: arguments of ``create_env_fn``. If ``create_env_fn`` is None, they are arguments of the
             collectors' function. An argument given here then replaces the collectors' argument with the same name.
-        process: the simulator that each evaluator starts. None: if ``create_env_fn`` is None, evaluators start the
-            collectors' simulator. Otherwise they start no simulator.
+        process: the simulator that each evaluator starts. None: evaluators start the collectors' simulator,
+            or no simulator if ``create_env_fn`` is given.
         exploration_type: how the policy chooses an action from its distribution.
         every_versions: a version is due if its number is a multiple of this number. If none of the three intervals is
             given, the default is 10.
@@ -83,8 +83,8 @@ class Evaluation:
         keep_best: whether the weights of the version with the highest mean return are kept in memory, see
             :meth:`~collectorfleet.FleetCollector.best_weights`.
         video: options for the recorded episodes. None: no episode is recorded.
-        device: the device of the environment and the policy. None: the device of the built environment. If the
-            environment has no device, the CPU.
+        device: the device of the environment and the policy. None: the device of the built environment, or the CPU if
+            the environment has no device.
         threads: the number of torch's threads in an evaluator.
         remote_config: options of the evaluators' Ray actors. None: ``{"num_cpus": 0}``, so that evaluators take no CPUs
             from collectors.

@@ -17,7 +17,7 @@ class EvaluationResult:
 
     Args:
         version: the version of the weights.
-        frames: frames handed out when that version was published.
+        frames: the number of frames that were handed out before this version was published.
         returns: the sum of rewards of each episode, in the order of the episodes.
         lengths: the number of frames of each episode, in the same order.
         seconds: the duration of the evaluation.
@@ -47,7 +47,7 @@ class EvaluationResult:
 
     @property
     def standard_error(self) -> float | None:
-        """The standard error of the mean return; None if there is only one episode."""
+        """The standard error of the mean return. It is None if there is only one episode."""
         return stdev(self.returns) / sqrt(len(self.returns)) if len(self.returns) > 1 else None
 
     @property
@@ -70,9 +70,9 @@ class EpisodeVideo:
 
     Args:
         version: the version of the weights.
-        frames: frames handed out when that version was published.
+        frames: the number of frames that were handed out before this version was published.
         episode: the index of the episode in the evaluation. The first episode has index 0.
-        seed: the seed of the episode. If a batch of environments ran the episode, the seed of the batch.
+        seed: the seed of the episode. If a batch of environments ran the episode, this is the seed of the batch.
         episode_return: the sum of the episode's rewards.
         length: the number of frames of the episode.
         data: the content of the file.

@@ -41,7 +41,7 @@ class Assembler:
     def batch(
         self, parts: Sequence[Part | None], slots: Sequence[int], random: Sequence[bool] = ()
     ) -> TensorDictBase | None:
-        """Return the batch to hand out; None if the collectors wrote the frames into a replay buffer.
+        """Return the batch to hand out. Return None if the collectors wrote the frames into a replay buffer.
 
         ``slots`` and ``random`` have one entry for each part: the index of the part's collector, and whether the part's
         actions are random.

@@ -1,4 +1,4 @@
-"""Detect changes of a policy's plain attributes. They are sent once with the policy, and not with its weights."""
+"""Detect changes of a policy's plain attributes. These are sent only once with the policy, and not with its weights."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _INSTEAD: Final = (
 class _Module(NamedTuple):
     """The attributes of one module.
 
-    ``own`` is the module's ``__dict__``, which each comparison reads again. ``size`` is the size of ``__dict__``, and
-    ``sent`` has the attributes, at the time when the policy was sent.
+    ``own`` is the module's ``__dict__``, which each comparison reads again. ``size`` is the size that ``__dict__`` had
+    when the policy was sent. ``sent`` has the attributes with their values at that time.
     """
 
     prefix: str
@@ -31,9 +31,10 @@ class _Module(NamedTuple):
 
 
 class SentAttributes:
-    """Those public attributes of a policy's modules that are numbers, strings or bools, with the values at the sending.
+    """The public attributes of a policy's modules that are numbers, strings or bools.
 
-    ``training`` is one of the attributes. A comparison takes 0.3 ms for 1,000 modules.
+    An instance stores the values that these attributes had when the policy was sent. ``training`` is one of the
+    attributes. A comparison takes 0.3 ms for 1,000 modules.
     """
 
     def __init__(self, policy: nn.Module) -> None:

@@ -76,7 +76,7 @@ class FleetCollector(FleetControl):
 
     @property
     def policy(self) -> Any:
-        """The module that the fleet publishes. Train this module in place. None if ``policy_factory`` is given."""
+        """The module that the fleet publishes, or None if ``policy_factory`` is given. Train this module in place."""
         return self._source.policy
 
     @property
@@ -149,7 +149,7 @@ class FleetCollector(FleetControl):
         wait: bool = False,
         timeout: float = 60.0,
     ) -> Mapping[str, PublishResult] | None:
-        """Publish a new version of the weights. The call copies the weights. They are sent in the background.
+        """Publish a new version of the weights. The call copies the weights. The copy is sent in the background.
 
         The weights are a module, a TensorDict or a dict of tensors. Without weights, the call publishes the present
         policy. If the weights lack some tensors, the call publishes the policy's present values of these tensors.

@@ -208,8 +208,8 @@ class DistributedCollector(FleetCollector):
 class DistributedSyncCollector(FleetCollector):
     """A fleet that replaces :class:`torchrl.collectors.distributed.DistributedSyncCollector`.
 
-    All frames of a batch are made with weights that were published before the batch was requested. No rollout begins
-    earlier.
+    All frames of a batch are made with weights that were published before the batch was requested. No rollout of a
+    batch begins before the request for the batch.
     """
 
     @takes(_DistributedSync)

@@ -82,7 +82,7 @@ class Engine:
     def spilled_bytes(self) -> int | None:
         """The bytes that Ray's object stores spilled to disks.
 
-        None if the fleet does not use Ray, or if no node reports this.
+        This is None if the fleet does not use Ray, or if no node reports the number of spilled bytes.
         """
         return None if self.nodes is None else self.nodes.spilled_bytes
 

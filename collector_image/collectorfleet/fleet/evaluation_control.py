@@ -53,11 +53,11 @@ class EvaluationControl(BaseCollector):
         self._evaluation.take_videos = take
 
     def best_weights(self) -> tuple[EvaluationResult, dict[str, Tensor]] | None:
-        """Return the result with the highest mean return, and the weights of its version. None before the first result.
+        """Return the result with the highest mean return, and the weights of its version.
 
-        The weights are the tensors that the fleet published, in the published dtypes. Their names are the names in
-        ``named_parameters()`` and ``named_buffers()``. If layers share a tensor, the result has its first name. Any
-        thread may call this method, also after ``shutdown()``.
+        Return None before the first result. The weights are the tensors that the fleet published, in the published
+        dtypes. Their names are the names in ``named_parameters()`` and ``named_buffers()``. If layers share a tensor,
+        the result has its first name. Any thread may call this method, also after ``shutdown()``.
 
         Raises:
             InvalidOption: the option ``keep_best`` is false, or the fleet has no evaluation.

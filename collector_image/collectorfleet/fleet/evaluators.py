@@ -33,7 +33,7 @@ _OF_COLLECTORS: Final = ("max_frames_per_traj", "trust_policy")
 
 
 def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared) -> EvaluationLoop | None:
-    """Return the thread that evaluates the versions in ``shared``. None if the options have no evaluation."""
+    """Return the thread that evaluates the versions in ``shared``. Return None if the options have no evaluation."""
     evaluation = options.evaluation
     if evaluation is None:
         return None
@@ -113,7 +113,7 @@ def _recording(video: Video, timeout: timedelta) -> dict[str, Any]:
 
 
 def _simulator(options: FleetOptions, evaluation: Evaluation) -> Simulator | None:
-    """Return the simulator that each evaluator starts; None if evaluators start no simulator."""
+    """Return the simulator that each evaluator starts. Return None if evaluators start no simulator."""
     theirs = None if evaluation.create_env_fn is not None else options.of_each("process")[0]
     process = evaluation.process or theirs
     return None if process is None else simulator_of(process, options)
@@ -139,7 +139,7 @@ def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
 def _plain(value: object) -> str:
     """Return a text that is the same in every process.
 
-    The repr of an object is not, because it may contain an address.
+    The repr of an object may differ between processes, because it may contain an address.
     """
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_plain(inner)}" for key, inner in sorted(value.items(), key=str))

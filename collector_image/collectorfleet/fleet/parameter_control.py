@@ -52,7 +52,7 @@ class ParameterControl(EvaluationControl):
 
         Raises:
             InvalidOption: the fleet has no ``environment_parameters``, the group or collector does not exist, or a
-                value has another type.
+                value has a type that is not listed above.
         """
         if (parameters is None) == (by_collector is None):
             raise InvalidOption("set_environment_parameters: pass either parameters or by_collector")
@@ -95,7 +95,7 @@ class ParameterControl(EvaluationControl):
     def environment_parameters_state(self) -> dict[str, Any]:
         """Return all parameters that were set, and the progress of the curriculum.
 
-        Empty without ``environment_parameters``.
+        The result is empty if the fleet has no ``environment_parameters``.
         """
         with self._consumer.shared.changed:
             state = self._consumer.shared.parameters

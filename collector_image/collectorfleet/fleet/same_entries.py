@@ -22,7 +22,7 @@ def check_same_entries(
     Args:
         views: the parts.
         collectors: the name of the collector of each part.
-        groups: the group of each part. Empty if the fleet has no groups.
+        groups: the group of each part. ``groups`` is empty if the fleet has no groups.
         vary: whether the sizes of entries may change during a run. If true, shapes are not compared.
     """
     if any(isinstance(view, LazyStackedTensorDict) for view in views):
@@ -44,10 +44,10 @@ def check_same_entries(
 def _difference(
     view: TensorDictBase, other: TensorDictBase, name: str, others: str, vary: bool, within: str = "", dims: int = -1
 ) -> str:
-    """Describe the first entry of ``view`` that is missing or different in ``other``. Empty if there is no difference.
+    """Describe the first entry of ``view`` that is missing or different in ``other``.
 
-    The first ``dims`` dimensions are not compared. They are dimensions of the batch, and parts may have different
-    numbers of steps.
+    The result is empty if there is no difference. The first ``dims`` dimensions are not compared. They are dimensions
+    of the batch, and parts may have different numbers of steps.
     """
     dims = view.ndim if dims < 0 else dims
     for key in view.keys():  # noqa: SIM118  (of a TensorDict, which iterates over something else)

@@ -71,7 +71,7 @@ class WeightsSource:
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
         """Return a snapshot of the weights ``given``, or of all models if ``given`` is None.
 
-        None if there are no tensors. ``given`` are weights of ``model`` (None: the policy): a module, a (nested)
+        Return None if there are no tensors. ``given`` are weights of ``model`` (None: the policy): a module, a (nested)
         TensorDict or a dict of tensors. If ``given`` lacks some of the model's tensors, the snapshot has the model's
         present values of these tensors. If ``model`` is None, ``given`` may also be a dict with weights of several
         models. Its keys are the names of the models. For models that ``given`` does not name, the snapshot has the last
@@ -168,7 +168,7 @@ def _named(model: nn.Module) -> list[tuple[str, Tensor]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return a text with the first names. It shows the reader of a message the prefix of the names."""
+    """Return a text with the first names. In a message, these names show the user the prefix of all names."""
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 

@@ -71,7 +71,7 @@ class EpisodeList:
 
     @property
     def finished(self) -> bool:
-        """Whether all episodes have ended that count for the result."""
+        """Whether all episodes that count for the result have ended."""
         return all(number in self._ended for number in range(self._needed()))
 
     @property

@@ -21,7 +21,7 @@ class EvaluationPlan:
     """The settings of the evaluation.
 
     Args:
-        episodes: episodes of one evaluation.
+        episodes: the number of episodes of one evaluation.
         seeds: the seeds of the episodes, see :func:`seed_of`.
         timeout_seconds: the time limit of one evaluation without a recording.
         build_seconds: the time limit for an evaluator to build environment and policy. The time begins when its process
@@ -108,7 +108,7 @@ class EvaluationState:
     def due(self, candidate: Candidate) -> None:
         """Record that this version is due.
 
-        It replaces an earlier version that still waits; the earlier version is skipped.
+        If an earlier version still waits, this version replaces it. The earlier version counts as skipped.
         """
         self.skipped += self.pending is not None
         self.pending = candidate
@@ -202,7 +202,7 @@ class EvaluationState:
     def lost(self, one: Evaluator, cause: str, now: float) -> None:
         """Record the loss of an evaluator.
 
-        Other evaluators, or the restarted evaluator, repeat its unfinished rollouts.
+        Other evaluators, or the restarted evaluator, repeat the unfinished rollouts of the lost evaluator.
         """
         self.last_failure = f"evaluator {one.name}: {cause}"
         if self.running is not None:

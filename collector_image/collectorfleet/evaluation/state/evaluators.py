@@ -67,7 +67,7 @@ class Evaluators:
         return ((one.id, one) for one in self.places if one.id is not None and one.built and one.playing is None)
 
     def find(self, id_: CollectorId) -> Evaluator | None:
-        """Return the evaluator with this id; None if this incarnation was lost."""
+        """Return the evaluator with this id. Return None if this incarnation was lost."""
         return next((one for one in self.places if one.id == id_), None)
 
     def too_long_building(self, now: float, seconds: float) -> Iterator[Evaluator]:
@@ -83,7 +83,7 @@ class Evaluators:
     def lost(self, one: Evaluator, now: float) -> None:
         """Record the loss of the evaluator.
 
-        After the first loss it restarts at once, after further losses with a delay.
+        After the first loss, the evaluator restarts at once. After each further loss, it restarts with a delay.
         """
         pause = FIRST_PAUSE_SECONDS * 2 ** (one.losses - 1) if one.losses else 0.0
         again_at = now + min(pause, LONGEST_PAUSE_SECONDS)

@@ -40,7 +40,7 @@ class Recording:
     def wants(self, number: int, per_rollout: int | None) -> int:
         """Return how many episodes of rollout ``number`` have to be recorded.
 
-        ``per_rollout`` is the number of episodes in a rollout; None if this number is not known yet.
+        ``per_rollout`` is the number of episodes in a rollout. It is None if this number is not known yet.
         """
         if self._lost:
             return 0
@@ -96,10 +96,11 @@ class Videos:
         return self._plan is not None
 
     def begin(self, evaluations_before: int, *, last: bool) -> Recording | None:
-        """Return the recording of the evaluation that begins now; None if this evaluation is not recorded.
+        """Return the recording of the evaluation that begins now.
 
-        ``evaluations_before`` is the number of evaluations that have ended, including evaluations before a resume. If
-        ``last`` is true, this is the last evaluation of the run, and it is always recorded.
+        Return None if this evaluation is not recorded. ``evaluations_before`` is the number of evaluations that have
+        ended, including evaluations before a resume. If ``last`` is true, this is the last evaluation of the run, and
+        it is always recorded.
         """
         plan = self._plan
         if plan is None or self._losses >= MOST_LOSSES:
