@@ -37,8 +37,8 @@ class CollectorConfig:
         options: further arguments of ``collector_class``.
         models: modules whose weights the driver publishes in addition to the weights of ``policy``. Each module is
             given as an attribute path in the collector.
-        uses_policy_service: an inference service runs the policy for all collectors, and reports the weights version of
-            each action.
+        uses_policy_service: whether an inference service runs the policy for all collectors. The service reports the
+            weights version of each action.
         replay_buffer: the client of the replay buffer that the collector writes its frames to. None: the collector
             sends its frames to the driver.
         cut_short: whether the driver may end rollouts early.

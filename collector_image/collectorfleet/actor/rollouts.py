@@ -233,7 +233,7 @@ class RolloutRunner:
     def _entries(self) -> dict[Any, Any]:
         """Return shape and dtype of each entry of the environment.
 
-        For environments in processes, the result is empty.
+        If the environments run in separate processes, the result is empty.
         """
         if self._config.has_processes:
             return {}

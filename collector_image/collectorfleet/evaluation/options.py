@@ -37,7 +37,7 @@ class Video:
             recorded. An environment of Gymnasium needs ``render_mode="rgb_array"`` for this.
 
     Raises:
-        InvalidOption: a value that cannot work.
+        InvalidOption: a value cannot work.
     """
 
     episodes: int = 1
@@ -90,7 +90,7 @@ class Evaluation:
             from collectors.
 
     Raises:
-        InvalidOption: a value that cannot work.
+        InvalidOption: a value cannot work.
     """
 
     replicas: int = 1

@@ -163,7 +163,7 @@ class FleetArguments:
 
     @property
     def mixes_versions(self) -> bool:
-        """Whether a rollout may have frames of several versions.
+        """Whether a rollout may have frames of several weights versions.
 
         This is the case if processes never pause, or if trajectories span rollouts.
         """

@@ -177,7 +177,7 @@ class FleetCollector(FleetControl):
     def publish(self) -> Staged:
         """Publish the present policy like :meth:`update_policy_weights_`.
 
-        Return an object whose ``version`` is set later.
+        The returned object gets its ``version`` as soon as its weights are published.
 
         Raises:
             InvalidOption: the policy has no tensors, or a TorchRL learner or an inference service publishes the

@@ -14,7 +14,7 @@ _LONGEST_FAILURE = 300
 
 
 def evaluation_status(loop: EvaluationLoop) -> EvaluationStatus:
-    """Return the present status. The caller must not hold the lock of the gather."""
+    """Return the present status. The caller must not hold the lock of the gather's state."""
     with loop.changed:
         return _status(loop.state)
 

@@ -20,7 +20,7 @@ def check_same_entries(
     """Raise InvalidOption if the frames in two parts of a batch have different entries, dtypes or shapes.
 
     Args:
-        views: the parts.
+        views: the parts of the batch.
         collectors: the name of the collector of each part.
         groups: the group of each part. ``groups`` is empty if the fleet has no groups.
         vary: whether the sizes of entries may change during a run. If true, shapes are not compared.

@@ -103,8 +103,8 @@ def _matched(here: Iterable[str], there: Iterable[str]) -> dict[str, str]:
     """Map each name in ``here`` to the matching name in ``there``. Names without a match are left out.
 
     A name contains the position, the class and the key of a transform. If one environment has an additional transform,
-    the positions in both environments differ. So the position is ignored if class and key occur only once in each
-    environment.
+    the same transform may have different positions in the two environments. So the position is ignored if class and key
+    occur only once in each environment.
     """
     here, names = list(here), set(there)
     counts_here, counts_there = Counter(map(_without_place, here)), Counter(map(_without_place, names))

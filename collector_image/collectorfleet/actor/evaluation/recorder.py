@@ -32,7 +32,7 @@ class EpisodeRecorder:
         self._failure: str | None = None
 
     def see(self, observed: TensorDictBase, running: NDArray[np.bool_]) -> None:
-        """Record the present frames of the environments. Called after each reset and each step.
+        """Record the present frames of the environments. Call this after each reset and each step.
 
         ``running`` is bool ``[environments]``. True: the episode of this environment continues. If an episode has just
         ended, its present frame is the last frame of its video.

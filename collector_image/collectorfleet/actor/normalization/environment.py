@@ -92,7 +92,7 @@ class EnvironmentNormalization:
         return found or None
 
     def reset_base(self) -> None:
-        """Exclude the present statistics from the next contribution, because a loaded state has replaced them."""
+        """Exclude the present statistics from the next contribution, because they come from a loaded state."""
         with self._lock:
             self._base = self._read()
 
@@ -129,5 +129,8 @@ def load(env: EnvBase, normalization: Normalization) -> None:
 
 
 def differ(sums: Mapping[str, Array], travelled: RunningStatistics) -> bool:
-    """Return whether loaded sums differ from the sent sums. ``load`` returns the sent objects if the sums are equal."""
+    """Return whether ``sums``, the result of :meth:`Kept.load`, differ from the sent sums in ``travelled``.
+
+    If the sums are equal, :meth:`Kept.load` returns the arrays of ``travelled`` themselves.
+    """
     return any(sums[name] is not value for name, value in travelled.sums.items())

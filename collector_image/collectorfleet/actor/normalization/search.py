@@ -38,7 +38,9 @@ def find(env: EnvBase) -> dict[str, list[Kept]]:
 
 
 def build_without_running_statistics(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
-    """Build an environment in a separate process. Such an environment cannot share running statistics with the fleet.
+    """Build an environment of a collector with several processes.
+
+    Such an environment cannot share running statistics with the fleet.
 
     Raises:
         InvalidOption: the transforms of the environment keep running statistics.

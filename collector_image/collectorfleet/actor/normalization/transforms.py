@@ -222,7 +222,7 @@ def _numbers(tensor: Tensor) -> Array:
 
 
 def _written(tensor: Tensor, value: Array, travelled: Array) -> Array:
-    """Copy ``value`` into ``tensor``. ``travelled`` are the sums that the driver sent for this tensor.
+    """Copy ``value`` into ``tensor``. ``travelled`` is the array that ``value`` was computed from.
 
     If the copy is exact, return ``travelled``. Otherwise return the values of ``tensor``.
     """

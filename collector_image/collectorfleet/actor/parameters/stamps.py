@@ -62,8 +62,8 @@ class ParameterStamps:
 
         Raises:
             ParametersRefused: the number of resets differs from the number of trajectories, so the versions are
-                uncertain. The method also raises this error if an environment in a process no longer has the parameters
-                that were set.
+                uncertain. The method also raises this error if an environment in a separate process no longer has the
+                parameters that were set.
         """
         if self.is_settled:
             if self._environments is not None and self._environments.has_processes:

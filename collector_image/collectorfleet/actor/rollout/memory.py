@@ -93,7 +93,7 @@ class Memory:
 
 
 def name_of_entry(key: Any) -> str:
-    """Return the name of the key in messages, without ``next``."""
+    """Return the name that messages use for the key. The name does not include ``next``."""
     return key if isinstance(key, str) else ".".join(key[1:] if key[0] == "next" else key)
 
 

@@ -70,7 +70,7 @@ class SameKeys:
         self._keys: frozenset[Any] = frozenset()
 
     def check(self, entries: Values) -> None:
-        """Raise ValueError if this step lacks an entry of the batch that another step had."""
+        """Raise ValueError if this step lacks an entry of the batch, but another step had this entry."""
         if entries.keys() == self._keys:
             return
         missing = ((self._keys or entries.keys()) ^ entries.keys()) & self._memory

@@ -154,7 +154,7 @@ class Observed:
         frame.arrays[self._key][which] = seen if self._stack is None else self._stack.begun(seen)
 
     def leave(self, frame: Frame) -> None:
-        """Store the state of the stack in TorchRL's transform. Called at the end of a rollout."""
+        """Store the state of the stack in TorchRL's transform. Call this at the end of a rollout."""
         if self._stack is not None:
             self._stack.leave(frame.arrays[self._key])
 

@@ -36,7 +36,7 @@ class SimulatorProcess:
         ready_timeout: the time limit for the simulator to listen on all of its ports.
 
     Raises:
-        InvalidOption: a value that cannot work.
+        InvalidOption: a value cannot work.
     """
 
     command: Sequence[str]
