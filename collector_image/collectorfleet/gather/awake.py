@@ -2,7 +2,7 @@
 
 A debugger, a frozen container or a sleeping laptop can stop the driver process for some time. After such a stop, all
 deadlines have passed, and the driver has not yet received the collectors' answers. But the collectors did not cause the
-delay.
+delay, so most of the stopped time does not count.
 """
 
 from __future__ import annotations

@@ -120,9 +120,9 @@ class Consumer:
         return staged
 
     def wait_applied(self, staged: Staged, timeout: float) -> Mapping[str, PublishResult]:
-        """Block until all expected collectors have applied the version, or for ``timeout`` seconds.
+        """Block until all expected collectors have applied the staged weights, or for ``timeout`` seconds.
 
-        Return results by name.
+        Return the result of each collector, by its name.
         """
         gather, slots = self.shared.gather, self.shared.slots
 
@@ -184,7 +184,7 @@ class Consumer:
     def drain_pods(self, pods: Collection[str]) -> None:
         """Drain exactly these pods. Collectors on these pods end after their current requests.
 
-        If a later call does not name one of these pods, the pod can get collectors again.
+        A later call replaces the set of draining pods. A pod that is no longer in the set can get collectors again.
         """
         shared = self.shared
         with shared.changed:
@@ -197,7 +197,7 @@ class Consumer:
     def node_died(self, node: str) -> None:
         """Record that the transport treats this node as dead.
 
-        Losses of its collectors then do not count as failures.
+        Losses of the collectors on this node then do not count as failures.
         """
         with self.shared.changed:
             self.shared.died_nodes.append(node)
@@ -254,7 +254,7 @@ class Consumer:
             self.shared.notices.mapped(method)
 
     def notify_status_change(self) -> None:
-        """Notify threads that wait for a change that a value in the status has changed."""
+        """Wake the threads that wait for a change of the status."""
         with self.shared.changed:
             self.shared.note_change()
 

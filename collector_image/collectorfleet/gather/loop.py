@@ -1,4 +1,6 @@
-"""The gather thread. Only this thread uses the transport. So collectors continue to collect while the consumer trains.
+"""The gather thread. Only this thread uses the transport.
+
+The thread also runs while the consumer trains, so collectors continue to collect.
 
 Read :meth:`GatherLoop.turn` first. Its steps are: publish, start, submit, choose a batch, offer weights, wait for
 messages, and process them.

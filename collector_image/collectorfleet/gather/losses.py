@@ -27,7 +27,7 @@ _TRIES_TO_PROVE: Final = 3
 class Losses:
     """Handles losses of collectors, for the gather thread. The caller holds the lock.
 
-    ``now`` is a time of its AwakeClock.
+    ``now`` is a time of the gather thread's AwakeClock.
     """
 
     def __init__(self, shared: Shared, outbox: Outbox, policy: FailurePolicy, now: float) -> None:
@@ -47,7 +47,7 @@ class Losses:
     def lost(self, one: Collector, cause: str, fault: Fault, now: float) -> None:
         """Retire a lost collector.
 
-        Other collectors get its requests, and the failure policy decides about a replacement.
+        Other collectors get the requests of the lost collector. The failure policy decides about a replacement.
         """
         self._judged(one, cause, fault, InfrastructureError(f"collector {one.id.name}: {cause}"), now)
 

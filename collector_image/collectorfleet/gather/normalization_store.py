@@ -1,4 +1,7 @@
-"""Put the fleet's normalization into the store once after each change. Versions of the weights refer to it."""
+"""Put the fleet's normalization into the store once after each change.
+
+Versions of the weights refer to the stored normalization.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class NormalizationStore:
         self._of = 0  # ``changes`` of the stored normalization
 
     def now(self) -> Stored | None:
-        """Return the present normalization in the store; None if the environments have no normalization."""
+        """Return the present normalization in the store, or None if the environments have no normalization."""
         known, changes = self._shared.normalization.now, self._shared.normalization.changes
         if self._of != changes:
             self._stored = self._transport.put(codec.encode(known)) if known else None

@@ -37,7 +37,10 @@ class Publishing:
         staged.version = self.publish_as_next(stored, staged.seconds)
 
     def publish_as_next(self, stored: Stored, seconds: float) -> int:
-        """Publish ``stored`` as the next version. Return the version. ``seconds`` is the time that storing took."""
+        """Publish ``stored`` as the next version. Return the version.
+
+        ``seconds`` is the time in seconds that it took to store the weights.
+        """
         shared = self._shared
         version = shared.gather.version = shared.gather.version + 1
         weights = Weights(version, stored, normalization=self._normalization.now())
@@ -70,7 +73,7 @@ class Publishing:
         self._outbox.offer(one.id, weights)
 
     def weights_for_request(self, one: Collector, request: Request) -> Weights | None:
-        """Return the weights to send with the request; None if the request needs no weights.
+        """Return the weights to send with the request, or None if the request needs no weights.
 
         If the request demands an exact version, return this version. Otherwise return the newest version, unless it was
         already offered to the collector.

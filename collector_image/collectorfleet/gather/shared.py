@@ -1,7 +1,7 @@
 """The state that the gather thread and the consumer's threads share, under one lock.
 
-The consumer requests batches, stages weights and takes finished batches out of this state. The gather thread does
-everything else. Consumer and gather thread communicate only through this state.
+The consumer requests batches, stages weights and takes finished batches. The gather thread does everything else. The
+consumer and the gather thread communicate only through this state.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Limits:
 class Staged:
     """Stored weights that are not published yet. Newer weights may replace them before they are published.
 
-    ``seconds`` is the time in seconds that storing these weights took.
+    ``seconds`` is the time in seconds that it took to store these weights.
     """
 
     def __init__(self, stored: Stored, seconds: float) -> None:
@@ -119,7 +119,7 @@ class Shared:
     def frames_discarded(self) -> int:
         """The number of frames that were collected but not handed out.
 
-        Their answers came too late, or the run ended before.
+        The answers with these frames came too late, or the run ended before the frames could be handed out.
         """
         left_over = self.gather.admissions.frames_waiting if self.over or self.gather.finished else 0
         return self.statistics.frames_too_late + left_over
@@ -130,7 +130,7 @@ class Shared:
         self.changed.notify_all()
 
     def raise_if_failed(self) -> None:
-        """Raise the error that ended the gather, if one did."""
+        """If an error ended the gather, raise this error."""
         if self.error:
             raise self.error
 

@@ -1,7 +1,7 @@
 """Admissions that are not handed out yet.
 
 A share is the part of a batch that one request covers. The answer to the request has the frames of the share. An
-admission is one share, or several shares that the gather allows at the same time.
+admission is one share, or several shares whose requests the gather allows at the same time.
 
 An admission passes through four states. It is *admitted* if bounds and totals allow its shares. Its shares are then
 *submitted* to collectors. It is *complete* when its last share is answered. Finally it is *handed out*. If batches are
@@ -51,7 +51,7 @@ class Admission:
     ``oldest_version`` is the oldest weights version of the frames. While shares are missing, it is the oldest version
     that a frame may still get. ``version_for_bound`` is the version that counts for the staleness bound. It is never
     older than the version at admission. A collector may deliver frames with an older version, if their trajectory began
-    with earlier weights. To delay further versions would not prevent such frames.
+    with earlier weights. A delay of further versions would not prevent such frames.
     """
 
     number: int

@@ -97,11 +97,11 @@ class Collectors:
         return name in self._living
 
     def named(self, name: str) -> Collector | None:
-        """Return the living collector in this slot; None if the slot has no collector."""
+        """Return the living collector in this slot, or None if the slot has no collector."""
         return self._living.get(name)
 
     def find(self, id_: CollectorId) -> Collector | None:
-        """Return the living collector with this name and incarnation; None if there is no such collector."""
+        """Return the living collector with this name and incarnation, or None if there is no such collector."""
         found = self._living.get(id_.name)
         return found if found is not None and found.id == id_ else None
 
@@ -193,11 +193,11 @@ class Collectors:
 
     @property
     def acknowledged(self) -> int | None:
-        """The lowest of the versions that the available collectors have applied; None if no collector is available."""
+        """The lowest version that an available collector has applied, or None if no collector is available."""
         return self._applied.lowest
 
     def next_free(self, admission: int) -> Collector | None:
-        """Return the collector for the next share of an admission; None if no collector is free.
+        """Return the collector for the next share of an admission, or None if no collector is free.
 
         Collectors without a share of this admission have priority over collectors with a share. The second criterion is
         the number of open requests: fewer requests have priority. The third criterion is the newest admission that a
@@ -241,16 +241,16 @@ class Collectors:
         return row[0][1] if row else None
 
     def longest_building(self) -> Collector | None:
-        """Return the collector that began earliest to build, or to load its first weights.
+        """Of the collectors that build or load their first weights, return the collector that began earliest.
 
-        None if no collector does this.
+        Return None if no collector builds or loads its first weights.
         """
         while self._building and self._building[0][1].building_since != self._building[0][0]:
             self._building.popleft()
         return self._building[0][1] if self._building else None
 
     def next_to_offer(self, version: int) -> Collector | None:
-        """Return the collector to offer ``version`` next; None if all collectors were offered the version.
+        """Return the collector to offer ``version`` next, or None if all collectors were offered the version.
 
         The collector that has worked longest on its present request has priority. If this version was already offered
         to that collector, the collector with the oldest offer has priority.

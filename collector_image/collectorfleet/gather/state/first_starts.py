@@ -16,7 +16,10 @@ class FirstStarts:
         self._is_told = False
 
     def noted(self, collector: CollectorId, digest: str) -> str | None:
-        """Record a collector's digest. If another collector had the same digest, return a warning, but only once."""
+        """Record a collector's digest. If another collector had the same digest, return a warning.
+
+        Return a warning only once for the whole fleet. Otherwise return None.
+        """
         other = self._first.setdefault(digest, collector)
         if other == collector or self._is_told:
             return None

@@ -41,7 +41,7 @@ class Gather:
     def restored(self, frames: int, version: int) -> None:
         """Continue the counts of an earlier gather.
 
-        Its frames count as random frames, because random frames come first.
+        The frames of the earlier gather count as random frames, because random frames come first in a run.
         """
         self.frames_handed_out = self._random_frames = frames
         self.version = self._made_before = max(self.version, version)
@@ -68,7 +68,7 @@ class Gather:
     def may_advance(self) -> bool:
         """Return whether a new version may be published.
 
-        All open requests must then stay within the staleness bound.
+        The version may be published if all open requests then stay within the staleness bound.
         """
         is_left_over = self._ended and self.chosen is None
         return is_left_over or self.admissions.window.in_time(self.version + 1)
@@ -207,7 +207,7 @@ class Gather:
         return self.chosen is not None
 
     def due(self) -> list[Admission] | None:
-        """Return the admissions of the batch that can be handed out now; None if no batch is ready."""
+        """Return the admissions of the batch that can be handed out now, or None if no batch is ready."""
         if self.plan.in_order:
             first = self.admissions.first
             return [first] if first is not None and first.complete else None
@@ -219,7 +219,7 @@ class Gather:
         return None if self._all_is_requested and self._older_ones_to_come(oldest) else oldest
 
     def _older_ones_to_come(self, chosen: list[Admission]) -> bool:
-        """Return whether open shares are older than the chosen shares. Only used at the end of the run.
+        """Return whether open shares are older than the chosen shares. The gather calls this only at the end of a run.
 
         The gather waits for these older shares. So they are handed out first, and the last batch has the newest shares.
         """

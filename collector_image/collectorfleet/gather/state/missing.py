@@ -13,7 +13,10 @@ _NAMED = 3
 
 
 def missing(slots: Slots, living: Collectors) -> Iterator[tuple[Slot, Collector | None]]:
-    """Yield, in order, each slot that expects a collector but has no built collector, with its starting collector."""
+    """Yield, in order, each slot that expects a collector but has no built collector.
+
+    The second value is the collector that is starting in the slot, or None if no collector is starting there.
+    """
     for slot in slots.in_order():
         one = living.named(slot.name)
         is_built = one is not None and one.state is not CollectorState.STARTING
@@ -22,7 +25,7 @@ def missing(slots: Slots, living: Collectors) -> Iterator[tuple[Slot, Collector 
 
 
 def described(slots: Slots, living: Collectors) -> str:
-    """Return one sentence about all missing collectors; empty if no collector is missing."""
+    """Return one sentence about all missing collectors, or an empty string if no collector is missing."""
     found = list(missing(slots, living))
     if not found:
         return ""

@@ -2,7 +2,7 @@
 
 The initial sums are the sums that the first built collector reports, or the sums of an earlier fleet. After that, the
 contributions of all answers are added, in the order of arrival. If an answer is lost, or its collector is retired
-before, the contribution of the answer is lost, too.
+before the answer arrives, the contribution of the answer is lost, too.
 """
 
 from __future__ import annotations

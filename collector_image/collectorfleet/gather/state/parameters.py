@@ -12,7 +12,7 @@ from collectorfleet.messages import Parameters
 
 @dataclass
 class _Scope:
-    """The parameters of a set of collectors. For each name, ``values`` has the version that set it, and the value."""
+    """The parameters of a set of collectors. ``values`` has the value of each name, and the version that set it."""
 
     version: int = 0
     values: dict[str, tuple[int, Any]] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class _Scope:
 
 
 class FleetParameters:
-    """The parameters of all collectors. ``version`` counts changes. Version 0 are the parameters at build time.
+    """The parameters of all collectors. ``version`` counts changes. Version 0 has the parameters at build time.
 
     A change does not affect parameters that it does not name. A parameter may be set for one collector, for the
     collector's group and for all collectors. The newest of these values applies.
@@ -61,7 +61,10 @@ class FleetParameters:
         return self.version
 
     def of(self, collector: str, group: str | None) -> Parameters:
-        """Return the parameters of this collector. Their version is the newest change that affects this collector."""
+        """Return the parameters of this collector.
+
+        Their version is the version of the newest change that affects this collector.
+        """
         scopes = self._scopes(collector, group)
         newest: dict[str, tuple[int, Any]] = {}
         for scope in scopes:

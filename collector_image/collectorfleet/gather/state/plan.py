@@ -25,8 +25,8 @@ class Plan:
             count together.
         cut_short_after: as soon as this number of shares of a batch is answered, the other requests of the batch are
             cut short. None: no request is cut short.
-        store_bytes: the limit for the size of waiting and open shares in bytes, in the object store or the driver's
-            memory. None: there is no limit.
+        store_bytes: the limit, in bytes, for the total size of waiting and open shares in the object store or in the
+            driver's memory. None: there is no limit.
     """
 
     shares: int

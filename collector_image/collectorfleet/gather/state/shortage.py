@@ -15,7 +15,7 @@ class Shortage:
         self._reached = min_available
 
     def verdict(self, available: int, slots: Slots, min_available: int, patience: timedelta, now: float) -> str | None:
-        """Return the reason why the fleet cannot continue; None if the fleet can continue.
+        """Return the reason why the fleet cannot continue, or None if the fleet can continue.
 
         The fleet cannot continue if fewer than ``min_available`` collectors have been available for longer than
         ``patience``. The fleet also cannot continue if too many slots are given up, so that ``min_available`` cannot be

@@ -65,7 +65,9 @@ class Slot:
 
 
 class Slots:
-    """All slots by name. The groups of the slots repeat ``groups`` in order, so a group never depends on the size.
+    """All slots by name. The groups of the slots repeat ``groups`` in order.
+
+    So the group of a slot does not depend on the number of slots.
 
     If ``groups`` is empty, slots have no group.
     """
@@ -160,7 +162,10 @@ class Slots:
         self.waiting[name] = slot
 
     def set_draining_pods(self, pods: Collection[str]) -> None:
-        """Set the pods that are drained now. Slots that waited for a pod that is no longer drained are filled again."""
+        """Set the pods that are drained now.
+
+        If a pod is no longer drained, slots that waited for this pod are filled again.
+        """
         for name, slot in list(self.waiting.items()):
             if slot.waits_for not in pods:
                 slot.waits_for = None

@@ -1,4 +1,4 @@
-"""Those counts and times of a gather that the status shows."""
+"""The counts and times of a gather that the status shows."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ class Statistics:
         return round(1 - self._busy_seconds / self._alive_seconds, 3) if self._alive_seconds else None
 
     def frames_per_second(self, now: float) -> float | None:
-        """Return the rate over the last 30 s. For shorter runs: since the first batch. None before the second batch."""
+        """Return the rate of handed-out frames over the last 30 s, or since the first batch if the run is shorter.
+
+        Return None before the second batch.
+        """
         if self._first_batch_at is None or self.batches < self._batches_before + 2:
             return None
         since = max(self._first_batch_at, now - _RATE_WINDOW_SECONDS)

@@ -1,7 +1,7 @@
 """The weights versions of one policy, and their acknowledgements.
 
 A version is first *published*: it becomes the newest version. It is then *offered* to a collector, and the collector
-*applies* it. As soon as every available collector has applied a version or a newer version, the version is
+*applies* it. As soon as every available collector has applied this version or a newer version, this version is
 *acknowledged*. With a digest, the collector proves which weights it has loaded.
 """
 
@@ -61,9 +61,9 @@ class Versions:
             self._proofs.popitem(last=False)
 
     def normalized(self, normalization: Stored) -> None:
-        """Add the normalization that the first collector reported to all kept versions.
+        """Add ``normalization``, which the first collector has reported, to all kept versions.
 
-        No collector has loaded them yet.
+        No collector has loaded these versions yet.
         """
         if self.newest is not None:
             self._first_normalization = (self.newest.version, normalization)
@@ -76,7 +76,7 @@ class Versions:
     def newest_with(self, normalization: Stored | None) -> Weights | None:
         """Return the newest weights with this normalization, for a joining collector.
 
-        None: there are no weights yet.
+        Return None if there are no weights yet.
         """
         if self.newest is None:
             return None
@@ -110,7 +110,7 @@ class Versions:
         return sorted(self._kept)
 
     def proven(self, version: int, digest: str) -> bool | None:
-        """Return whether the digest matches the version. None: the digests of this version are no longer kept.
+        """Return whether the digest matches the version, or None if the digests of this version are no longer kept.
 
         The result is None if hundreds of versions were published while the collector worked on one rollout. Newer
         versions have been offered to this collector since then.
@@ -119,9 +119,9 @@ class Versions:
         return None if known is None else any(digest_of(proof) == digest for proof in known)
 
     def acknowledged(self, version: int | None) -> None:
-        """Record that all available collectors have applied ``version`` or a newer one.
+        """Record that all available collectors have applied ``version`` or a newer version.
 
-        None: no collector is available.
+        If ``version`` is None, no collector is available.
         """
         self.failures_in_a_row = self.failures_in_a_row if version is None else 0
         while version is not None and self._unacknowledged and self._unacknowledged[0] <= version:
@@ -152,7 +152,9 @@ class Versions:
 def results(
     version: int | None, applied: Mapping[str, int | None], errors: Mapping[str, str | None]
 ) -> Mapping[str, PublishResult]:
-    """Return the result of publishing ``version``, by slot. ``version`` is None if it is not published yet.
+    """Return the result of publishing ``version``, by slot.
+
+    If ``version`` is None, the weights are not published yet.
 
     ``applied`` has the version that each collector has applied, by slot, in order.
     """
