@@ -34,7 +34,7 @@ def answer(who: str, ask: Callable[[], Any], deadline: Deadline) -> Any:
 
 
 def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[str, Any]:
-    """Make all calls at the same time; return their results. A call is repeated while its actor restarts.
+    """Make all calls at the same time, and return their results. A call is repeated while its actor restarts.
 
     If an ``ask`` makes no call and returns None, its result is None.
 

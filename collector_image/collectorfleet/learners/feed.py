@@ -50,7 +50,7 @@ class LearnerFeed:
             policies: for each policy id, the part of the fleet's policy module that belongs to this policy. The feed
                 loads the tensors of the learner's ``weights()`` into this part, by name.
             split: maps the ``[frames]`` of a rollout to the frames of each policy. The collectors call ``split``.
-                Frames that it does not return are dropped.
+                Frames that ``split`` does not return are dropped.
 
         Keyword Args:
             timeout: the time limit of a write, or of a learner's answer. The limit includes a restart of the actor.
@@ -110,7 +110,7 @@ class LearnerFeed:
 
         Calls the replay actors.
 
-        Your own replay class reports versions through a method ``weights_versions(policy_id)``, as in
+        If you write your own replay class, give the class a method ``weights_versions(policy_id)``, as in
         :class:`~collectorfleet.learners.replay.PolicyReplay`. Without this method, the policies have no ``staleness``.
 
         Raises:

@@ -57,7 +57,10 @@ class Earlier:
         return frozenset(self._waiting)
 
     def place(self, policy_id: str) -> Place | None:
-        """Return the policy's earlier place, whose shard has the policy's frames; None if there are no frames."""
+        """Return the policy's earlier place. The shard of this place has the policy's frames.
+
+        Return None if no shard has frames of this policy.
+        """
         return self._waiting[policy_id].place if policy_id in self._waiting and self._is_laid_out_alike else None
 
     def policy_files(self, policy_id: str) -> list[Path]:
@@ -77,11 +80,17 @@ class Earlier:
         self._waiting.pop(policy_id, None)
 
     def left(self) -> dict[str, int]:
-        """Return each policy that was not added again to its shard, with the shard that has the policy's frames."""
+        """Return the policies that were not added again to their earlier shard.
+
+        The value of each policy is the index of the shard that has the policy's frames.
+        """
         return {policy_id: kept.place.shard for policy_id, kept in self._waiting.items() if self._is_laid_out_alike}
 
     def drop_left(self) -> None:
-        """Drop all policies that were not added again to their shard. New policies with these ids start afresh."""
+        """Drop all policies that were not added again to their earlier shard.
+
+        New policies with these ids start afresh.
+        """
         self._waiting.clear()
 
 

@@ -25,14 +25,14 @@ class PolicyReplay:
         self._buffers: dict[str, TensorDictReplayBuffer] = {}
 
     def extend(self, policy_id: str, frames: TensorDictBase) -> int:
-        """Add ``frames`` of shape ``[frames]``; return the number of frames of the policy."""
+        """Add ``frames`` of shape ``[frames]``, and return the number of frames that the policy now has."""
         if policy_id not in self._buffers:
             self._buffers[policy_id] = self._empty()
         self._buffers[policy_id].extend(frames)
         return self.size(policy_id)
 
     def sample(self, policy_id: str, batch_size: int) -> TensorDictBase:
-        """Draw ``[batch_size]`` frames of a policy with replacement. Raise LookupError if it has no frames."""
+        """Draw ``[batch_size]`` frames of a policy with replacement. Raise LookupError if the policy has no frames."""
         if policy_id not in self._buffers:
             raise LookupError(f"policy {policy_id!r}: no frames have arrived yet")
         found: TensorDictBase = self._buffers[policy_id].sample(batch_size)
@@ -44,7 +44,7 @@ class PolicyReplay:
         return 0 if buffer is None else len(buffer)
 
     def weights_versions(self, policy_id: str) -> dict[int, int]:
-        """Return the number of the policy's frames by version of the fleet. Frames without a version do not count."""
+        """Return the policy's number of frames for each version of the fleet. Frames without a version do not count."""
         buffer = self._buffers.get(policy_id)
         said = None if buffer is None else buffer[:].get(VERSION_KEY, None)
         if said is None:

@@ -94,7 +94,7 @@ def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
 
 
 def steps_of(actor: Any) -> int:
-    """Return the number of learning steps; 0 if ``learn`` is missing or asynchronous."""
+    """Return the number of learning steps, or 0 if ``learn`` is missing or asynchronous."""
     steps: int = actor.__dict__[_STEPS]
     return steps
 

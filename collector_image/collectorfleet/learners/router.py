@@ -35,7 +35,7 @@ class FrameRouter:
         return self
 
     def extend(self, frames: TensorDictBase) -> None:
-        """Send ``frames`` of shape ``[frames]`` to the replay actors of their policies; block until they are stored.
+        """Send ``frames`` of shape ``[frames]`` to the replay actors of their policies. Block until all are stored.
 
         Raises:
             ValueError: ``split`` returned frames for a policy that the feed does not have.

@@ -214,7 +214,8 @@ class LearnerShards:
         drops frames that :meth:`remove_policy` could not drop. If a checkpoint fails, the next checkpoint drops these
         frames. Blocks for at most ``timeout`` to drop frames, and for at most another ``timeout`` to write.
 
-        Raises the first of these errors. Unless stated otherwise, the states of all other actors are written before:
+        Raises the first of these errors. Unless stated otherwise, the method first writes the states of all other
+        actors:
 
             InvalidOption: ``checkpoint_dir`` is not set. Nothing is written.
             OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. This

@@ -2,8 +2,8 @@
 
 A version of the fleet contains the weights of all policies and has one number. A policy's own version increases only if
 the policy changed. So each version of the fleet contains exactly one version of each policy. Only the last 100,000
-changes of a policy are stored, so that the memory and the checkpoints of a long run stay small. Frames from before
-these changes count as one version older than the first stored change.
+changes of a policy are stored, so that the memory and the checkpoints of a long run stay small. If a frame is older
+than the first stored change, it counts as a frame of the version before this change.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class PolicyStatus:
     """The status of one policy. Its versions count from 1.
 
     ``published`` is the current version. Every available collector has the version ``acknowledged`` or a newer one.
-    None means that the version is unknown so far. ``frames`` counts the frames in the policy's buffer that have a
-    version, and ``staleness`` is the staleness of these frames. ``steps`` is the number of learning steps, or None if
-    they are not counted.
+    ``published`` and ``acknowledged`` are None as long as they are unknown. ``frames`` counts the frames in the
+    policy's buffer that have a version, and ``staleness`` is the staleness of these frames. ``steps`` is the number of
+    learning steps, or None if they are not counted.
     """
 
     published: int | None
@@ -46,7 +46,7 @@ class PolicyStatus:
 
     @property
     def publish_lag(self) -> int | None:
-        """The number of versions that the slowest collector is behind."""
+        """The number of versions by which the slowest collector is behind, or None if this number is unknown."""
         if self.published is None or self.acknowledged is None:
             return None
         return self.published - self.acknowledged
@@ -63,7 +63,10 @@ class PolicyVersions:
         self._staged: list[tuple[Staged, tuple[str, ...]]] = []
 
     def staged(self, staged: Staged, changed: Iterable[str]) -> None:
-        """Record which policies changed in a staged publish, whose weights may still be replaced before the publish."""
+        """Record which policies changed in ``staged``.
+
+        Newer weights may still replace the staged weights before these are published.
+        """
         self._begun()
         self._staged.append((staged, tuple(changed)))
 
@@ -90,7 +93,8 @@ class PolicyVersions:
     def state_dict(self) -> dict[str, list[int]]:
         """Return the state for :meth:`go_on_from` in another driver.
 
-        If changes of a policy were dropped, the policy's list begins with minus the number of dropped changes.
+        If changes of a policy were dropped, the policy's list begins with the number of dropped changes as a negative
+        number.
         """
         return {
             policy_id: [*([-dropped] if (dropped := self._dropped[policy_id]) else []), *began]
@@ -100,7 +104,7 @@ class PolicyVersions:
     def go_on_from(self, state: Mapping[str, list[int]], fleet_version: int) -> None:
         """Continue from the state of another driver. Call this before the first publish.
 
-        All policies change with ``fleet_version``.
+        All policies count as changed in ``fleet_version``.
         """
         for policy_id in self._began:
             known = state.get(policy_id, [])
