@@ -20,9 +20,9 @@ LARGEST_BYTES: Final = 3 * 2**20  # larger than any object in etcd; larger files
 def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: Path) -> list[Path]:
     """Write the code into ``mounted``, and return the import path.
 
-    The import path has the code, then the folder of ``source``, then the current folder. The last two replace the
-    image. ``source`` is the file of the ``manifests``. Raises InvalidOption if the code does not exist,
-    InfrastructureError if a retry may help.
+    The import path has the code, then the folder of ``source``, then the current folder. The last two folders replace
+    the user's code in the image. ``source`` is the file of the ``manifests``. Raises InvalidOption if the code does not
+    exist, and InfrastructureError if a retry may help.
     """
     beside = [source.absolute().parent, Path.cwd()]
     if code is None:

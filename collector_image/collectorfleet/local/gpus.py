@@ -21,7 +21,10 @@ class GpuShare:
 
 @dataclass(frozen=True)
 class GpuShares:
-    """One collector's GPUs, by group name. Without groups there is one entry. ``note`` is a message for the user."""
+    """The GPUs of one collector of each group, by the group's name. Without groups, there is one entry.
+
+    ``note`` is a message for the user, or empty.
+    """
 
     per_collector: Mapping[str, float]
     note: str = ""
@@ -51,7 +54,7 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
 
 @dataclass(frozen=True)
 class LearnerGpus:
-    """The number of GPUs for learners, 0 if they learn on the CPU. ``note`` is a message for the user, or empty."""
+    """The number of GPUs for learners, or 0 if they learn on the CPU. ``note`` is a message for the user, or empty."""
 
     taken: int
     note: str = ""

@@ -24,7 +24,7 @@ class LatestReport:
 
     @contextmanager
     def of(self, source: Callable[[], DriverReport]) -> Iterator[None]:
-        """Inside the ``with`` block, return the report that ``source`` returns."""
+        """Make each call of this object return the report of ``source`` inside the ``with`` block."""
         self._source = source
         try:
             yield
