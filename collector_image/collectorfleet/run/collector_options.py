@@ -34,7 +34,7 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Plain:
-    """An argument whose value is ``convert(value)`` of the field. By default, the value is not changed."""
+    """An argument whose value is the field's value, changed by ``convert``. By default, the value is not changed."""
 
     argument: str
     convert: Callable[[Any], Any] = _same

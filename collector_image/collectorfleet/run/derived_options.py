@@ -15,7 +15,7 @@ from collectorfleet_api.v1alpha1 import CollectorClass, CollectorFleetSpec, Mode
 
 @dataclass(frozen=True)
 class Split:
-    """The number of collectors at the start, and the shares of a batch. None: FleetCollector's default."""
+    """The number of collectors at the start, and the shares of a batch. None means FleetCollector's default."""
 
     collectors: int
     shares: int | None = None

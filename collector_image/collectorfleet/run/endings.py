@@ -66,8 +66,8 @@ class EndReason(Enum):
 class Ending:
     """The row of the table for one :class:`EndReason`.
 
-    ``returned`` is the last checkpoint if the training function returns, ``cut_short`` if it does not. None: this case
-    cannot happen.
+    ``returned`` is the last checkpoint if the training function returns. ``cut_short`` is the last checkpoint if the
+    training function does not return. None: this case cannot happen.
     """
 
     batch: Batch
@@ -121,10 +121,10 @@ def checkpoint_of(way: EndReason, *, returned: bool) -> LastCheckpoint:
 
 
 def seconds_for_batch(way: EndReason, killed_after: float | None, checkpoint_seconds: float) -> float | None:
-    """Return the seconds that the training function has after the request to end, or None for no limit.
+    """Return the seconds that the training function has after the request to end, or None if there is no limit.
 
     ``killed_after`` is the time in seconds from the request until the process is killed, or None if it is not killed.
-    ``checkpoint_seconds`` is the expected duration of the last checkpoint, 0 for a run without checkpoints.
+    ``checkpoint_seconds`` is the expected duration of the last checkpoint, or 0 in a run without checkpoints.
     """
     if ENDINGS[way].batch is Batch.FINISHED:
         return None

@@ -107,7 +107,7 @@ def _video(asked: EvaluationSpec) -> Video | None:
 
 
 def _environment(spec: CollectorFleetSpec) -> Factory | None:
-    """Return the factory of the evaluators' environment. None: evaluators use the environment of the script."""
+    """Return the factory of the evaluators' environment, or None if evaluators use the environment of the script."""
     own, training = spec.evaluation.environment if spec.evaluation else None, spec.environment
     if own is not None and own.factory is not None:
         return Factory(own.factory, own.kwargs)
@@ -117,7 +117,10 @@ def _environment(spec: CollectorFleetSpec) -> Factory | None:
 
 
 def _process(spec: CollectorFleetSpec) -> SimulatorProcess | None:
-    """Return the evaluators' simulator process. None: there is none, or the script sets the environment."""
+    """Return the evaluators' simulator process.
+
+    Return None if the environment needs no such process, or if the script sets the environment.
+    """
     own, training = spec.evaluation.environment if spec.evaluation else None, spec.environment
     if own is not None and (own.factory is not None or own.process is not None):
         return simulator_process(own.process)

@@ -58,8 +58,8 @@ class FencedFolder:
     def take(self, drivers_before: int = 0) -> None:
         """Become the only driver that changes the folder. Blocks until no earlier driver can change it.
 
-        ``drivers_before`` is the least number of earlier drivers. Raises OSError or FolderTakenOver. If
-        the volume is full, this driver tries again at its next change.
+        ``drivers_before`` is the minimum number of earlier drivers. Raises OSError or FolderTakenOver. If the volume is
+        full, this driver tries again at its next change.
         """
         self._least_number = drivers_before + 1
         try:
@@ -77,7 +77,7 @@ class FencedFolder:
             self._own_staging()  # tries again to make the staging folder if the volume was full
 
     def check(self) -> None:
-        """Raise FolderTakenOver if a newer driver took the folder, OSError if the check fails."""
+        """Raise FolderTakenOver if a newer driver took the folder, and OSError if the check fails."""
         with self.reporting_takeover():
             self._own_staging()
 

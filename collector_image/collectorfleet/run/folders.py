@@ -43,7 +43,7 @@ def make(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a file or a folder, even if other processes still write into it. Retries for 2 s.
 
-    Raises OSError if the removal fails, also because another process makes the file or folder again each time.
+    Raises OSError if the removal fails, for example because another process makes the file or folder again each time.
     """
     for tries_left in reversed(range(_REMOVAL_TRIES)):
         try:

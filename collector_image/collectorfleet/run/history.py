@@ -12,8 +12,8 @@ from collectorfleet.run.position import Position
 class RunHistory:
     """The records of the earlier drivers of a run. For the first driver, only ``run_id`` is set.
 
-    A lost driver leaves several records of its progress: its checkpoint, its status and its journal. Their ages differ,
-    because each was written at another time.
+    A lost driver leaves several records of its progress: its checkpoint, its status and its journal. The driver wrote
+    these records at different times, so their progress may differ.
     """
 
     run_id: str  # the same for all drivers of a run; the manifest of an output contains it

@@ -56,6 +56,6 @@ def _none_of(groups: Sequence[GroupCounts]) -> dict[str, Any]:
 
 
 def _at_rest(progress: Progress, collectors: CollectorCounts | None) -> Progress:
-    """Return ``progress`` without the values of a running driver, with ``collectors``."""
+    """Return ``progress`` with the counts ``collectors``, and without values that only a running driver has."""
     summary = run_progress.summary(progress.frames_delivered, progress.total_frames, None)
     return progress.model_copy(update={**_GONE, "summary": summary, "collectors": collectors})

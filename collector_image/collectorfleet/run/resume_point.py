@@ -19,8 +19,8 @@ from collectorfleet_api.counts import counted
 class ResumePoint:
     """Where a driver begins. ``sentence`` gives the reason to the user.
 
-    ``sentence`` is empty for the first driver of a run. ``buffer_frames_lost`` is the number of frames in the previous
-    replay buffer, if the new buffer begins empty.
+    ``sentence`` is empty for the first driver of a run. If the replay buffer begins empty, ``buffer_frames_lost`` is
+    the number of frames in the previous replay buffer. Otherwise it is 0.
     """
 
     position: Position
@@ -33,7 +33,7 @@ def resume_point(
 ) -> ResumePoint:
     """Return where the next driver of a run begins.
 
-    ``written`` is the position of its output, if the run has an output.
+    ``written`` is the position of the run's output, or None if the run has no output.
 
     ``buffer_begins_empty``: collectors write into a replay buffer that is not loaded from a checkpoint.
 

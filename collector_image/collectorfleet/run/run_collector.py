@@ -23,7 +23,7 @@ class RunCollector(FleetCollector):
     """
 
     def __init__(self, boundary: BatchBoundary, frames_lost: int, **options: Any) -> None:
-        """``frames_lost`` counts frames of earlier drivers. ``options`` are the options of FleetCollector."""
+        """``frames_lost`` counts lost frames of earlier drivers. ``options`` are the options of FleetCollector."""
         self._boundary = boundary
         self._frames_lost = frames_lost
         self._is_evaluated = False

@@ -47,7 +47,10 @@ SHUTDOWN_SECONDS: Final = 10
 
 
 class Session:
-    """A run with its collector and the work on it. A script creates the collector while the script runs."""
+    """A run with its collector, and the work that uses the collector's batches.
+
+    If the run has a script, the script creates the collector while it runs.
+    """
 
     def __init__(self, making: CollectorSetup, run: Run, starting: DriverReport, stop: StopRequest) -> None:
         """``starting`` is the report until the collector exists."""
@@ -159,7 +162,10 @@ class Session:
         return done
 
     def _end(self, error: BaseException | None) -> None:
-        """Write the last checkpoint, as :mod:`collectorfleet.run.endings` decides. StopNow can no longer be raised."""
+        """Write the last checkpoint, as :mod:`collectorfleet.run.endings` decides.
+
+        From the beginning of this call on, StopNow is not raised.
+        """
         self._stop.run_ended()
         asked = self._stop.reason
         way = end_reason(error, asked.way if asked else None)

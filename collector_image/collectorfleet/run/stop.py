@@ -39,7 +39,7 @@ class StopRequest:
     def __init__(self, killed_after: float | None = None) -> None:
         """``killed_after`` is the time in seconds from SIGTERM until the process is killed.
 
-        None: the process is not killed.
+        If ``killed_after`` is None, the process is not killed.
         """
         self._killed_after = killed_after
         self._checkpoint_seconds: Callable[[], float] = lambda: 0.0
@@ -171,9 +171,9 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals(stop: StopRequest) -> Iterator[None]:
-    """Turn SIGINT, SIGTERM and SIGHUP into requests to stop, inside the ``with`` block. Main thread only.
+    """Turn SIGINT, SIGTERM and SIGHUP into requests to stop, inside the ``with`` block.
 
-    If the process ignores SIGHUP, as under ``nohup``, SIGHUP stays ignored.
+    Use this function only on the main thread. If the process ignores SIGHUP, as under ``nohup``, SIGHUP stays ignored.
     """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:

@@ -29,7 +29,7 @@ Keep = Callable[[Timeline], None]
 class TimelineKeeper:
     """Calls each function of ``keeps`` every ``every_seconds`` and at the end. The keys are names for messages.
 
-    If a function fails, a warning names it once. The other functions and the run continue.
+    If a function fails, one warning names the function. The other functions and the run continue.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ def keeper_in(
 ) -> TimelineKeeper:
     """Keep the timeline in ``folder``, beside the checkpoints.
 
-    Continue the timeline in the folder. If there is none, continue ``before``. ``also`` maps names to further functions
-    that get the timeline.
+    Continue the timeline in the folder. If the folder has no timeline, continue ``before``. ``also`` maps names to
+    further functions that get the timeline.
     """
     try:
         before = files.read(folder.path / files.NAME) or before

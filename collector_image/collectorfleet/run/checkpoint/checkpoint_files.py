@@ -40,7 +40,7 @@ def name_of(number: int) -> str:
 
 
 def numbers_in(folder: Path) -> list[int]:
-    """Return the numbers of all checkpoints in ``folder``, also of damaged ones, the newest first.
+    """Return the numbers of all checkpoints in ``folder``, the newest first. Damaged checkpoints are included.
 
     Other libraries also write folders such as ``checkpoint-100000``. Such folders have other files, and are left out.
     """
@@ -48,7 +48,10 @@ def numbers_in(folder: Path) -> list[int]:
 
 
 def free_number(folder: Path) -> int:
-    """Return a number that is larger than the number in the name of any checkpoint, or of any file named like one."""
+    """Return a number that is larger than the number of any checkpoint in ``folder``.
+
+    Other files and folders whose names look like the name of a checkpoint count, too.
+    """
     return max(_named_numbers(folder), default=0) + 1
 
 
@@ -159,7 +162,7 @@ def read_checkpoint(folder: Path, number: int) -> Checkpoint:
 def newest_checkpoint(folder: Path) -> Checkpoint | None:
     """Return the newest undamaged checkpoint, or None if there is no checkpoint. Damaged checkpoints are skipped.
 
-    Raises InvalidOption if a newer release wrote the checkpoint, UserCodeError if all checkpoints are damaged.
+    Raises InvalidOption if a newer release wrote the checkpoint, and UserCodeError if all checkpoints are damaged.
     """
     numbers = numbers_in(folder)
     for number in numbers:

@@ -1,7 +1,7 @@
 """Write checkpoints: take a snapshot on the main thread, and write one snapshot at a time in another thread.
 
-If a write fails, log and status report the error, and the run continues. If another driver has taken over the folder,
-the run ends. A write is not interrupted.
+If a write fails, the log and the status report the error, and the run continues. If another driver has taken over the
+folder, the run ends. A write is not interrupted.
 
 The training function may be interrupted in the middle of a batch. Its states then match neither the previous batch nor
 the current batch. So the states between two batches are copied in memory. Copies are made so rarely that they take at
@@ -53,7 +53,10 @@ class _Snapshot:
 
 
 class Checkpointer:
-    """Writes ``state`` into ``folder``. The :class:`~collectorfleet.run.checkpoint.interface.Checkpoints` of a run."""
+    """Writes ``state`` into ``folder``.
+
+    Implements :class:`~collectorfleet.run.checkpoint.interface.Checkpoints` for a run.
+    """
 
     def __init__(
         self,
@@ -118,7 +121,10 @@ class Checkpointer:
             self._failed(error)
 
     def seconds(self) -> float:
-        """Return the longest duration of the last five checkpoints, or 5 s before the first. Any thread may call it."""
+        """Return the longest duration of the last five checkpoints, or 5 s before the first checkpoint.
+
+        Any thread may call this method.
+        """
         return max(tuple(self._seconds), default=_SECONDS_AT_FIRST)
 
     def write_in_background(self, position: Position) -> None:

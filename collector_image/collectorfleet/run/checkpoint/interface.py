@@ -15,7 +15,10 @@ class Checkpoints(Protocol):
 
     @property
     def status(self) -> CheckpointStatus | None:
-        """The newest checkpoint. If a later write failed, also the cause. Any thread may read this attribute."""
+        """The status of the newest checkpoint, with the cause if a later write failed.
+
+        Any thread may read this attribute.
+        """
 
     @property
     def due(self) -> bool:
@@ -52,7 +55,10 @@ class Checkpoints(Protocol):
         """
 
     def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
-        """Keep the state in memory for :meth:`write_remembered`, if that is cheap enough or ``at_any_cost``."""
+        """Keep the state in memory for :meth:`write_remembered`, if this is cheap enough.
+
+        If ``at_any_cost`` is True, always keep the state in memory.
+        """
 
     def write_remembered(self, position: Position) -> bool:
         """Write the remembered state, unless it is on disk already. With learners, write the current state instead.

@@ -48,7 +48,11 @@ def of_xz(file: IO[bytes], name: str = "the archive") -> IO[bytes]:
 
 
 def open_member(tree: zipfile.ZipFile, one: zipfile.ZipInfo) -> IO[bytes]:
-    """Return the content of a file in a zip. Raises BadMember, also while reading, or an error of a damaged zip."""
+    """Return the content of a file in a zip.
+
+    Raises BadMember if the compression of the file is not supported or needs too much memory. If the zip is damaged,
+    raises an error of zipfile or of the decoder. Reads of the content may raise these errors, too.
+    """
     if one.compress_type not in _METHODS:
         raise BadMember(f"{one.filename!r} is compressed by method {one.compress_type}; use deflate, bzip2 or LZMA")
     if one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -138,7 +142,7 @@ class _Decoded(io.RawIOBase):
             self._file.close()
 
     def _next(self, size: int) -> bytes:
-        """Return 1 to ``size`` bytes, or none at the end."""
+        """Return 1 to ``size`` bytes, or no bytes at the end."""
         while size and not self._is_at_end:
             found = self._next_of_stream(size) if self._decoder.eof else self._decompress(size)
             if found:
@@ -176,7 +180,7 @@ class _Decoded(io.RawIOBase):
 
 
 class _Member(io.RawIOBase):
-    """The content of a file in a zip, of the size in the zip's directory. Reading to the end verifies the checksum."""
+    """The content of a file in a zip. The zip's directory has its size. Reading to the end verifies the checksum."""
 
     def __init__(self, decoded: _Decoded, one: zipfile.ZipInfo) -> None:
         self._decoded = decoded

@@ -85,7 +85,7 @@ class _GitWeb(Web):
         return _SHA256_DIGITS if b"object-format=sha256" in self._began[0] else _SHA1_DIGITS
 
     def refusal(self) -> str | None:
-        """Return the server's error message for the commit, or None."""
+        """Return the server's error message for the commit, or None if the server sent no error."""
         found = _REFUSAL.match(self._began[-1]) if self._began else None
         return found[1].decode(errors="replace") if found else None
 

@@ -27,7 +27,7 @@ class BadPack(ValueError):
 def check_pack(pack: BinaryIO, digest_bytes: int, bounds: Bounds) -> None:
     """Check the objects of ``pack`` against ``bounds``, and leave the read position at the end of the pack.
 
-    ``digest_bytes`` is the length of a digest. Raises InvalidOption for too many objects or bytes, BadPack for a
+    ``digest_bytes`` is the length of a digest. Raises InvalidOption for too many objects or bytes, and BadPack for a
     damaged pack.
     """
     pack.seek(0)

@@ -56,7 +56,10 @@ class Reference:
 
 
 class Registry:
-    """A client of one repository, with the credentials ``user`` of the Secret ``secret``, or anonymous."""
+    """A client of one repository. It uses the credentials ``user``, or no credentials if ``user`` is None.
+
+    ``secret`` is the name of the Secret that has the credentials.
+    """
 
     def __init__(
         self, reference: Reference, where: str, user: Login | None, secret: str | None, tls: ssl.SSLContext | None

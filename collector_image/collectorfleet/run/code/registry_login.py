@@ -22,7 +22,7 @@ class Login:
 
 
 def login(credentials: Path, secret: str, reference: Reference) -> Login:
-    """Return the credentials for a registry from the files of a Secret. Raises InvalidOption if none match."""
+    """Return the credentials for a registry from the files of a Secret. Raises InvalidOption if the Secret has none."""
     where = f"spec.code.artifact.credentialsSecret: Secret {secret}"
     try:
         entries: dict[str, dict[str, Any]] = json.loads((credentials / _FILE).read_text())["auths"]
@@ -43,7 +43,10 @@ def login(credentials: Path, secret: str, reference: Reference) -> Login:
 
 
 def _nearest(entries: dict[str, dict[str, Any]], reference: Reference) -> dict[str, Any] | None:
-    """Return the entry with the longest path that matches the reference, as the kubelet does, or None."""
+    """Return the entry with the longest path that matches the reference, or None if no entry matches.
+
+    The kubelet chooses an entry in the same way.
+    """
     address = f"{reference.host}/{reference.repository}/"
     matching = [key for key in entries if address.startswith(f"{_plain(key)}/")]
     return entries[max(matching, key=len)] if matching else None

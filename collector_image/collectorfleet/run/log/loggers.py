@@ -37,7 +37,7 @@ class Logger(Protocol):
 def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
     """Return the loggers. The keys are the loggers' names in messages.
 
-    Raises InvalidOption if a folder cannot be written, UserCodeError if the user's factory raises.
+    Raises InvalidOption if a folder cannot be written, and UserCodeError if the user's factory raises.
     """
     found: dict[str, Logger] = {}
     if log.tensorboard is not None:
@@ -48,7 +48,7 @@ def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
 
 
 def video_sinks(loggers: Mapping[str, Logger]) -> dict[str, Callable[[EpisodeVideo], object]]:
-    """Return a function that logs a video for each logger that supports videos. The keys are the same names."""
+    """For each logger that supports videos, return a function that logs a video. The keys are the loggers' names."""
     found: dict[str, Callable[[EpisodeVideo], object]] = {}
     for name, logger in loggers.items():
         if isinstance(logger, TensorBoard):
@@ -99,7 +99,10 @@ class TensorBoard:
                 writer.add_scalar(name, value, step)
 
     def log_episode(self, video: EpisodeVideo) -> None:
-        """Add the video to the images as a GIF. TensorBoard shows no WebP, and torch needs moviepy for GIFs."""
+        """Add the video to TensorBoard's images as a GIF, because TensorBoard shows no WebP.
+
+        The method does not use torch's writer of videos, which needs moviepy.
+        """
         from tensorboard.compat.proto.summary_pb2 import Summary  # type: ignore[import-untyped]
 
         from collectorfleet.codec.video import gif, size_of
@@ -113,7 +116,7 @@ class TensorBoard:
 
     @contextmanager
     def _writer_at(self, step: int) -> Iterator[SummaryWriter]:
-        """Yield the writer. Raises OSError with the folder.
+        """Yield the writer. Raises an OSError that names the folder.
 
         A failed writer would raise the same error at each later call, so the next call opens a new file.
         """
@@ -132,7 +135,7 @@ class TensorBoard:
             raise
 
     def close(self) -> None:
-        """Close the writer. Raises OSError with the folder."""
+        """Close the writer. Raises an OSError that names the folder."""
         writer, self._writer = self._writer, None
         try:
             if writer is not None:

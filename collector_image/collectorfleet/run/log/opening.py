@@ -18,7 +18,7 @@ def open_run_log(fleet: CollectorFleet, report: Callable[[], DriverReport], vide
 
     The log sends metrics and videos to the loggers of ``driver.log``, and videos also to ``videos``.
 
-    Raises InvalidOption if a folder cannot be written, UserCodeError if the user's factory raises.
+    Raises InvalidOption if a folder cannot be written, and UserCodeError if the user's factory raises.
     """
     asked = fleet.spec.driver.log or Log()
     loggers = open_loggers(asked, fleet.metadata.name)

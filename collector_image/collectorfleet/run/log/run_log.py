@@ -44,8 +44,8 @@ class RunLog:
     """The log of a run, a context manager. It logs the fleet's metrics every ``every_seconds`` and at the end.
 
     The x axis is the number of frames delivered so far. Metrics of the user keep their names. Metrics of the fleet come
-    from ``report``, and are named ``collectorfleet/NAME``, with the metric's name in Prometheus. ``video_sinks`` maps
-    names for messages to functions that log a video.
+    from ``report``. Their names are ``collectorfleet/NAME``, where ``NAME`` is the metric's name in Prometheus.
+    ``video_sinks`` maps names for messages to functions that log a video.
     """
 
     def __init__(

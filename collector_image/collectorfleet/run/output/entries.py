@@ -11,13 +11,16 @@ _SHOWN_CHARACTERS: Final = 40
 
 
 def counter_problem(entry: Mapping[str, Any], *keys: str, where: str = "") -> str | None:
-    """Return the problem of the first of ``keys`` whose value is no whole number from 0 to 2^63 - 1, or None."""
+    """Return what is wrong with the first of ``keys`` whose value is not a whole number from 0 to 2^63 - 1.
+
+    Return None if all values are such numbers.
+    """
     wrong = (key for key in keys if not _is_counter(entry.get(key)))
     return next((f"{where}{key} is {shown(entry.get(key))}, not a whole number of at least 0" for key in wrong), None)
 
 
 def name_problem(name: Any, part: str, *, where: str) -> str | None:
-    """Return why ``name`` is no valid name of a part, or None. A valid name begins with ``part``.
+    """Return why ``name`` is not a valid name of a part, or None if it is valid. A valid name begins with ``part``.
 
     A name with a ``/`` or ``..`` leads out of the folder.
     """
@@ -27,7 +30,7 @@ def name_problem(name: Any, part: str, *, where: str) -> str | None:
 
 
 def shape_problem(shape: Any, *, where: str) -> str | None:
-    """Return the problem with a shape of at least one dimension, or None."""
+    """Return what is wrong with ``shape``, or None if it is the shape of at least one dimension."""
     if isinstance(shape, list) and shape and all(_is_counter(size) for size in shape):
         return None
     return f"{where} is {shown(shape)}, not a list of sizes"

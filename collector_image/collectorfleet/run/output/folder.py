@@ -48,10 +48,12 @@ class OutputFolder:
     ) -> None:
         """Make the folder with the ``empty`` manifest, or continue the output in it.
 
-        ``problem_in`` returns what is wrong with the entries of a manifest that has the types of ``empty``, or None.
+        ``problem_in`` gets a manifest that has the types of ``empty``. It returns what is wrong with the entries of the
+        manifest, or None if they are correct.
 
-        Raises UserCodeError if the folder cannot be written to, has output of another run or format than ``empty``
-        names, or has any other content. Raises FolderTakenOver if another driver takes the folder at the same moment.
+        Raises UserCodeError if the folder cannot be written to, or if its output differs from ``empty`` in the run or
+        the format. Raises UserCodeError also if the folder has any other content. Raises FolderTakenOver if another
+        driver takes the folder at the same moment.
         """
         self.path = Path(path).absolute()  # the user's code may change the current folder
         self._part = part
@@ -173,7 +175,10 @@ class OutputFolder:
 
 
 def _has_types_of(empty: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Return whether ``manifest`` has all keys of ``empty``, with values of the same types. None means any type."""
+    """Return whether ``manifest`` has all keys of ``empty``, with values of the same types.
+
+    If a value in ``empty`` is None, ``manifest`` may have any value.
+    """
     return all(
         key in manifest and (value is None or type(manifest[key]) is type(value)) for key, value in empty.items()
     )

@@ -28,4 +28,4 @@ class OutputWriter(Protocol):
         """
 
     def flush(self) -> None:
-        """Write all batches taken so far to disk. Raises as :meth:`write` does."""
+        """Write all batches accepted so far to disk. Raises as :meth:`write` does."""

@@ -35,14 +35,15 @@ _PART: Final = "dump"
 
 
 class ReplayWriter:
-    """An :class:`~collectorfleet.run.output.interface.OutputWriter` that extends ``buffer`` with frames, ``[frames]``,
-    and dumps the buffer into ``path``.
+    """An :class:`~collectorfleet.run.output.interface.OutputWriter` that adds the frames of each batch to ``buffer``.
+
+    The batches become TensorDicts of shape ``[frames]``. The writer dumps the buffer into ``path``.
     """
 
     def __init__(self, path: str, buffer: Any, *, fleet: str, run_id: str, dump_seconds: float = DUMP_SECONDS) -> None:
         """Load the last dump into ``buffer``, if there is one.
 
-        Raises UserCodeError if the folder cannot be used, has output of another run, or its dump does not fit
+        Raises UserCodeError if the folder cannot be used or has output of another run, or if its dump does not fit
         ``buffer``.
         """
         self.buffer = buffer

@@ -95,9 +95,9 @@ class RolloutWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write all batches taken so far to disk, and list them in the manifest.
+        """Write all batches accepted so far to disk, and list their shards in the manifest.
 
-        Raises UserCodeError if the folder cannot be written to, InfrastructureError if the volume is full or fails.
+        Raises UserCodeError if the folder cannot be written to, and InfrastructureError if the volume is full or fails.
         """
         if self._waiting:
             with self._folder.writing():

@@ -61,9 +61,10 @@ class LearnerFolders:
         return next((folder for folder in reversed(self._earlier) if is_whole(folder)), None)
 
     def take_newest(self) -> Path | None:
-        """Publish a copy of the :meth:`newest` folder that no earlier driver changes. Return the copy's path, or None.
+        """Publish a copy of the :meth:`newest` folder. Return the copy's path, or None if there is no such folder.
 
-        On a full volume, return the path of the original folder. Raises FolderTakenOver or OSError.
+        No earlier driver changes the copy. On a full volume, return the path of the original folder. Raises
+        FolderTakenOver or OSError.
         """
         before = self.newest()
         if before is None:

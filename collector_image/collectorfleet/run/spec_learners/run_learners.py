@@ -50,8 +50,8 @@ class RunLearners:
     def learn(self, batch_size: int) -> dict[str, float]:
         """Let each policy with frames learn from ``batch_size`` frames, in parallel. Blocks until all have learned.
 
-        Returns the numbers that ``learn`` returned, as ``learn/<id>``. While an actor restarts, its calls are retried.
-        If a replay actor restarts without frames, the policies of its shard wait for the next batch. Raises
+        Returns the numbers that ``learn`` returned, by the names ``learn/<id>``. While an actor restarts, its calls are
+        retried. If a replay actor restarts without frames, the policies of its shard wait for the next batch. Raises
         UserCodeError or InfrastructureError.
         """
         deadline, rows = Deadline(_MINUTES), list(self.shards)
