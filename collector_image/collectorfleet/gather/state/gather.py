@@ -114,7 +114,7 @@ class Gather:
         return request
 
     def _admit(self) -> bool:
-        """Admit one more batch or share if all bounds and totals allow this. Return whether it was admitted."""
+        """Admit one more batch or share if all bounds and totals allow this. Return whether they allow this."""
         if not self.admissions.window.in_time(self.version + (not self.is_batch_wanted), also=self.version):
             self._idle_for_the_bound = self.collectors.busy < self.collectors.available and self._is_wanted()
             return False

@@ -4,8 +4,9 @@ If a collector lacks the newest weights, they are sent with its next request. So
 collectors that work on a long rollout or have no request. An offer and its acknowledgement cost half a millisecond in
 the driver process, which also trains, and more in the collector. With an offer to every collector after each update, a
 fleet with short rollouts would do little else. So the rate is limited: each answer allows one offer, and further offers
-are allowed as time passes. The collector that has worked longest on its present request has priority, then the
-collector whose last offer is oldest. See :meth:`~.collectors.Collectors.next_to_offer`.
+are allowed as time passes. The collector that has worked longest on its present request has priority. If the newest
+version was already offered to that collector, the collector whose last offer is oldest has priority. See
+:meth:`~.collectors.Collectors.next_to_offer`.
 """
 
 from __future__ import annotations
