@@ -108,7 +108,7 @@ class LearnerShards:
     def add_policies(
         self, configs: Mapping[str, Mapping[str, Any]], *, policy_classes: Mapping[str, type] | None = None
     ) -> dict[str, Any]:
-        """Start several policies at the same time. Once all are built, return their actors by id.
+        """Start several policies at the same time. Once all policies are built, return their actors by id.
 
         Args:
             configs: the configuration of each policy by its id, as for :meth:`add_policy`.

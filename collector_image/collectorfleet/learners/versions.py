@@ -32,10 +32,10 @@ class Staleness:
 class PolicyStatus:
     """The status of one policy. Its versions count from 1.
 
-    ``published`` is the current version. Every available collector has the version ``acknowledged`` or a newer one.
+    ``published`` is the current version. Every available collector has the version ``acknowledged`` or a newer version.
     ``published`` and ``acknowledged`` are None as long as they are unknown. ``frames`` counts the frames in the
     policy's buffer that have a version, and ``staleness`` is the staleness of these frames. ``steps`` is the number of
-    learning steps, or None if they are not counted.
+    learning steps, or None if these steps are not counted.
     """
 
     published: int | None
