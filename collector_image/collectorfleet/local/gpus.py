@@ -13,7 +13,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Collectors
 
 @dataclass(frozen=True)
 class GpuShare:
-    """The GPUs of one collector. ``note`` is a message for the user, and is empty if the manifest's value is used."""
+    """The GPUs of one collector. ``note`` is a message for the user, or empty if the manifest's value is used."""
 
     per_collector: float
     note: str = ""
@@ -23,7 +23,7 @@ class GpuShare:
 class GpuShares:
     """The GPUs of one collector of each group, by the group's name. Without groups, there is one entry.
 
-    ``note`` is a message for the user, or empty.
+    ``note`` is a message for the user, or empty if the manifest's values are used.
     """
 
     per_collector: Mapping[str, float]

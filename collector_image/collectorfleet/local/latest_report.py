@@ -1,4 +1,4 @@
-"""Provide the report of a run to its readers, also before and after the session of the run."""
+"""Provide the report of a run to readers, before, during and after the session of the run."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
 
 
 def ray_cpus(spec: CollectorFleetSpec) -> int:
-    """Return Ray's CPUs: one for each collector, and the CPUs of learners and evaluators."""
+    """Return the number of Ray's CPUs: one CPU for each collector, and the CPUs of learners and evaluators."""
     learners, evaluation = _learner_pods(spec), spec.evaluation
     of_learners = learners.pods * learners.ray_cpus if learners is not None else 0
     of_evaluators = evaluation.replicas * whole_cpus(evaluation.resources.cpu) if evaluation is not None else 0
