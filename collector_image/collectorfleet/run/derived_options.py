@@ -55,7 +55,7 @@ def device_here(device: str | None, gpus: float) -> str | None:
 
 
 def simulator_process(process: Process | None) -> SimulatorProcess | None:
-    """Return the simulator process that a collector starts for its environment, or None."""
+    """Return the simulator process that a collector starts for its environment, or None if ``process`` is None."""
     if process is None:
         return None
     return SimulatorProcess(process.command, process.ports, timedelta(seconds=process.ready_timeout_seconds))

@@ -42,7 +42,7 @@ class DriverCode:
     """The user's code for the driver: a training function, a script, or neither in a fleet that only collects.
 
     ``built`` has the policy and other objects for FleetCollector, by argument. ``learners`` has the code of
-    ``spec.learners``, or None.
+    ``spec.learners``, or is None without ``spec.learners``.
     """
 
     train: TrainingFunction | None

@@ -95,8 +95,8 @@ ENDINGS: Final[Mapping[EndReason, Ending]] = {
 def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReason:
     """Return the reason for the end of a run. Its work returned, or raised ``error``.
 
-    ``asked`` is the reason in the request to end, or None. If there was a request, ``asked`` is returned, even if the
-    user's code raised.
+    ``asked`` is the reason in the request to end, or None if there was no request. If there was a request, ``asked`` is
+    returned, even if the user's code raised.
     """
     if asked is not None:
         return asked

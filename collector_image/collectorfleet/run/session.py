@@ -70,7 +70,7 @@ class Session:
         self._learners: RunLearners | None = None
 
     def set_learners(self, learners: RunLearners) -> None:
-        """Use ``learners``. They start before the collector that writes to them, and end after the collector."""
+        """Use ``learners``. Learners start before the collector that writes to them, and end after the collector."""
         self._learners = learners
         self._run.set_learners(learners)
 
@@ -79,7 +79,7 @@ class Session:
         self._run_log, self._videos = run_log, folder
 
     def begin(self, collector: RunCollector, resume_point: ResumePoint) -> None:
-        """Use the new ``collector``, and apply earlier requests to it. Call this on the main thread."""
+        """Use the new ``collector``, and apply earlier requests to the collector. Call this on the main thread."""
         self.resume_point = resume_point
         self._collector = collector
         if collector.evaluates:
@@ -114,7 +114,7 @@ class Session:
         return report.model_copy(update=told)
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
-        """Block until an important state changes, or until the timeout; see FleetCollector.wait_for_change."""
+        """Block until an important state changes, or until the timeout. See FleetCollector.wait_for_change."""
         collector = self._collector
         if collector is None:
             self._is_there.wait(timeout_seconds)
@@ -128,7 +128,7 @@ class Session:
             self._collector.resize(replicas, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:
-        """Move the collectors off these pods, which will be replaced; see FleetCollector.drain_pods."""
+        """Move the collectors off these pods, which will be replaced. See FleetCollector.drain_pods."""
         self._drained = pods
         if self._collector is not None:
             self._collector.drain_pods(pods)

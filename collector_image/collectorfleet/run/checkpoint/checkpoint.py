@@ -13,7 +13,7 @@ from collectorfleet.run.position import Position
 class Checkpoint:
     """An undamaged checkpoint. ``completed`` is True if the run's work was done.
 
-    ``replay_buffer`` is the path of a dump, or None.
+    ``replay_buffer`` is the path of the replay buffer's dump, or None if the checkpoint has no dump.
     """
 
     number: int

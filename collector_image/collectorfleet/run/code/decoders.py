@@ -180,7 +180,10 @@ class _Decoded(io.RawIOBase):
 
 
 class _Member(io.RawIOBase):
-    """The content of a file in a zip. The zip's directory has its size. Reading to the end verifies the checksum."""
+    """The content of a file in a zip.
+
+    The content has the size in the zip's directory. Reading to the end verifies the checksum.
+    """
 
     def __init__(self, decoded: _Decoded, one: zipfile.ZipInfo) -> None:
         self._decoded = decoded

@@ -169,7 +169,10 @@ class _Proxied(_Redirected, urllib3.ProxyManager):
 
 
 def _certificate_error(error: BaseException) -> ssl.SSLCertVerificationError | None:
-    """Return the certificate error inside ``error``, which urllib3 wraps up to three times, or None."""
+    """Return the certificate error inside ``error``, or None if ``error`` has another cause.
+
+    urllib3 wraps a certificate error up to three times.
+    """
     inner: object = error
     while isinstance(inner, BaseException):
         if isinstance(inner, ssl.SSLCertVerificationError):

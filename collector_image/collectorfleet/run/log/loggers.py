@@ -81,7 +81,7 @@ class TensorBoard:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder. Raises InvalidOption if it cannot be written."""
+        """Make the folder. Raises InvalidOption if the folder cannot be written to."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _check_writable(folder)

@@ -30,7 +30,7 @@ def name_problem(name: Any, part: str, *, where: str) -> str | None:
 
 
 def shape_problem(shape: Any, *, where: str) -> str | None:
-    """Return what is wrong with ``shape``, or None if it is the shape of at least one dimension."""
+    """Return what is wrong with ``shape``, or None if it is a list of at least one size."""
     if isinstance(shape, list) and shape and all(_is_counter(size) for size in shape):
         return None
     return f"{where} is {shown(shape)}, not a list of sizes"

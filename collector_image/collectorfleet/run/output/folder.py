@@ -185,7 +185,7 @@ def _has_types_of(empty: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """Return the JSON object in ``file``, or None for other content. Raises OSError if it cannot be read."""
+    """Return the JSON object in ``file``, or None for other content. Raises OSError if the file cannot be read."""
     try:
         found = parse_json(file.read_text())
     except ValueError:

@@ -57,7 +57,7 @@ class LearnerFolders:
             return self._unmade
 
     def newest(self) -> Path | None:
-        """Return the newest folder of earlier drivers with a complete checkpoint, or None."""
+        """Return the newest folder of earlier drivers that has a complete checkpoint, or None if no folder has one."""
         return next((folder for folder in reversed(self._earlier) if is_whole(folder)), None)
 
     def take_newest(self) -> Path | None:
@@ -82,7 +82,8 @@ class LearnerFolders:
     def check(self) -> None:
         """Raise FolderTakenOver if another driver has taken over the run's folder.
 
-        If the volume was too full for the folder of this driver, publish it now. Raises OSError if there is no room.
+        If the volume had no room for the folder of this driver, publish the folder now. Raises OSError if there still
+        is no room.
         """
         if self._unmade is None:
             self._folder.check()
