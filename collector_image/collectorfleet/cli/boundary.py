@@ -84,9 +84,9 @@ def _print(text: str, *, with_traceback: bool) -> None:
 
 
 def _flush() -> None:
-    """Flush stdout before the exit code is decided. Otherwise Python flushes at exit and prints a traceback.
+    """Flush stdout before the exit code is decided. Otherwise Python would flush stdout at exit and print a traceback.
 
-    Raises OSError if the flush fails. Output that is still buffered is then discarded.
+    Raises OSError if the flush fails. The output that is still buffered is then discarded.
     """
     if sys.stdout is None:  # closed by the caller
         return

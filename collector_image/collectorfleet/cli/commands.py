@@ -1,4 +1,7 @@
-"""The commands of a parser. The parsed options have the command's name. A command's help names a missing extra."""
+"""The commands of a parser. If an extra is missing, the help of each command that needs the extra names the extra.
+
+The parsed options contain the command's name.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class Commands(_Action):
     """
 
     def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
-        """Return the parser of a new command. ``options`` are options of argparse, and must include ``help``."""
+        """Return the parser of a new command. ``options`` are arguments of argparse, with ``help``."""
         made = super().add_parser(name, **{**options, "help": mark(name, options["help"])})
         made.set_defaults(prog=made.prog, usage_error=made.error)
         return made

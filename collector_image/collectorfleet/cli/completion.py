@@ -25,7 +25,7 @@ Completer = Callable[..., list[str]]
 
 
 def complete(words: Sequence[str], prog: str) -> int:
-    """Print the possible replacements of the last of ``words``, one per line, for kubectl. Return the exit code."""
+    """Print the words that can replace the last of ``words``, one per line, for kubectl. Return the exit code."""
     if not is_installed("argcomplete"):
         print(_NO_FILES)
         return 0

@@ -25,7 +25,7 @@ from collectorfleet.cli.version import PrintVersion
 
 
 def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
-    """Return the parser. The options that it returns have ``command``, ``prog`` and ``usage_error``.
+    """Return the parser. The options that the parser returns have ``command``, ``prog`` and ``usage_error``.
 
     ``command`` is a function of the options that returns the exit code. :class:`Commands` sets the other two.
     """

@@ -24,8 +24,8 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 class _Pod:
     """The pod template of a child object, and the user's templates that the operator merged into it.
 
-    ``written`` has the user's templates. The operator merges the first of them last. ``of_job`` is True if the child is
-    a Job.
+    ``written`` has the user's templates. The operator merges them in reverse order, so values of the first template
+    win. ``of_job`` is True if the child is a Job.
     """
 
     template: dict[str, Any]
@@ -55,8 +55,8 @@ def driver_template(fleet: CollectorFleet) -> dict[str, Any]:
 def pod_problems(fleet: CollectorFleet) -> list[Problem]:
     """Return the problems for which an API server would reject the pods of ``fleet``.
 
-    The fleet's own fields must be valid. The function returns at most ``MOST_PROBLEMS``. The merged pods are checked
-    only if the user's templates have no problem.
+    The fleet's own fields must be valid. The function returns at most ``MOST_PROBLEMS`` problems. The merged pods are
+    checked only if the user's templates have no problem.
     """
     templates = _templates(fleet)
     by_themselves = (

@@ -13,7 +13,7 @@ def print_line(line: object, *, flush: bool = False) -> None:
 
 
 def print_path(path: object) -> None:
-    """Print ``path`` on stdout: as it is for a program, and like :func:`print_line` on a terminal."""
+    """Print ``path`` on stdout. On a terminal, print it like :func:`print_line`. For a program, print it unchanged."""
     print(plain(str(path)) if sys.stdout is not None and sys.stdout.isatty() else path)
 
 

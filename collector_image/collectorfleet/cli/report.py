@@ -111,13 +111,13 @@ def _check_each_once(runs: Sequence[str]) -> None:
 
 
 def _is_folder(run: str) -> bool:
-    """Return whether ``run`` has a slash, which no fleet's name has, or is a folder with a timeline."""
+    """Return whether ``run`` names a folder. It has a slash, as no fleet's name has, or the folder has a timeline."""
     return "/" in run or (Path(run) / files.NAME).exists()
 
 
 @contextmanager
 def _said_to_be_no_folder(names: Sequence[str], *errors: type[ClusterError]) -> Iterator[None]:
-    """Add to the message of ``errors`` why no folder was read for ``names``. The user may have mistyped a folder."""
+    """Add to the message of ``errors`` why ``names`` are no folders of runs. The user may have mistyped a folder."""
     try:
         yield
     except errors as error:

@@ -63,9 +63,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet | None:
-    """Print the findings of the manifests on stderr and return the fleet to run.
+    """Print the findings about the manifests on stderr, and return the fleet to run.
 
-    Return None if a manifest has an error. If no fleet or several fleets match, print the reason and return None.
+    Return None if a manifest has an error. If the options match no fleet or several fleets, print the reason and return
+    None.
     """
     for finding in found.findings:
         print_problem(finding)

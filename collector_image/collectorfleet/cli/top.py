@@ -64,7 +64,7 @@ def _top(fleets: Fleets, options: argparse.Namespace) -> int:
 
 
 def _shown(fleets: Fleets, options: argparse.Namespace) -> tuple[list[str], bool]:
-    """Return the lines to draw, and whether the fleet has ended. There are no lines if there are no fleets."""
+    """Return the lines to draw, and whether the named fleet has ended. If no fleet exists, there are no lines."""
     from collectorfleet.display import summary
     from collectorfleet.display.overview import Overview
 

@@ -30,7 +30,7 @@ class Change:
 
 
 class Known:
-    """The fleets that the client has seen, to find the changes in a later list. Pure."""
+    """The fleets that the client has seen. A later list of fleets is compared with them. Pure."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str | None, CollectorFleet] = {}
@@ -44,7 +44,7 @@ class Known:
         return changed + gone
 
     def apply(self, change: Change) -> None:
-        """Apply one change."""
+        """Apply one change to the known fleets."""
         uid = change.fleet.metadata.uid
         if change.is_deleted:
             self._by_uid.pop(uid, None)
@@ -86,8 +86,7 @@ def _events(requests: FleetRequests, selection: Selection, version: str) -> Iter
 
 
 def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float) -> None:
-    """Block until the fleet changes, or until ``seconds`` or 60 s have passed.
-
+    """Block until the fleet changes, but at most for ``seconds`` or 60 s, whichever is shorter.
     If the API server accepts the request and then hangs, the call blocks for up to 4 s longer. If ``seconds`` is less
     than 1, or if the request fails, the call blocks for up to 1 s longer.
     """

@@ -90,9 +90,9 @@ class CheckedClient(client.ApiClient):
 
 
 def connect(namespace: str | None = None, *, context: str | None = None, kubeconfig: str | None = None) -> Connection:
-    """Connect as kubectl does: by ``kubeconfig`` or ``KUBECONFIG``.
+    """Connect as kubectl does, with a kubeconfig.
 
-    If neither is set, a pod connects with its service account.
+    A pod connects with its service account if ``kubeconfig``, ``KUBECONFIG`` and ``context`` are not set.
 
     Args:
         namespace: the default namespace. None: the namespace of the context or of the pod.
@@ -131,7 +131,7 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
 
 
 def contexts(kubeconfig: str | None = None) -> Sequence[str]:
-    """Return the names of the contexts. Raises InvalidKubeconfig if there is no such file."""
+    """Return the names of the contexts in the kubeconfig. Raises InvalidKubeconfig if the file does not exist."""
     files = kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT_FILE
     with _explained(f"kubeconfig {files}"):
         found, _ = config.list_kube_config_contexts(_without_empty_files(files))

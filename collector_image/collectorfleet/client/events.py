@@ -1,4 +1,4 @@
-"""Conversion of the API server's Events to :mod:`collectorfleet.display.summary`."""
+"""Conversion of the API server's Events to the rows of :mod:`collectorfleet.display.summary`."""
 
 from __future__ import annotations
 

@@ -71,7 +71,11 @@ class Exporter:
         durable_files.write(file, copy)
 
     def _node(self, fleet: CollectorFleet) -> str | None:
-        """Return the running driver's node if the claim can be mounted on only one node at a time."""
+        """Return the running driver's node if the claim can be mounted on only one node at a time.
+
+        Return None if any node can mount the claim, or if no driver runs. Raises InvalidOption if only the driver's pod
+        can mount the claim.
+        """
         checkpoint, status = fleet.spec.driver.checkpoint, fleet.status
         name = status.driver.pod if status and status.driver else None
         if checkpoint is None or name is None:

@@ -88,24 +88,24 @@ def export_pod(fleet: CollectorFleet, driver: Mapping[str, Any], *, node: str | 
 
 
 def export_command(fleet: str, suffix: str, *, best: bool) -> list[str]:
-    """Return the command that writes the fleet's weights to a file of the pod, in the format of ``suffix``."""
+    """Return the command that writes the fleet's weights to a file in the pod, in the format of ``suffix``."""
     folder = f"{names.CHECKPOINT_MOUNT}/{fleet}"
     words = ["python", "-m", "collectorfleet.cli", "export", folder, *(["--best"] if best else [])]
     return [*words, "--output", _FILE + suffix]
 
 
 def digest_command(suffix: str) -> list[str]:
-    """Return the command that prints the file's size in bytes and its SHA-256."""
+    """Return the command that prints the size in bytes and the SHA-256 of the file with the weights."""
     return ["python", "-c", _DIGEST, _FILE + suffix]
 
 
 def piece_command(suffix: str, offset: int, size: int) -> list[str]:
-    """Return the command that prints at most ``size`` bytes of the file from ``offset`` on."""
+    """Return the command that prints at most ``size`` bytes of the file with the weights, from ``offset`` on."""
     return ["python", "-c", _PIECE, _FILE + suffix, str(offset), str(size)]
 
 
 def _resources(of_driver: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the resources: the driver's memory, which was enough for the same state, and little CPU.
+    """Return the resources of the pod: little CPU, and as much memory as the driver, which loads the same state.
 
     With little CPU, the pod fits on a full cluster.
     """

@@ -69,8 +69,8 @@ class FleetRequests:
     def watch(self, selection: Selection, version: str, seconds: float) -> Iterator[dict[str, Any]]:
         """Yield the events after ``version`` for ``seconds``. Each event has ``type`` and ``object``.
 
-        The API server ends the watch after ``seconds``, rounded down, but at least 1 s. If the server hangs, an error
-        ends the watch once nothing has arrived for ``seconds`` plus 4 s.
+        The API server ends the watch after ``seconds``, rounded down to whole seconds, but not before 1 s. If the
+        server hangs, an error ends the watch once nothing has arrived for ``seconds`` plus 4 s.
 
         Raises the errors of the Kubernetes client. If the version is too old, the error is an ApiException with status
         410.

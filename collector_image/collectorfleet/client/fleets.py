@@ -129,7 +129,8 @@ class Fleets:
     ) -> Iterator[Sequence[Change]]:
         """Yield all fleets that :meth:`list` would return, then each change, without end.
 
-        The first item may be empty. If ``name`` is given, only this fleet is watched.
+        Each item is a list of changes. The first list has all fleets, and may be empty. If ``name`` is given, only this
+        fleet is watched.
 
         Raises:
             FleetNotFound: the fleet ``name`` does not exist at the start.
@@ -213,7 +214,7 @@ class Fleets:
             return error
 
     def scale(self, name: str, collectors: int) -> None:
-        """Set the number of collectors. The other collectors are not restarted."""
+        """Set the number of collectors. The remaining collectors are not restarted."""
         self._requests.scale(name, collectors)
 
     def stop(self, name: str) -> CollectorFleet:

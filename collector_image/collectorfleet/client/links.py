@@ -56,7 +56,7 @@ def _second(root: Path, link: str, name: str, files: Collection[str]) -> Found:
 
 
 def _target(root: Path, link: str) -> str | Found:
-    """Return the path below ``root`` that the link leads to, with all links resolved; "" is ``root``."""
+    """Return the path below ``root`` that the link leads to, with all links resolved. "" means ``root``."""
     try:
         target = Path(os.path.realpath(root / link, strict=True))
     except OSError:

@@ -60,7 +60,7 @@ def list_files(root: Path, *, may_be_empty: bool = False) -> Listing:
 
 
 def patterns(where: str, lines: Sequence[str]) -> GitIgnoreSpec:
-    """Parse lines of a ``.gitignore``. Raises FolderRefused; ``where`` names the source of the lines in its message."""
+    """Parse lines of a ``.gitignore``. Raises FolderRefused with a message that names ``where``, their source."""
     try:
         # The other backends reject names that are not UTF-8.
         return GitIgnoreSpec.from_lines(lines, backend="simple")
@@ -138,7 +138,7 @@ def _walked(root: Path, top: Path, own: GitIgnoreSpec) -> frozenset[str]:
 
 
 class _GitIgnores:
-    """The ``.gitignore`` files of ``top`` and below. Of several matching files, the deepest decides."""
+    """The ``.gitignore`` files of ``top`` and below. If several files match a path, the deepest file decides."""
 
     def __init__(self, top: Path) -> None:
         self._top = top

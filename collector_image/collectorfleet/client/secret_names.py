@@ -29,6 +29,6 @@ _IS_NOT_SECRET: Final = re.compile("|".join(map(translate, _NOT_SECRET)))
 
 
 def looks_secret(name: str) -> bool:
-    """Return whether the path ends with a usual name of a file with secrets, or of a copy of such a file."""
+    """Return whether the path's last part is a usual name for a file with secrets, or for a copy of such a file."""
     last = _OF_COPIES.sub("", name.rpartition("/")[2].lower())
     return _IS_SECRET.match(last) is not None and _IS_NOT_SECRET.match(last) is None

@@ -118,7 +118,7 @@ class _Included:
         return any(spec.match_file(name) for spec in specs.values())
 
     def match_own_name(self, name: str) -> bool:
-        """Return whether a line without wildcards ends with the file's own name."""
+        """Return whether a line selects the file, has no wildcards, and ends with the file's own name."""
         last = name.rpartition("/")[2]
         return any(spec.match_file(name) for line, spec in self._literal.items() if line.rpartition("/")[2] == last)
 
