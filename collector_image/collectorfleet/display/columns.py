@@ -13,7 +13,7 @@ from collectorfleet_api.v1alpha1 import run_progress
 def columns(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[str]:
     """Return a line for each row, with the columns aligned. The last column has no padding.
 
-    ``least`` has the smallest width of each column. Cells may contain a user's text: control characters are escaped.
+    ``least`` has the minimum width of each column. Cells may contain a user's text, so control characters are escaped.
     """
     wide = widths(rows, least)[:-1]
     return ["  ".join([*map(str.ljust, row, wide), row[-1]]).rstrip() for row in _plain(rows)]
@@ -26,7 +26,7 @@ def widths(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[int
 
 
 def ago(then: datetime | None, now: datetime) -> str:
-    """Return the time from ``then`` until ``now``, such as ``2m37s``; ``-`` if ``then`` is None."""
+    """Return the time from ``then`` until ``now``, such as ``2m37s``. Return ``-`` if ``then`` is None."""
     return run_progress.duration(max(now - then, timedelta()).total_seconds()) if then else text.UNKNOWN
 
 

@@ -52,7 +52,7 @@ def lines(
 ) -> list[str]:
     """Return facts, unusual conditions, a row for each collector, and a row for each Event.
 
-    ``most_rows`` limits the collectors; None shows all of them.
+    ``most_rows`` limits the rows of collectors. None means no limit.
     """
     status = fleet.status or CollectorFleetStatus()
     about = [("fleet", _title(fleet, status, now)), *_facts(status, now), *_unusual(status)]
@@ -157,7 +157,7 @@ def _weights(weights: WeightsStatus) -> str:
 def _unusual(status: CollectorFleetStatus) -> list[tuple[str, str]]:
     """Return the conditions with an unusual status, each with its reason and message.
 
-    Several conditions can have the same cause: only the first of them is returned. The summary shows Ready separately,
+    If several conditions have the same cause, only the first of them is returned. The summary shows Ready separately,
     so a condition with the same reason as Ready is left out.
     """
     ready = status.condition(ConditionType.READY)

@@ -1,4 +1,4 @@
-"""Extract the part of a fleet's spec that may affect training. If this part is equal, runs are repetitions. Pure."""
+"""Extract the part of a fleet's spec that may affect training. Runs with equal parts are repetitions. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _shared(key: str, value: Any) -> Any:
 
 
 def _code(code: dict[str, Any]) -> Configuration:
-    """Return the fields that identify the code. An archive's ConfigMap is left out, because its name differs by run."""
+    """Return the fields that identify the code, without the ConfigMap of an archive. Its name differs between runs."""
     parts = {
         "configMap": code.get("configMap"),
         "archive": code.get("archive", {}).get("sha256"),

@@ -22,8 +22,8 @@ def pack(timeline: Timeline) -> bytes:
     """Return the compressed timeline, at most 100 kB.
 
     A timeline that does not fit loses every second point and evaluation, and the older half of events and states.
-    Configurations may take 30 kB. Beyond that, earlier configurations are left out, the oldest first. The newest
-    configuration is left out last, because the fleet has it in its spec.
+    All configurations together may take 30 kB. If they take more, earlier configurations are left out, the oldest
+    first. If the newest configuration alone takes more, it is left out, too. The fleet's spec still has it.
     """
     timeline = _with_few_configurations(timeline)
     packed = _compressed(timeline)

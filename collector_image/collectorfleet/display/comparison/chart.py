@@ -23,7 +23,7 @@ Scale = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Line:
-    """A statistic of the group at ``place``; ``low`` and ``high`` are None if the group has one run."""
+    """A statistic of the group at ``place``. ``low`` and ``high`` are None if the group has only one run."""
 
     place: int
     xs: Sequence[float]

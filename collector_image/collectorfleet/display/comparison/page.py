@@ -70,7 +70,10 @@ def _source(compared: Compared, source: Source) -> str:
 
 
 def _left_out(compared: Compared, source: Source) -> str:
-    """Return a paragraph with the groups that have no line over frames, and the reasons; "" if all have a line."""
+    """Return a paragraph with the groups that have no line over frames, and the reasons.
+
+    Return an empty string if all groups have a line.
+    """
     said = [f"{letter(place)}: {escape(why)}." for place, why in compared.left_out(source)]
     return f"<p>{' '.join(said)}</p>" if said else ""
 

@@ -52,7 +52,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Curve:
-    """Returns of one run. The values of ``xs`` increase. They are frames, or seconds from the beginning of the run."""
+    """The returns of one run. ``xs`` are frames, or seconds from the beginning of the run, in increasing order."""
 
     xs: Sequence[float]
     ys: Sequence[float]

@@ -42,7 +42,7 @@ STATISTICS: Final[Mapping[str, Statistic]] = {"mean": _mean, "interquartile mean
 
 @dataclass(frozen=True)
 class Estimate:
-    """A statistic at each of ``xs``. ``low`` and ``high`` are the bounds of its interval, or None for one run."""
+    """A statistic at each of ``xs``. ``low`` and ``high`` are the bounds of its interval. They are None for one run."""
 
     xs: Sequence[float]
     values: Sequence[float]
@@ -60,7 +60,7 @@ def common(curves: Sequence[Curve]) -> tuple[float, float] | None:
 
 
 def along(curves: Sequence[Curve], statistic: Statistic) -> Estimate | None:
-    """Estimate ``statistic`` on a grid over the range of :func:`common`; None if the range is empty."""
+    """Estimate ``statistic`` on a grid over the range of :func:`common`. Return None if the range is empty."""
     part = common(curves)
     if part is None:
         return None

@@ -90,7 +90,7 @@ def _point(one: Evaluated, x: Scale, y: Scale, color: str) -> Iterator[str]:
 
 
 def _versions(results: Sequence[Evaluated], best: Evaluated, x: Scale, y: Scale) -> Iterator[str]:
-    """Yield the versions of the best and the newest result, and of the other results that do not overlap them."""
+    """Yield the version as text at the best and the newest result, and at other results if the texts do not overlap."""
     named: list[float] = []
     for one in [best, results[-1], *results]:
         at = x(one.frames)

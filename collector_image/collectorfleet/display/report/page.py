@@ -20,7 +20,7 @@ from collectorfleet.timeline.videos import VideoFile
 def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str:
     """Return one HTML document, which loads nothing from outside.
 
-    ``state`` is the current state of the run in one sentence; if ``state`` is empty, the page shows the end that the
+    ``state`` is the current state of the run in one sentence. If ``state`` is empty, the page shows the end that the
     timeline records. ``shown`` are videos of episodes.
     """
     drawn = "\n".join(filter(None, [*_plots(run), videos(shown)]))

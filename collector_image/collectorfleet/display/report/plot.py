@@ -23,7 +23,7 @@ Scale = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a plot, with a value for each time of the frame; None where the value is unknown.
+    """A line of a plot, with a value for each time of the frame. An unknown value is None.
 
     ``color`` is a CSS class of the page. With ``steps``, the line keeps a value until the next value.
     """
@@ -60,7 +60,7 @@ def plot(
 ) -> str:
     """Draw ``lines`` over the time of the run. Return an empty string if no value is known.
 
-    ``band`` has two rows of values; the area between them is filled. With ``whole``, only whole numbers are ticks.
+    ``band`` has two rows of values. The area between them is filled. With ``whole``, only whole numbers have ticks.
     """
     known = [value for line in lines for value in line.values if value is not None]
     known += [value for row in band or () for value in row if value is not None]
@@ -84,7 +84,7 @@ def plot(
 def scale_of(rows: Sequence[ticks.Tick]) -> Scale:
     """Return a function from a value to its vertical position in pixels.
 
-    The value axis begins at the first tick of ``rows`` and ends at the last.
+    The value axis begins at the first tick of ``rows`` and ends at their last tick.
     """
     least, most = rows[0].at, rows[-1].at
     return lambda value: round(TOP + (HEIGHT - TOP - BOTTOM) * (most - value) / (most - least), 1)

@@ -50,7 +50,7 @@ def of_time(seconds: float, about: int = 7) -> Sequence[Tick]:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration in at most two units: ``45 s``, ``2 min``, ``1 h 30 min``, ``3 d``. Below 1 s it is ``0``."""
+    """Format a duration in at most two units: ``45 s``, ``2 min``, ``1 h 30 min``, ``3 d``. Return ``0`` below 1 s."""
     if seconds < 1:
         return "0"
     parts, rest = [], round(seconds)
@@ -81,6 +81,6 @@ def number(value: float, step: float | None = None) -> str:
 
 
 def _thousands(value: float, step: float) -> tuple[float, str]:
-    """Return a divisor and its letter. With three decimal places, values that are ``step`` apart then differ."""
+    """Return a divisor and its letter. Three decimal places of the quotients show a difference of ``step``."""
     fits = (one for one in _THOUSANDS if value >= one[0] * 0.9995 and (not step or step >= one[0] * 0.9995e-3))
     return next(fits, (1.0, ""))
