@@ -20,7 +20,7 @@ PROCESS_CHECK = _check_for_faulty_process.__code__
 
 
 def called_option(code: CodeType, line: int) -> str | None:
-    """Return the option whose function this line of a TorchRL collector calls. None: the line calls other code."""
+    """Return the option whose function this line of a TorchRL collector calls. If there is none, return None."""
     # The attributes with functions of the user that collectors call, and the option of each attribute.
     options = {
         "pre_collect_hook": "pre_collect_hook",
@@ -71,7 +71,10 @@ def kept_batch(collector: Collector) -> TensorDictBase:
 
 
 def set_kept_batch(collector: Collector, batch: TensorDictBase) -> None:
-    """Make rollouts write into ``batch``. Requests differ in size, and two loops may share a rollout."""
+    """Make rollouts write into ``batch``.
+
+    Requests differ in their number of frames, and the fast loop and TorchRL's loop may share a rollout.
+    """
     collector._final_rollout = batch
 
 
@@ -126,12 +129,12 @@ def start_trajectories(collector: Collector) -> None:
 
 # -------------------------------------------------------------- the policy
 def acting_policy(collector: Collector) -> Any:
-    """Return the policy before TorchRL compiles or records it. Callers inspect the modules of this policy."""
+    """Return the policy that TorchRL has not compiled or recorded. Callers inspect the modules of this policy."""
     return collector._wrapped_policy_uncompiled
 
 
 def recorded_policy(collector: Collector) -> Callable[[TensorDictBase], Any]:
-    """Return the policy after TorchRL has compiled and recorded it.
+    """Return the policy that TorchRL has compiled and recorded as a CUDA graph, as far as the options require this.
 
     Reading this attribute may compile and record the policy.
     """

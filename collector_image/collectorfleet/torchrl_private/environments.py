@@ -46,7 +46,7 @@ def call_reset(env: EnvBase, given: TensorDictBase, **options: Any) -> TensorDic
 
 
 def reset_options(env: EnvBase) -> dict[str, Any]:
-    """Return the arguments with which TorchRL resets an environment in a step: such a reset does not set a state."""
+    """Return the arguments for a reset during a step, as TorchRL passes them. Such a reset does not set a state."""
     return {"set_state": False} if env._supports_set_state else {}
 
 

@@ -46,7 +46,7 @@ def call_module(module: TensorDictModule, given: Sequence[Tensor]) -> Any:
 
 
 def generator_key(module: ProbabilisticTensorDictModule) -> Any:
-    """Return the entry that has the module's generator, or None if the generator is not in the data."""
+    """Return the key of the data entry that has the module's generator, or None if the data has no generator."""
     return module._generator_key
 
 
@@ -57,7 +57,7 @@ def generator_of(module: ProbabilisticTensorDictModule) -> torch.Generator | Non
 
 
 def draw(module: ProbabilisticTensorDictModule, distribution: Any, **options: Any) -> Tensor:
-    """Draw as the module does for each exploration type, without a TensorDict."""
+    """Draw an action as the module does for the exploration type in ``options``, without a TensorDict."""
     drawn: Tensor = module._dist_sample(distribution, **options)
     return drawn
 

@@ -37,7 +37,7 @@ def leave_reset(transform: VecGymEnvTransform, done: Tensor, begun: TensorDictBa
 
 
 class VecNormV2State:
-    """The statistics of a stateful ``VecNormV2`` for one key. No public method reads or sets them for a key."""
+    """The statistics of a stateful ``VecNormV2`` for one key. No public method reads or sets them for one key."""
 
     def __init__(self, transform: VecNormV2, key: Any) -> None:
         self._transform, self._key = transform, key

@@ -125,7 +125,7 @@ class Courier:
                 self._changed.notify_all()
 
     def drop(self, parcel: int) -> None:
-        """Let members delete a parcel that no later offer or request uses. Members may delete the parcel later."""
+        """Let members delete a parcel that no later offer or request uses. The deletion may follow after the return."""
         self._dropped.append(parcel)
 
     def handle_message(self, collector: CollectorId, said: Any) -> None:

@@ -7,7 +7,7 @@ from collectorfleet_api.packing.pods import UNITS_PER_GPU
 
 
 def visible_devices(position: int, gpus: float, visible: str | None) -> str | None:
-    """Return ``CUDA_VISIBLE_DEVICES`` of the collector at ``position`` with ``gpus`` GPUs. None leaves it unset.
+    """Return ``CUDA_VISIBLE_DEVICES`` of the collector at ``position`` with ``gpus`` GPUs. None: the variable is unset.
 
     ``visible`` is the machine's own value. None means that all GPUs are visible. As with worker pods, no share spans
     two GPUs. For example, two collectors with 0.4 GPUs each use one GPU together, and the third collector uses the next

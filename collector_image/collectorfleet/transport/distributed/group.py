@@ -28,8 +28,8 @@ class Group:
     """A process group. The constructor blocks until all ``size`` members have joined, or raises RuntimeError.
 
     ``store`` is the address of the store at which the members meet. ``own_host`` is the host at which other members
-    reach this member. ``timeout`` limits the wait for members, and each operation on a piece. A late or broken
-    operation raises RuntimeError, and the group cannot be used afterwards.
+    reach this member. ``timeout`` limits the wait for members, and the transfer of each piece of the data. A transfer
+    that fails or takes longer raises RuntimeError, and the group cannot be used afterwards.
     """
 
     def __init__(self, store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> None:

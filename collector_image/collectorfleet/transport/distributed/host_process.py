@@ -1,4 +1,4 @@
-"""A host of collectors. It connects to the driver whenever and wherever a driver starts, and executes its messages.
+"""A host of collectors. The host connects to each new driver at its address, and executes the driver's messages.
 
 Each collector runs in its own process, so that a hanging collector can be killed. When the connection to the driver
 ends, the host ends all collectors and waits for the next driver.

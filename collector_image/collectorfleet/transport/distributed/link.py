@@ -87,7 +87,7 @@ class Link:
             self._send_queue.write(_HEADER.pack(len(written)) + mac + written)
 
     def receive(self, most: int | None = None) -> bytes:
-        """Return the bytes of the next message, at most ``most``. Raises Unauthenticated if its MAC is wrong."""
+        """Return the bytes of the next message. Raises Unauthenticated if it has more than ``most``, or a wrong MAC."""
         (size,) = _HEADER.unpack(_read(self._connection, _HEADER.size))
         if most is not None and size > most:
             raise Unauthenticated(f"a message has {size} bytes; at most {most} are allowed")
@@ -123,7 +123,7 @@ class Listener:
     """Accepts connections of peers with the token at ``address``, once :meth:`serve` is called."""
 
     def __init__(self, address: Address, token: bytes) -> None:
-        """Listen at ``address``. Port 0 selects a free port. Raises OSError if that fails."""
+        """Listen at ``address``. Port 0 selects a free port. Raises OSError if it cannot listen."""
         host, _ = address
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server(address, family=family, backlog=128)

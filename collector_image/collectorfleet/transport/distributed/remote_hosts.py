@@ -138,7 +138,7 @@ class CollectorHosts:
         _end([launched], Ended("it was stopped"))
 
     def present(self) -> list[str]:
-        """Return the pods, or other names, of the connected hosts, by rank."""
+        """Return the names of the connected hosts, by rank. In a cluster, the name of a host is its pod's name."""
         with self._lock:
             return [host.hello.pod for _, host in sorted(self._hosts.items())]
 

@@ -45,7 +45,10 @@ class LocalProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """Return the exit code: None while the process runs, and minus the signal's number if a signal ended it."""
+        """Return the exit code, or None while the process runs.
+
+        If a signal ended the process, the exit code is minus the signal's number.
+        """
         return self._process.exitcode
 
     def wait_for_end(self) -> Ended:

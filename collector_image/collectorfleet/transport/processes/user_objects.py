@@ -1,4 +1,4 @@
-"""Pickle the user's objects for a collector's process. Pickling may fail in the driver, or unpickling in the process.
+"""Pickle the user's objects for a collector's process. Pickling in the driver or unpickling in the process may fail.
 
 An error of pickling is raised before a process starts. An error of unpickling is reported like other errors of the
 user's code.
@@ -39,9 +39,9 @@ def pickled(option: str, value: Any) -> bytes:
 class Builds:
     """Makes the build message of each collector.
 
-    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations that
-    name none. The seeds of each collector are derived from ``seed``, the fleet's seed. Raises InvalidOption if the
-    policy cannot be pickled.
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations
+    without a policy. The seeds of each collector are derived from ``seed``, the fleet's seed. Raises InvalidOption if
+    the policy cannot be pickled.
     """
 
     def __init__(self, config_of: ConfigOf, policy: Any, seed: int) -> None:

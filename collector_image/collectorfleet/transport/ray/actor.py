@@ -53,8 +53,8 @@ class CollectorActor:
     ) -> tuple[Answer, int] | Raised | Lost | ServiceLost:
         """Run a rollout. Return the answer and the number of its schema.
 
-        A schema with the number ``known_schema`` is left out of the answer. ``request`` has
-        the fields of a :class:`Request`. Ray sends a tuple of numbers without pickle.
+        A schema with the number ``known_schema`` is left out of the answer. ``request`` has the fields of a
+        :class:`Request` as a tuple, because Ray sends a tuple of numbers without pickle.
         """
         offer = None if version is None or weights is None else Offer(version, weights, normalization)
         answer = self._server.run(Request(*request), offer)

@@ -21,7 +21,7 @@ Node = Mapping[str, Any]
 
 
 class NodeWatch:
-    """Queries Ray every 10 s on its own thread, until :meth:`stop` or ``is_over()``.
+    """Queries Ray every 10 s on its own thread, until :meth:`stop` is called or ``is_over()`` returns True.
 
     ``changed`` is called when ``spilled_bytes`` changes. ``spilled_bytes`` is None until a node reports a number.
     ``died`` is called with the id of each node that died since the start.

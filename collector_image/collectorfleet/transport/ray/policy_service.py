@@ -17,9 +17,9 @@ class PolicyClient:
     """The policy of one incarnation of a collector. It requests actions from the service, and can be pickled."""
 
     def __init__(self, service: Any) -> None:
-        """Connect to ``service``, an ``InferenceServer(service_backend="ray")``. Raises PolicyServiceLost.
+        """Connect to ``service``, an ``InferenceServer(service_backend="ray")``.
 
-        Blocks until a call of the service's actor returns.
+        Blocks until a call of the service's actor returns. Raises PolicyServiceLost if the actor is lost.
         """
         try:
             # Each collector needs its own client, because the service sends answers through the client.

@@ -20,7 +20,8 @@ class BufferClient:
     def __init__(self, buffer: Any) -> None:
         """Connect to ``buffer``, a ``ReplayBuffer(service_backend="ray")`` or a compatible object.
 
-        With ``transport="distributed"``, blocks until a call of the buffer's actor returns. Raises ReplayBufferLost.
+        With ``transport="distributed"``, blocks until a call of the buffer's actor returns. Raises ReplayBufferLost
+        if the actor is lost.
         """
         try:
             # Each collector needs its own client. With transport="distributed", the client is a connection, which
@@ -48,7 +49,7 @@ class BufferClient:
 
 
 def own_error(error: Exception) -> Exception:
-    """Return the error that the buffer's code raised, if ``error`` is Ray's wrapper of it."""
+    """Return the error of the buffer's code that Ray wrapped in ``error``. Return any other ``error`` unchanged."""
     cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else None
     return cause if isinstance(cause, Exception) else error
 

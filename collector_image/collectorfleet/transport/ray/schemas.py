@@ -39,7 +39,7 @@ class SchemasKnown:
         self._known: dict[CollectorId, tuple[int, Schema]] = {}
 
     def number(self, collector: CollectorId) -> int:
-        """Return the number of the newest schema that the driver has from the collector. 0 means none."""
+        """Return the number of the newest schema that the driver has from the collector. 0: no schema."""
         found = self._known.get(collector)
         return found[0] if found else 0
 

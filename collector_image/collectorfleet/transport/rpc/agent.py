@@ -1,8 +1,8 @@
 """An agent of ``torch.distributed.rpc``. Each connection has the driver on one side and one collector on the other.
 
 ``init_rpc`` makes groups in which all members know each other. A group of a fixed size takes no new member. A group
-that can grow takes no new member after a death, because a new member calls all others. Here each collector knows only
-the driver, and the driver adds and removes members. A death affects one connection.
+that can grow takes no new member after a death, because a new member calls all other members, even a dead one. Here
+each collector knows only the driver, and the driver adds and removes members. A death affects one connection.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _LATE: Final = "RPC ran for more than set timeout"
 class Agent:
     """The agent of this process, from the constructor until :meth:`close`.
 
-    ``driver`` is the address of the driver's agent. None: this is the driver. Raises RuntimeError if torch cannot
-    create the agent.
+    ``driver`` is the address of the driver's agent. None: this process is the driver. Raises RuntimeError if torch
+    cannot create the agent.
     """
 
     def __init__(self, options: TensorPipeOptions, *, name: str, number: int, driver: str | None) -> None:

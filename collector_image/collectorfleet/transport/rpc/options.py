@@ -22,7 +22,7 @@ class TensorPipeOptions:
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> TensorPipeOptions:
-        """Convert the user's options. They must be valid by :func:`problem`."""
+        """Convert the user's options. The caller has checked them with :func:`problem`."""
         own: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in (given or {}).items()
         }
@@ -61,7 +61,7 @@ def visible_problem(entries: Iterable[Any]) -> str | None:
 
 
 def cuda_visible_devices(entry: Any) -> str | None:
-    """Return the value of ``CUDA_VISIBLE_DEVICES`` for one entry.
+    """Return the value of ``CUDA_VISIBLE_DEVICES`` for one entry of the list of visible devices.
 
     An entry is a GPU, such as ``1``, ``"cuda:1"`` or a device of torch, or a list of GPUs. ``"cpu"`` means no GPU.
     None leaves the variable unchanged. Raises ValueError for other values.

@@ -74,7 +74,7 @@ def name_of(number: int) -> str:
 
 
 def register_transport(options: TensorPipeOptions, host: Host) -> tuple[Station, str]:
-    """Return the station, and the key of ``host``. Raises InvalidOption if other code owns an agent."""
+    """Return the station, and the key of ``host``. Raises InvalidOption if other code has an agent."""
     global _station
     with _LOCK:
         if _station is None:
