@@ -5,19 +5,19 @@
     CollectorFleetError
     ├── UserCodeError       the environment, the policy, the training function or an import raised
     ├── InvalidOption       an argument is invalid; also a ValueError
-    ├── TooFewCollectors    fewer than ``min_available`` collectors are available for too long
+    ├── TooFewCollectors    fewer than ``min_available`` collectors were available for too long
     ├── InfrastructureError Ray or its machines failed; a retry may help
     │   ├── ReplayBufferLost  the actor with the replay buffer is lost
     │   └── PolicyServiceLost the actor of the inference service is lost
     ├── ClusterError        the API server refuses a request, or its answer cannot be used
-    │   ├── InvalidKubeconfig   there is no kubeconfig, or no client can be made from it
+    │   ├── InvalidKubeconfig   the kubeconfig does not exist or cannot be used
     │   ├── ClusterUnavailable  no API server with the CRD of CollectorFleet answers
     │   ├── AccessDenied        the API server refuses the credentials, or they lack a right
     │   ├── FleetRejected       the API server rejects the fleet as invalid
     │   ├── FleetNotFound       the namespace has no fleet of that name
     │   └── FleetStalled        the fleet has failed, or waits for its user
     ├── FolderTakenOver     another driver has taken over a folder that this driver writes to
-    └── CollectorClosed     a collector is used after ``shutdown()``, or learner shards after ``stop()``
+    └── CollectorClosed     a collector is used after ``shutdown()``, or learner shards are used after ``stop()``
 
 Each message is one sentence that names its object. The text of the first cause is quoted unchanged.
 """
@@ -63,7 +63,7 @@ class UserCodeError(CollectorFleetError):
 
 
 class TooFewCollectors(CollectorFleetError):
-    """Fewer than ``min_available`` collectors were available for too long. The message has the first cause."""
+    """Fewer than ``min_available`` collectors were available for too long. The message has the first loss's cause."""
 
 
 class InfrastructureError(CollectorFleetError):
@@ -109,7 +109,7 @@ class ClusterError(CollectorFleetError):
 
 
 class InvalidKubeconfig(ClusterError):
-    """There is no kubeconfig, or no client can be made from it."""
+    """The kubeconfig does not exist or cannot be used."""
 
 
 class ClusterUnavailable(ClusterError):
@@ -136,12 +136,12 @@ class FolderTakenOver(CollectorFleetError):
     """Another driver has taken over a folder of checkpoints or output; this driver can no longer change the folder."""
 
     def __init__(self, folder: object, driver: str) -> None:
-        """``driver`` is the other driver's name and the time at which it took over. If unknown, it is ``another``."""
+        """``driver`` is the other driver's name and the time of the takeover, or ``another`` if both are unknown."""
         super().__init__(f"{folder}: another driver has taken over the folder ({driver}); this driver stops writing")
 
 
 class CollectorClosed(CollectorFleetError):
-    """The collector was used after ``shutdown()``, or learner shards after ``stop()``."""
+    """The collector was used after ``shutdown()``, or learner shards were used after ``stop()``."""
 
 
 def describe(error: BaseException) -> str:
@@ -157,6 +157,6 @@ def with_article(name: str) -> str:
 
 
 def one_sentence(text: str) -> str:
-    """Return ``text`` on one line, cut after 1000 characters, the maximum of a condition."""
+    """Return ``text`` on one line, cut after 1000 characters. A condition may not have a longer message."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 3] + "..."

@@ -54,7 +54,11 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request for ``frames`` frames with exactly ``version`` if it is set, otherwise ``min_version`` or newer."""
+    """A request for ``frames`` frames.
+
+    If ``version`` is set, the collector uses exactly this version. Otherwise, it uses ``min_version`` or a newer
+    version.
+    """
 
     id: int
     frames: int
@@ -116,7 +120,7 @@ class Weights:
 
 
 class Fault(StrEnum):
-    """The kind of a loss, and its reason in the status."""
+    """The kind of a collector's loss. The status has its value as the reason."""
 
     DIED = "Died"
     HUNG = "Hung"
@@ -208,7 +212,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The user's code ``where`` raised in the collector. ``cause`` is the last line of the traceback."""
+    """The user's code ``where`` raised an error in the collector. ``cause`` is the last line of the traceback."""
 
     collector: CollectorId
     where: str

@@ -55,7 +55,7 @@ Normalization = Mapping[str, RunningStatistics]
 
 
 def merged(contributions: Normalization, further: Normalization) -> dict[str, RunningStatistics]:
-    """Return ``contributions`` merged with the later ``further``. A name in only one of them is copied unchanged."""
+    """Return ``contributions`` merged with the later ``further``. Statistics in only one of them stay unchanged."""
     found = dict(contributions)
     for name, one in further.items():
         found[name] = found[name].merged(one) if name in found else one

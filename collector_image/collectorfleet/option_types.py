@@ -57,7 +57,7 @@ def members(annotation: Any) -> tuple[Any, ...]:
 
 
 def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
-    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``; None if the type is right.
+    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``. None: the type is right.
 
     The elements of a list are checked, too. Keys and values of a dict are not checked.
     """
@@ -92,7 +92,8 @@ def plain(value: Any, annotation: Any) -> Any:
 def check_fields(options: Any, where: str, names: Sequence[str] | None = None) -> None:
     """Convert numbers in a frozen dataclass's fields to Python numbers, and raise InvalidOption for a wrong type.
 
-    In the message, ``where`` precedes the name of the field, such as ``evaluation.``. ``names`` selects fields.
+    In the message, ``where`` precedes the name of the field, such as ``evaluation.``. ``names`` are the fields to
+    check. None: all fields.
     """
     # A user's subclass may have fields whose annotations cannot be evaluated or checked.
     ours = (one for one in type(options).__mro__ if one.__module__.partition(".")[0] == __package__)
@@ -163,7 +164,10 @@ def _found(value: Any) -> str:
 
 
 def _is_array(value: Any) -> bool:
-    """Return whether ``value`` is of numpy or torch. No attribute is read: a ParallelEnv would start its processes."""
+    """Return whether ``value`` is an array, a scalar or a tensor of numpy or torch.
+
+    The function reads no attribute of ``value``, because that would start the processes of a ParallelEnv.
+    """
     kinds = (("numpy", "generic"), ("numpy", "ndarray"), ("torch", "Tensor"))
     return any(isinstance(value, getattr(sys.modules[one], name)) for one, name in kinds if one in sys.modules)
 

@@ -27,8 +27,9 @@ class ScalingPolicy(Protocol):
 class EmptyWholePods:
     """A policy that empties whole pods.
 
-    Collectors that do not run end first, then the collectors of the pods with the fewest collectors. Among equal
-    collectors, the collector with the highest index ends first, as in a StatefulSet.
+    Collectors that do not run end first, then the collectors of the pods with the fewest collectors. Among collectors
+    of one pod, the collector with the highest index ends first, as in a StatefulSet. Among pods with equally many
+    collectors, the pod with the highest index of a collector is first.
     """
 
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:

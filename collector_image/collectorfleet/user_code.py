@@ -23,7 +23,7 @@ def load(import_path: str) -> Callable[..., Any]:
 
     Raises:
         UserCodeError: the path has no ``:``, or the attribute is missing or cannot be called. If the import of the
-            module fails, the message has its error.
+            module fails, the message has the error of the import.
     """
     module_name, colon, attribute = import_path.partition(":")
     if not colon or not module_name or not attribute:

@@ -120,9 +120,10 @@ def _join(node: RayNode, address: str) -> None:
 
 
 def _timeline_keeper(fleet: CollectorFleet, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
-    """Return the keeper, which writes the timeline to the API server. With checkpoints, it also writes a file.
+    """Return the keeper, which writes the timeline to a ConfigMap of the API server.
 
-    The file beside the checkpoints also has the points that do not fit into the ConfigMap.
+    If the fleet has checkpoints, the keeper also writes a file beside them. The file has the points that do not fit
+    into the ConfigMap, too.
     """
     keeps, before = {"the timeline for the API server": reporter.keep_timeline}, reporter.timeline_before
     if folder is None:

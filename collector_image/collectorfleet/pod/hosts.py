@@ -28,8 +28,8 @@ def hosts_of(
 
     ``gpus_per_collector`` is a number of GPUs, or a share of one GPU. ``token`` is the file of the shared secret.
     Kubernetes creates the file before it starts the pod. Raises ValueError if a collector of this spec fits into no
-    pod. Raises InvalidOption if the address or the token cannot be used, and InfrastructureError if the file cannot be
-    read.
+    pod. Raises InvalidOption if the address or the token cannot be used, and InfrastructureError if the token's
+    file cannot be read.
     """
     from collectorfleet.transport.distributed.remote_hosts import CollectorHosts
 

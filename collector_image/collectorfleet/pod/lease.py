@@ -97,7 +97,8 @@ class Candidate:
     def release_patch(self, lease: Object) -> Object:
         """Return the merge patch that removes the holder, so that the next driver does not have to wait.
 
-        It changes even a Lease without a holder. Otherwise the version would stay, and an earlier patch could follow.
+        The patch changes even a Lease without a holder, so that the Lease gets a new resource version. Otherwise an
+        earlier patch that is still under way could take the Lease later.
         """
         transitions = (lease.get("spec") or {}).get("leaseTransitions") or 0
         return _patch(lease, holderIdentity=None, renewTime=None, leaseTransitions=transitions + 1)

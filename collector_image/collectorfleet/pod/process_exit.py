@@ -1,7 +1,7 @@
 """Turn a call of ``os._exit`` in the user's code into a failure of the driver.
 
-The driver's exit code tells the Job and the operator how the run ended. Code 0 completes the fleet. After two other
-codes, the driver restarts, and the restart does not count against the limit. Only the driver itself may use these
+The driver's exit code tells the Job and the operator how the run ended. Code 0 completes the fleet. Two other
+codes restart the driver, and this restart does not count against the limit. Only the driver itself may use these three
 codes.
 """
 

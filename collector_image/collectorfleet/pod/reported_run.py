@@ -1,4 +1,4 @@
-"""Build the reports of a run: before its session from the fleet, and then from the session."""
+"""Build the reports of a run. Before the session begins, they are built from the fleet, and then from the session."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ReportedRun:
 
 
 def _with_last_batch(report: DriverReport, before: DriverReport) -> DriverReport:
-    """Return ``report``, with the time of the last batch in ``before`` if this driver has not delivered a batch."""
+    """Return ``report``. If this driver has delivered no batch, add the time of the last batch in ``before``."""
     progress, last = report.progress, before.progress.last_batch_time if before.progress else None
     if progress is None or progress.last_batch_time is not None or last is None:
         return report

@@ -13,7 +13,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 def checked_fleet(stored: Object, settings: DriverSettings) -> CollectorFleet:
     """Return the fleet that this driver runs.
 
-    Its spec is the spec at the driver's start, with the stored values of the fields that apply to a running fleet.
+    Its spec is the spec at the driver's start, with the stored values of the fields that may change during a run.
     Raises FleetGone if another fleet has the name now. Raises InvalidOption with all problems of an invalid spec.
     """
     check_uid(stored, settings)

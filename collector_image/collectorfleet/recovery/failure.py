@@ -1,7 +1,7 @@
 """Decide whether a lost collector is restarted after a pause, is given up, or ends the run.
 
-A failure policy decides from the numbers of a loss, and the gather loop applies the decision. Users can pass their own
-policy with the same method.
+A failure policy decides about each loss, and the gather loop applies the decision. Users can pass their own policy with
+the same method.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class GiveUp:
 
 @dataclass(frozen=True)
 class Fail:
-    """The decision to end the run, with the environment's error if the environment raised."""
+    """The decision to end the run. If the environment raised an error, the run ends with this error."""
 
     reason: str
 
