@@ -57,9 +57,10 @@ def members(annotation: Any) -> tuple[Any, ...]:
 
 
 def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
-    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``. None: the type is right.
+    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``.
 
-    The elements of a list are checked, too. Keys and values of a dict are not checked.
+    Return None if the type is right. The elements of a list are checked, too. Keys and values of a dict are not
+    checked.
     """
     if Any in alternatives or (value is None and NoneType in alternatives):
         return None

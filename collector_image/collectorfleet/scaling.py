@@ -29,7 +29,7 @@ class EmptyWholePods:
 
     Collectors that do not run end first, then the collectors of the pods with the fewest collectors. Among collectors
     of one pod, the collector with the highest index ends first, as in a StatefulSet. Among pods with equally many
-    collectors, the pod with the highest index of a collector is first.
+    collectors, the pod of the collector with the highest index is emptied first.
     """
 
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:

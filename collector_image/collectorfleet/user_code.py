@@ -79,7 +79,7 @@ class Function:
 
 
 def takes(code: Callable[..., Any], argument: str) -> bool:
-    """Return whether ``code`` has a parameter of exactly this name, to which ``kwargs`` or ``partial`` give no value.
+    """Return whether ``code`` has a parameter named ``argument`` that neither ``kwargs`` nor ``partial`` sets.
 
     Imports the code of a :class:`Factory`, and raises the errors of :func:`load`.
     """
@@ -101,7 +101,7 @@ def takes(code: Callable[..., Any], argument: str) -> bool:
 
 
 def accepts(code: Callable[..., Any], argument: str) -> bool:
-    """Return whether ``code`` can be called with ``argument``: a parameter of that name, or any keyword arguments.
+    """Return whether ``code`` has a parameter named ``argument``, or takes any keyword arguments.
 
     Imports the code of a :class:`Factory`, and raises the errors of :func:`load`.
     """

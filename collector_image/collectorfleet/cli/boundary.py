@@ -84,7 +84,7 @@ def _print(text: str, *, with_traceback: bool) -> None:
 
 
 def _flush() -> None:
-    """Flush stdout before the exit code is decided. Otherwise Python would flush stdout at exit and print a traceback.
+    """Flush stdout before the exit code is decided. Otherwise a flush that fails at exit would print a traceback.
 
     Raises OSError if the flush fails. The output that is still buffered is then discarded.
     """

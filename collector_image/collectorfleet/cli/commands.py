@@ -1,6 +1,6 @@
-"""The commands of a parser. If an extra is missing, the help of each command that needs the extra names the extra.
+"""The commands of a parser. The parsed options contain the command's name.
 
-The parsed options contain the command's name.
+If packages of a command are not installed, the command's help says how to install them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Commands(_Action):
     """
 
     def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
-        """Return the parser of a new command. ``options`` are arguments of argparse, with ``help``."""
+        """Return the parser of a new command. ``options`` are arguments of argparse, and must include ``help``."""
         made = super().add_parser(name, **{**options, "help": mark(name, options["help"])})
         made.set_defaults(prog=made.prog, usage_error=made.error)
         return made

@@ -111,7 +111,7 @@ def _check_each_once(runs: Sequence[str]) -> None:
 
 
 def _is_folder(run: str) -> bool:
-    """Return whether ``run`` names a folder. It has a slash, as no fleet's name has, or the folder has a timeline."""
+    """Return whether ``run`` has a slash or is a folder with a timeline. No fleet's name has a slash."""
     return "/" in run or (Path(run) / files.NAME).exists()
 
 

@@ -60,7 +60,10 @@ def list_files(root: Path, *, may_be_empty: bool = False) -> Listing:
 
 
 def patterns(where: str, lines: Sequence[str]) -> GitIgnoreSpec:
-    """Parse lines of a ``.gitignore``. Raises FolderRefused with a message that names ``where``, their source."""
+    """Parse lines of a ``.gitignore``.
+
+    Raises FolderRefused if a line is invalid. The message names ``where``, the source of the lines.
+    """
     try:
         # The other backends reject names that are not UTF-8.
         return GitIgnoreSpec.from_lines(lines, backend="simple")

@@ -31,7 +31,7 @@ _LARGEST: Final = 5
 
 @dataclass(frozen=True)
 class PackedFile:
-    """A file in the archive. ``name`` is its path there."""
+    """A file in the archive. ``name`` is its path in the archive."""
 
     name: str
     size_bytes: int

@@ -107,7 +107,7 @@ def ended(seen: EpisodesStatus) -> str:
 
 
 def evaluation(seen: EvaluationStatus | None) -> str | None:
-    """Return the newest and the best result: ``471.2 ±4.1 (version 120, best 480)``. None: no result."""
+    """Return the newest and the best result: ``471.2 ±4.1 (version 120, best 480)``. Return None without a result."""
     if seen is None or seen.summary is None:
         return None
     best = f", best {metric(seen.best.return_mean)}" if seen.best else ""

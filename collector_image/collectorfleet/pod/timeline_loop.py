@@ -56,7 +56,10 @@ async def read_timeline(api: FleetApi, settings: DriverSettings, closing: thread
 
 
 def _timeline_in(stored: Object, settings: DriverSettings) -> Timeline | None:
-    """Return the fleet's timeline in a ConfigMap, or None if the ConfigMap does not have it. Raises ValueError."""
+    """Return the fleet's timeline in a ConfigMap. Raises ValueError if the content is invalid.
+
+    Return None if the ConfigMap has no timeline, or if another fleet owns the ConfigMap.
+    """
     owners = stored["metadata"].get("ownerReferences") or []
     packed = (stored.get("binaryData") or {}).get(names.TIMELINE_KEY)
     if packed is None or settings.uid not in {owner["uid"] for owner in owners}:

@@ -14,7 +14,7 @@ NAME: Final = "timeline.json"
 
 
 def read(file: Path) -> Timeline | None:
-    """Return the timeline in ``file``, or None without a file. Raises OSError, and ValueError for other content."""
+    """Return the timeline in ``file``, or None if no file exists. Raises OSError, or ValueError for invalid content."""
     try:
         content = file.read_bytes()
     except FileNotFoundError:

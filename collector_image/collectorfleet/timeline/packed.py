@@ -34,7 +34,7 @@ def pack(timeline: Timeline) -> bytes:
 
 
 def unpack(packed: bytes) -> Timeline:
-    """Return the timeline in ``packed``. Raises ValueError for other content."""
+    """Return the timeline in ``packed``. Raises ValueError if ``packed`` has no timeline."""
     try:
         return Timeline.from_wire(parse_json(gzip.decompress(packed)), ignore_unknown=True)
     except ValidationError as error:

@@ -20,7 +20,7 @@ PROCESS_CHECK = _check_for_faulty_process.__code__
 
 
 def called_option(code: CodeType, line: int) -> str | None:
-    """Return the option whose function this line of a TorchRL collector calls. If there is none, return None."""
+    """Return the option whose function this line of a TorchRL collector calls, or None if it calls no such function."""
     # The attributes with functions of the user that collectors call, and the option of each attribute.
     options = {
         "pre_collect_hook": "pre_collect_hook",

@@ -115,7 +115,7 @@ def shares_buffers(env: SerialEnv) -> bool:
 
 
 def gymnasium_of(env: GymWrapper) -> Any:
-    """Return the environment inside the wrapper, which the fast loop steps directly."""
+    """Return the environment inside the wrapper. The fast loop steps this environment directly."""
     return env._env
 
 

@@ -81,6 +81,6 @@ def number(value: float, step: float | None = None) -> str:
 
 
 def _thousands(value: float, step: float) -> tuple[float, str]:
-    """Return a divisor and its letter. Three decimal places of the quotients show a difference of ``step``."""
+    """Return a divisor and its letter. Quotients of values that are ``step`` apart differ in three decimal places."""
     fits = (one for one in _THOUSANDS if value >= one[0] * 0.9995 and (not step or step >= one[0] * 0.9995e-3))
     return next(fits, (1.0, ""))

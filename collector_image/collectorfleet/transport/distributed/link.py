@@ -87,7 +87,10 @@ class Link:
             self._send_queue.write(_HEADER.pack(len(written)) + mac + written)
 
     def receive(self, most: int | None = None) -> bytes:
-        """Return the bytes of the next message. Raises Unauthenticated if it has more than ``most``, or a wrong MAC."""
+        """Return the bytes of the next message.
+
+        Raises Unauthenticated if the message has more than ``most`` bytes or a wrong MAC.
+        """
         (size,) = _HEADER.unpack(_read(self._connection, _HEADER.size))
         if most is not None and size > most:
             raise Unauthenticated(f"a message has {size} bytes; at most {most} are allowed")

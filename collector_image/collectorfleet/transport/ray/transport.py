@@ -192,11 +192,11 @@ def _read(handle: Any) -> snapshots.Snapshot:
 
 
 def _handles(weights: Weights) -> tuple[Any, ...]:
-    """Return the arguments that a call needs for a version."""
+    """Return the arguments that a call passes for a version of weights."""
     also = () if weights.normalization is None else (weights.normalization.handle,)
     return (weights.version, weights.stored.handle, *also)
 
 
 def _values(request: Request) -> tuple[Any, ...]:
-    """Return the fields in order. A tuple has fewer bytes than fields with names."""
+    """Return the values of the request's fields in order. A tuple has fewer bytes than fields with names."""
     return tuple(getattr(request, one.name) for one in fields(request))

@@ -12,7 +12,7 @@ class TensorPipeOptions:
     """Options with the names of ``torch.distributed.rpc.TensorPipeRpcBackendOptions``.
 
     ``rpc_timeout`` is the deadline in seconds of each call, including the transfer of its data. If ``_transports`` or
-    ``_channels`` is None, TensorPipe chooses.
+    ``_channels`` is None, TensorPipe chooses the transports or the channels.
     """
 
     num_worker_threads: int = 16
