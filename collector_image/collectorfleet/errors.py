@@ -4,9 +4,9 @@
 
     CollectorFleetError
     ├── UserCodeError       the environment, the policy, the training function or an import raised
-    ├── InvalidOption       an argument is invalid; also a ValueError
+    ├── InvalidOption       an argument is invalid. The error is also a ValueError
     ├── TooFewCollectors    fewer than ``min_available`` collectors were available for too long
-    ├── InfrastructureError Ray or its machines failed; a retry may help
+    ├── InfrastructureError Ray or its machines failed. A retry may help
     │   ├── ReplayBufferLost  the actor with the replay buffer is lost
     │   └── PolicyServiceLost the actor of the inference service is lost
     ├── ClusterError        the API server refuses a request, or its answer cannot be used
@@ -44,7 +44,7 @@ class UserCodeError(CollectorFleetError):
     Args:
         where: the code and the collector, such as ``environment my_envs:make (collector c0)``.
         cause: type and message of the original error, such as ``ValueError: no such game``.
-        traceback: the original traceback as text; it may come from another process.
+        traceback: the original traceback as text. The traceback may come from another process.
     """
 
     def __init__(self, where: str, cause: str, traceback: str = "") -> None:
@@ -133,7 +133,7 @@ class FleetStalled(ClusterError):
 
 
 class FolderTakenOver(CollectorFleetError):
-    """Another driver has taken over a folder of checkpoints or output; this driver can no longer change the folder."""
+    """Another driver has taken over a folder of checkpoints or output. This driver can no longer change the folder."""
 
     def __init__(self, folder: object, driver: str) -> None:
         """``driver`` is the other driver's name and the time of the takeover, or ``another`` if both are unknown."""

@@ -120,7 +120,7 @@ class Weights:
 
 
 class Fault(StrEnum):
-    """The kind of a collector's loss. The status has its value as the reason."""
+    """The kind of a collector's loss. The status shows this value as the reason."""
 
     DIED = "Died"
     HUNG = "Hung"

@@ -57,7 +57,7 @@ def without_retries() -> Iterator[None]:
 class Connection:
     """A cluster and the default namespace.
 
-    ``context`` is the context of the kubeconfig. None means the service account of a pod.
+    ``context`` is the context of the kubeconfig. None: the connection uses the service account of a pod.
     """
 
     api: client.ApiClient

@@ -104,8 +104,8 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
         without: files that are not packed, such as the manifest.
 
     Raises:
-        FolderRefused: a file's name looks like a key or secret, a file cannot be read, a link cannot be followed, or a
-            line of ``include`` matches nothing.
+        FolderRefused: a file's name looks like a key or secret, a file cannot be read, or a link cannot be followed.
+            Also raised if a line of ``include`` matches nothing.
         TooLarge: the files do not fit into a ConfigMap. If the files have more than 16 MiB in total, they are not read.
     """
     chosen = select(folder, include=include, without=without)

@@ -13,7 +13,7 @@ _NAME: Final = re.compile(r"version-(\d{6,18})-episode-(\d{1,9})-return-(-?[0-9]
 
 @dataclass(frozen=True)
 class VideoFile:
-    """An animated WebP file of one episode. ``episode`` counts from 0; ``episode_return`` is rounded to six digits."""
+    """An animated WebP file of one episode. ``episode`` counts from 0. ``episode_return`` is rounded to six digits."""
 
     version: int
     episode: int

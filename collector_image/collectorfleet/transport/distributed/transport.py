@@ -44,8 +44,8 @@ class _Collector:
 class DistributedTransport:
     """A transport over a process group of torch.distributed.
 
-    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations
-    without a policy. The seeds of each collector are derived from ``seed``, the fleet's seed.
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of all
+    collectors that use no inference service. The seeds of each collector are derived from ``seed``, the fleet's seed.
     """
 
     name = "TorchDistributed"

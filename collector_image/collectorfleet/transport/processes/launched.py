@@ -29,7 +29,7 @@ class Launched(Protocol):
 
 
 class LocalProcess:
-    """A process of this machine; ``pid`` is its id."""
+    """A process of this machine. ``pid`` is the id of the process."""
 
     def __init__(self, process: BaseProcess) -> None:
         self._process = process

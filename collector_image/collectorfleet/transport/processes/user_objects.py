@@ -39,9 +39,9 @@ def pickled(option: str, value: Any) -> bytes:
 class Builds:
     """Makes the build message of each collector.
 
-    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations
-    without a policy. The seeds of each collector are derived from ``seed``, the fleet's seed. Raises InvalidOption if
-    the policy cannot be pickled.
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of all
+    collectors that use no inference service. The seeds of each collector are derived from ``seed``, the fleet's seed.
+    Raises InvalidOption if the policy cannot be pickled.
     """
 
     def __init__(self, config_of: ConfigOf, policy: Any, seed: int) -> None:

@@ -71,8 +71,8 @@ class RpcTransport:
     """A transport over ``torch.distributed.rpc``.
 
     ``config_of`` returns the configuration of the collector in a slot. ``visible_of`` returns the GPUs that are visible
-    to this collector. ``policy`` is the policy of configurations without a policy. The seeds of each collector
-    are derived from ``seed``.
+    to this collector. ``policy`` is the policy of all collectors that use no inference service. The seeds of each
+    collector are derived from ``seed``.
     """
 
     name = "RPC"
