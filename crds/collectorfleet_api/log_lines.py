@@ -40,7 +40,10 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """JSON: ``time`` (RFC 3339), ``level``, ``logger``, ``message``; ``namespace``, ``fleet``, ``exception`` if set."""
+    """JSON lines with ``time`` (RFC 3339), ``level``, ``logger`` and ``message``.
+
+    The fields ``namespace``, ``fleet`` and ``exception`` are present if the record has them.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         line = {

@@ -82,11 +82,11 @@ def cut(text: str, levels: int = MAX_LEVELS) -> str:
 
 
 def decode(text: str | bytes, within: str = "") -> tuple[Any, str | None]:
-    """Return the value of a complete JSON text, and the path of a value that was too deep, or None.
+    """Return the value of a complete JSON text, and the path of the first value that was too deep, or None.
 
-    Values that are too deep become null. ``within`` is the key of the manifest in the text; by default the text is the
-    manifest. The path begins at the manifest. Paths in ``metadata.managedFields`` are ignored, because they repeat the
-    structure of other fields. Raises json.JSONDecodeError.
+    Values that are too deep become null. ``within`` is the key of the manifest in the text. By default, the text itself
+    is the manifest. The path begins at the manifest. Paths in ``metadata.managedFields`` are ignored, because they
+    repeat the structure of other fields. Raises json.JSONDecodeError.
     """
     levels = MAX_LEVELS + bool(within)
     if not exceeds_depth(text if isinstance(text, bytes) else text.encode(), levels):
@@ -104,7 +104,7 @@ class EndOfValue:
     _level: int = 0
 
     def find(self, text: str) -> int | None:
-        """Return the index after the value, a mapping or a list; None if ``text`` does not contain the end yet."""
+        """Return the index after the value, a mapping or a list, or None if ``text`` does not contain the end yet."""
         for token in _TOKENS.finditer(text, self.at):
             if token[0] == '"':
                 return None

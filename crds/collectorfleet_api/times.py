@@ -15,7 +15,7 @@ LATEST_YEAR: Final = 2999
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return the time of an RFC 3339 text with a time zone; None for any other value. Never raises."""
+    """Return the time of an RFC 3339 text with a time zone, or None for any other value. Never raises."""
     if not isinstance(value, str):
         return None
     try:

@@ -15,7 +15,7 @@ _MOST_CAUSES: Final = 3
 
 
 def most_frequent_errors(collectors: Sequence[CollectorStatus]) -> str:
-    """Return the errors of collectors that are not ready, the most frequent first; empty if there are none.
+    """Return the errors of collectors that are not ready, the most frequent first, or an empty text if there are none.
 
     ``ModuleNotFoundError: No module named 'my_envs' (16 of 16 collectors: c0-c15)``
     """

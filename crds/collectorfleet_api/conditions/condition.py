@@ -14,7 +14,10 @@ _WORDS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None:
 
 
 def condition(type_: ConditionType, status: bool | None, reason: str, message: str) -> Condition:
-    """Return a condition without its time; ``status`` None is Unknown. :func:`stamped` adds time and generation."""
+    """Return a condition without its time. A ``status`` of None becomes Unknown.
+
+    :func:`stamped` adds time and generation.
+    """
     text = message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 4]} ..."
     return Condition(type=type_, status=_WORDS[status], reason=reason, message=text)
 

@@ -39,7 +39,7 @@ class Completed:
 
 @dataclass(frozen=True)
 class Failed:
-    """The user's code raised, or a deadline passed. A retry would not help."""
+    """The user's code raised an exception, or a deadline passed. A retry would not help."""
 
     message: str  # one sentence with the original error text
     reason: Reason = Reason.FAILED

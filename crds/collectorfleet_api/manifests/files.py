@@ -61,7 +61,7 @@ class Manifests:
         return [found for found in self.findings if found.severity is Severity.ERROR]
 
     def config_map(self, name: str) -> dict[str, str] | None:
-        """Return the texts of the ConfigMap ``name`` by key; None if the file does not have this ConfigMap."""
+        """Return the texts of the ConfigMap ``name`` by key, or None if the file does not have this ConfigMap."""
         for obj in find_config_maps(self.objects, name):
             data = obj.get("data")
             return {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
@@ -75,7 +75,7 @@ def load_file(path: Path, check: Check | None = None) -> Manifests:
 
 
 def load_stream(stream: BinaryIO, source: str, check: Check | None = None) -> Manifests:
-    """Read manifests from bytes; the arguments are those of :func:`load_manifests`. Raises OSError."""
+    """Read manifests from bytes, with the arguments of :func:`load_manifests`. Raises OSError."""
     found = stream.read(MAX_FILE_BYTES + 1)
     try:
         return load_manifests(_text(found), source, check)
@@ -102,7 +102,7 @@ def _text(found: bytes) -> str:
 def load_manifests(text: str, source: str = "stdin", check: Check | None = None) -> Manifests:
     """Read manifests separated by ``---``. Never raises.
 
-    Findings name ``source`` before the line. ``check`` gets each fleet without problems, and may find more problems.
+    Each Finding names ``source`` and the line. ``check`` gets each fleet without problems, and may find more problems.
     """
     reading = _Reading(source, check)
     try:

@@ -140,7 +140,7 @@ def _is_json(text: str, document: Node) -> bool:
 
 
 def _joined(text: str) -> str | None:
-    """Return ``text`` with one character for each pair of surrogates; None if a surrogate has no partner."""
+    """Return ``text`` with one character for each pair of surrogates, or None if a surrogate has no partner."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

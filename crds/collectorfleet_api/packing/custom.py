@@ -28,7 +28,7 @@ class CustomResources:
 
 
 def custom_fitting(custom: CustomResources) -> int | Refusal | None:
-    """Return how many collectors fit into a pod by custom resources; None if collectors request none.
+    """Return how many collectors fit into a pod by custom resources, or None if collectors request none.
 
     Return a Refusal if an amount is finer than Ray's steps, or if a pod's custom resources are not enough for
     a single collector.
@@ -43,14 +43,14 @@ def custom_fitting(custom: CustomResources) -> int | Refusal | None:
 
 
 def scarcest(custom: CustomResources) -> str:
-    """Return the resource that limits the collectors in a pod; if several do, the first in alphabetical order."""
+    """Return the resource that limits the collectors in a pod. If several do, return the first by alphabet."""
     return min(sorted(custom.requested), key=lambda name: _collectors(custom, name))
 
 
 def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Refusal | None:
     """Return a Refusal if a pod's custom resources are not enough for ``collectors_per_pod`` collectors.
 
-    A single collector has to fit into the pod.
+    Call this function only if a single collector fits into the pod.
     """
     for name in sorted(custom.requested):
         units, per_pod, fitting = round(custom.requested[name] * UNITS), custom.per_pod[name], _collectors(custom, name)

@@ -1,8 +1,8 @@
 """Computes the group of each collector. Operator and driver get the same result for every number of collectors.
 
 For example, the groups ``fast`` with 4 collectors and ``big`` with 2 take turns: fast, big, fast, and so on. Of 6
-collectors, 4 are in ``fast`` and 2 in ``big``; of 7, 5 and 2. An additional collector moves no other collector to
-another group, so ``c2`` is in the same group at every size.
+collectors, 4 are in ``fast`` and 2 in ``big``. Of 7 collectors, 5 are in ``fast`` and 2 in ``big``. An additional
+collector moves no other collector to another group, so ``c2`` is in the same group at every size.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from heapq import heapify, heapreplace
 
 
 def turns(parts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the sequence of groups for successive collectors; empty without groups.
+    """Return the sequence of groups for successive collectors, or an empty tuple without groups.
 
-    More collectors repeat the sequence. Each group appears in proportion to its part, in lowest terms. First, each
-    group appears once, the largest first. After that, the next group is always the group that is furthest below its
-    part (the divisor method of Sainte-Laguë).
+    The sequence repeats if there are more collectors. Each group appears in proportion to its part, in lowest terms.
+    First, each group appears once, the largest first. After that, the next group is always the group that is furthest
+    below its part (the divisor method of Sainte-Laguë).
     """
     return _turns(tuple(parts.items()))
 

@@ -1,8 +1,8 @@
 """Computes how many collectors share a worker pod, and the number of pods.
 
-16 collectors of 0.25 GPU in pods of 1 GPU: 4 in each pod, 4 pods, and no surplus. If each collector also needs a
-licence and a pod has 3: 3 in each pod, 6 pods. CPU and memory set no limit, because a pod requests the CPU and memory
-that its collectors need.
+For example, 16 collectors with 0.25 GPU each need 4 pods with 1 GPU each: a pod has 4 collectors, and there is no
+surplus. If each collector also needs a licence and each pod has 3 licences, a pod has 3 collectors, and there are 6
+pods. CPU and memory set no limit, because a pod requests the CPU and memory that its collectors need.
 
 Arithmetic is in whole ten-thousandths of a GPU, Ray's own resolution, because ``1 // 0.1 == 9.0`` in floats. No
 collector spans two GPUs, so a GPU has room for whole shares only, and the rest is surplus. ``replicas * share`` would
@@ -66,7 +66,7 @@ class Packing:
 
 
 def pack_groups(groups: Mapping[str, WorkerGroup]) -> dict[str, Packing] | Refusal:
-    """Pack every group and return the packings by name, sorted; or the first Refusal."""
+    """Pack every group and return the packings by name, sorted, or return the first Refusal."""
     packed: dict[str, Packing] = {}
     for name in sorted(groups):
         found = pack(groups[name])
@@ -98,7 +98,7 @@ def pack(group: WorkerGroup) -> Packing | Refusal:
 
 
 def _fitting_gpus(units: int, gpus: int, collectors_per_pod: int | None) -> int | Refusal | None:
-    """Return how many collectors fit into a pod by GPUs; None if they request no GPU."""
+    """Return how many collectors fit into a pod by GPUs, or None if they request no GPU."""
     if units == 0:
         return None
     fitting = collectors_that_fit(units, gpus)
@@ -110,7 +110,7 @@ def _fitting_gpus(units: int, gpus: int, collectors_per_pod: int | None) -> int 
 
 
 def _fitting_custom(custom: CustomResources, collectors_per_pod: int | None) -> int | Refusal | None:
-    """Return how many collectors fit into a pod by custom resources; None if they request none."""
+    """Return how many collectors fit into a pod by custom resources, or None if they request none."""
     fitting = custom_fitting(custom)
     if fitting is None or isinstance(fitting, Refusal) or collectors_per_pod is None:
         return fitting

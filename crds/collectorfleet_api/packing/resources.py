@@ -23,7 +23,7 @@ OBJECT_STORE_BYTES_PER_COLLECTOR: Final = 256 * 2**20
 
 @dataclass(frozen=True)
 class PodResources:
-    """CPUs, bytes and whole GPUs of one worker pod; ``object_store_bytes`` is part of ``memory_bytes``."""
+    """CPUs, bytes and whole GPUs of one worker pod. ``object_store_bytes`` is part of ``memory_bytes``."""
 
     cpus: Fraction
     memory_bytes: int

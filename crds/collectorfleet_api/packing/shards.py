@@ -1,10 +1,11 @@
 """Splits the policies that a fleet trains into shards, and computes the GPU share of each policy.
 
-Ten policies on 4 GPUs: 4 shards with room for 3, 3, 2 and 2 policies, one GPU each, 0.3333 GPU for every policy.
+For example, ten policies on 4 GPUs have 4 shards with room for 3, 3, 2 and 2 policies. Each shard has one GPU, and each
+policy has 0.3333 GPU.
 
 A shard is one replay actor and its policies, all in one pod. All policies request the same amount: the share that a
 policy of the fullest shard can have. So Ray can place shards and policies in any order. A GPU that is not full has room
-for another policy. A pod with fewer shards than counted here has room for the next shard. The replay actor requests no
+for another policy. A pod with fewer shards than planned has room for the next shard. The replay actor requests no
 GPU, because even a hundredth of a GPU would leave no room for the second policy with half a GPU.
 """
 

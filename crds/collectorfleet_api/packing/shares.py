@@ -1,7 +1,8 @@
 """Computes the number of equal shares of a Sync batch.
 
-``framesPerBatch`` 4000 and 5 collectors: 5 shares of 800 frames. The number 6 does not divide 4000. So after scaling to
-6 collectors, a batch has 8 shares of 500 frames. With fewer shares than collectors, some collectors would be idle.
+For example, with ``framesPerBatch`` 4000 and 5 collectors, a batch has 5 shares of 800 frames. The number 6 does not
+divide 4000. So after scaling to 6 collectors, a batch has 8 shares of 500 frames. With fewer shares than collectors,
+some collectors would be idle.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def shares(frames_per_batch: int, replicas: int, per_collector: int = 1) -> int:
 
 
 def fewer(frames_per_batch: int, replicas: int, per_collector: int = 1) -> int:
-    """Return the largest number of shares up to ``replicas`` that divides the batch; at least 1."""
+    """Return the largest number of shares up to ``replicas`` that divides the batch. It is at least 1."""
     return next((n for n in range(replicas, 1, -1) if divides(frames_per_batch, n, per_collector)), 1)
 
 

@@ -5,9 +5,9 @@ The rules agree with ``validation.problems`` as far as CEL can express them. No 
 batch changes. GPUs are counted in ten-thousandths, as in ``packing``.
 
 ``combinations`` has the rules that Python and CEL share, with one sentence each. This module has the other rules, for
-which Python has separate code. Some compare with the object before the change, which Python does not have. Some are
-about the name, which is outside the spec. Some are arithmetic: Python's messages have more numbers. Some of these
-numbers, such as "5 or 8 collectors", are too costly to compute in CEL.
+which Python has separate code. Some rules compare with the object before the change, which Python does not have. Some
+rules are about the name, which is outside the spec. Some rules are arithmetic: Python's messages have more numbers.
+Some of these numbers, such as "5 or 8 collectors", are too costly to compute in CEL.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ AFFECTED_PARTS: Final[Mapping[str, frozenset[Part]]] = {
 
 
 def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
-    """Return the fields that affect each part: values by path.
+    """Return, for each part, the values by path of the fields that affect the part.
 
     Fields with the default of their first release are left out. So an upgrade of the operator that adds fields or
     changes defaults does not count as a change of the spec.
@@ -138,7 +138,7 @@ def _without_templates(groups: list[Any] | None) -> list[Any] | None:
 
 
 def _own(said: Any, path: str) -> Any:
-    """Return the value at ``path`` without inner fields that have their own line; None if nothing is left."""
+    """Return the value at ``path`` without inner fields that the table lists separately, or None if none is left."""
     value = _at(said, path)
     inner = {row.removeprefix(f"{path}.") for row in AFFECTED_PARTS if row.startswith(f"{path}.")}
     if not inner or value is None:
@@ -149,7 +149,7 @@ def _own(said: Any, path: str) -> Any:
 
 
 def _at(said: Any, path: str) -> Any:
-    """Return the value at ``path``; None if it is absent."""
+    """Return the value at ``path``, or None if it is absent."""
     for key in path.split("."):
         said = said.get(key)
         if said is None:

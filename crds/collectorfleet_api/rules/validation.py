@@ -69,7 +69,7 @@ def read_stored(obj: dict[str, Any]) -> CollectorFleet | list[Problem]:
 
 
 def problems(fleet: CollectorFleet) -> list[Problem]:
-    """Return the problems that involve several fields; empty for a fleet that can run."""
+    """Return the problems that involve several fields, or an empty list for a fleet that can run."""
     return [problem for check in CHECKS.values() for problem in check(fleet)]
 
 

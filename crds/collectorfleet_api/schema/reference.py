@@ -80,7 +80,7 @@ def page() -> str:
 
 
 def _changes() -> str:
-    """Return the section about changed fields, from the table by which the operator decides."""
+    """Return the section about changed fields, from the table of the parts that each field affects."""
     said: dict[str, list[str]] = {}
     for path, concerned in AFFECTED_PARTS.items():
         said.setdefault(_what_happens(concerned), []).append(f"`{path}`")
@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def _part(node: Schema, model: type[Model] | None) -> Schema:
-    """Return ``node`` with only the fields that ``model`` has; unchanged without a model."""
+    """Return ``node`` with only the fields that ``model`` has. Without a model, return ``node`` unchanged."""
     if model is None:
         return node
     names = {field.alias for field in model.model_fields.values()}

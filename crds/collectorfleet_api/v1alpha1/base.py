@@ -70,7 +70,7 @@ class Model(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def at(self, path: str) -> Any:
-        """Return the value at a path such as ``stragglers.firstShares``; None if a part of the path is absent.
+        """Return the value at a path such as ``stragglers.firstShares``, or None if a part of the path is absent.
 
         Raises KeyError for a path that this model does not have.
         """

@@ -22,6 +22,7 @@ class Checkpoint(Model):
     every_seconds: Positive = Field(
         default=60,
         description=(
-            "Minimum seconds between checkpoints. The driver saves when training requests a batch, and at the end."
+            "Minimum seconds between checkpoints. The driver saves a checkpoint when training requests a batch, and "
+            "at the end of the run."
         ),
     )

@@ -104,7 +104,7 @@ class CertificateAuthority(Model):
         min_length=1,
         max_length=253,
         pattern=r"^[-._a-zA-Z0-9]+$",
-        description="Key of the certificates: one or several, in PEM.",
+        description="Key of the PEM text with one or several certificates.",
     )
 
     @property
@@ -152,14 +152,14 @@ class Code(Model):
     certificate_authority: CertificateAuthority | None = Field(
         default=None,
         description=(
-            "Certificate authorities that the pods trust when they fetch the tree, in addition to those of the image. "
-            "For servers and proxies with a private authority."
+            "Certificate authorities that the pods trust when they fetch the tree, in addition to the authorities of "
+            "the image. Set this field for servers and proxies with a private authority."
         ),
     )
 
     @property
     def tree(self) -> Archive | Git | Artifact | None:
-        """Return the package tree; None if the code comes from a ConfigMap's keys."""
+        """Return the package tree, or None if the code comes from a ConfigMap's keys."""
         return self.archive or self.git or self.artifact
 
     @property

@@ -40,8 +40,8 @@ class Stragglers(Model):
     first_shares: Positive | None = Field(
         default=None,
         description=(
-            "Hand out a batch after this many shares. Late shares join the next batch. The number must be less than "
-            "`collectors.replicas`. Needs `maxStaleness` of 1 or more."
+            "Number of shares after which the driver hands out a batch. Late shares join the next batch. The number "
+            "must be less than `collectors.replicas`. Needs `maxStaleness` of 1 or more."
         ),
     )
     preemptive_threshold: float | None = Field(
@@ -78,24 +78,24 @@ class Collection(Model):
         default=None,
         description=(
             "Largest staleness, in versions, that a batch may have when the driver hands out the batch. Sync: the "
-            "default is 0, strictly on-policy; 1 collects exactly one batch ahead. Async: 1 or more; if the field is "
-            "absent, there is no bound, and each collector has up to two requests in flight. With `trajsPerBatch` or "
-            "`collectors.class: Async`, this number limits only how far collectors look ahead. Trajectories that span "
-            "updates have older frames."
+            "default is 0, strictly on-policy. With 1, collectors are exactly one batch ahead. Async: 1 or more. If "
+            "the field is absent, there is no bound, and each collector has up to two requests in flight. With "
+            "`trajsPerBatch` or `collectors.class: Async`, this number limits only how far collectors look ahead. "
+            "Trajectories that span weight updates then contain frames of older versions."
         ),
     )
     exact_staleness: bool = Field(
         default=False,
         description=(
-            "Sync: collectors make each batch with exactly the newest version at the time of its request. With "
-            "`maxStaleness: 1`, batches then lag by exactly one step."
+            "Sync: collectors make each batch with exactly the version that is newest when the batch is requested. "
+            "With `maxStaleness: 1`, batches then lag by exactly one step."
         ),
     )
     shares: Positive | None = Field(
         default=None,
         le=10_000,
         description=(
-            "Sync: number of equal shares of a batch. Any collector may make a share. Absent: one for each "
+            "Sync: number of equal shares of a batch. Any collector may make a share. Absent: one share for each "
             "collector, also after scaling."
         ),
     )
@@ -110,7 +110,8 @@ class Collection(Model):
         ),
     )
     reset_at_each_iter: bool = Field(
-        default=False, description="Reset the environments at the start of each batch, or of each share."
+        default=False,
+        description="True: a collector resets its environments at the start of each share (Sync) or batch (Async).",
     )
     init_random_frames: Positive | None = Field(
         default=None,
@@ -121,7 +122,7 @@ class Collection(Model):
     )
     exploration_type: ExplorationType = Field(
         default=ExplorationType.RANDOM,
-        description="How actions are taken from the policy's distribution; TorchRL's ExplorationType.",
+        description="How actions are taken from the policy's distribution, as in TorchRL's ExplorationType.",
     )
     rollout: Rollout = Field(
         default=Rollout.AUTO,
@@ -172,14 +173,14 @@ class Collection(Model):
     transport: Transport = Field(
         default=Transport.OBJECT_STORE,
         description=(
-            "How pods send frames and weights. ObjectStore: Ray's object store, with one copy of a version on a node. "
-            "TorchDistributed: a torch.distributed process group (gloo), without Ray. Needs `launcher: Job`."
+            "How pods send frames and weights. ObjectStore: Ray's object store, with one copy of each version on each "
+            "node. TorchDistributed: a torch.distributed process group (gloo), without Ray. Needs `launcher: Job`."
         ),
     )
 
     @property
     def staleness_bound(self) -> int | None:
-        """Return the staleness bound in versions, with its default. None, in mode Async only, is no bound."""
+        """Return the staleness bound in versions, with its default. In mode Async, None means no bound."""
         if self.max_staleness is None and self.mode is Mode.SYNC:
             return 0
         return self.max_staleness

@@ -50,8 +50,8 @@ class Resources(Requests):
     custom: CustomAmounts | None = Field(
         default=None,
         description=(
-            "Ray custom resources by name, such as `simulator_license: 1`, from 0.0001. `workers.customPerPod` sets "
-            "the resources of a pod. Absent: none."
+            "Ray custom resources by name, such as `simulator_license: 1`. The smallest amount is 0.0001. "
+            "`workers.customPerPod` sets the resources of a pod. Absent: none."
         ),
     )
 
@@ -89,7 +89,9 @@ class Collectors(Model):
     num_workers_per_collector: Positive = Field(
         default=1,
         le=1000,
-        description="Processes of one collector, each with its own environments; needs `class` Sync or Async.",
+        description=(
+            "Number of processes of one collector. Each process has its own environments. Needs `class` Sync or Async."
+        ),
     )
     devices: Devices = Field(
         default_factory=Devices,
@@ -104,7 +106,8 @@ class Collectors(Model):
         ),
     )
     pre_collect_hook: ImportPath | None = Field(
-        default=None, description="Import path of a function that a collector calls, without arguments, before a batch."
+        default=None,
+        description="Import path of a function that a collector calls, without arguments, before each batch.",
     )
     post_collect_hook: ImportPath | None = Field(
         default=None, description="Import path of a function that a collector calls with each batch that it collected."
@@ -118,20 +121,23 @@ class Collectors(Model):
     request_timeout_seconds: Seconds = Field(
         default=60,
         description=(
-            "Seconds for one request. A collector that takes longer counts as hung and is restarted. The limit grows "
-            "if past requests took long."
+            "Maximum seconds for one request. A collector that takes longer counts as hung and is restarted. The "
+            "limit grows if past requests took long."
         ),
     )
     first_request_timeout_seconds: Seconds = Field(
         default=300,
         description=(
-            "Seconds for the first request of a collector. This time includes building environment and policy, loading "
-            "the first weights, and compiling."
+            "Maximum seconds for the first request of a collector. This time includes building environment and "
+            "policy, loading the first weights, and compiling."
         ),
     )
     available_timeout_seconds: Seconds = Field(
         default=600,
-        description="Seconds with fewer than `minAvailable` collectors after which the driver ends with an error.",
+        description=(
+            "If fewer than `minAvailable` collectors are available for this many seconds, the driver ends with an "
+            "error."
+        ),
     )
     on_environment_error: OnEnvironmentError = Field(
         default=OnEnvironmentError.FAIL,
@@ -145,9 +151,10 @@ class Collectors(Model):
         default=None,
         description=(
             "Factory that builds an object with the method `decide(loss)`. `loss` describes a lost collector, or a "
-            "collector whose environment raised. The result is `Replace`, `GiveUp` or `Fail`. The driver calls the "
-            "factory once. Absent: a collector restarts with exponential backoff, up to 10 times. Ten minutes of work "
-            "reset the count. After the loss of its node, a collector restarts at once."
+            "collector whose environment raised an exception. The method returns `Replace`, `GiveUp` or `Fail`. The "
+            "driver calls the factory once. Absent: a collector restarts with exponential backoff, up to 10 times. "
+            "Ten minutes of work reset the count of restarts. After the loss of its node, a collector restarts at "
+            "once."
         ),
     )
     scaling_policy: Factory | None = Field(
@@ -163,20 +170,20 @@ class Collectors(Model):
         default_factory=list,
         max_length=MOST_GROUPS,
         description=(
-            "Named groups of collectors with their own environment, resources, devices or pods. `replicas` is the "
-            "total. Absent: all collectors are alike."
+            "Named groups of collectors with their own environment, resources, devices or pods. `collectors.replicas` "
+            "is the total of all groups. Absent: all collectors are alike."
         ),
         json_schema_extra=BY_NAME,
     )
 
     @property
     def group_sizes(self) -> dict[str, int]:
-        """Return the number of collectors of each group; empty without groups."""
+        """Return the number of collectors of each group, or an empty mapping without groups."""
         return split(self.replicas, self._parts)
 
     @property
     def group_turns(self) -> tuple[str, ...]:
-        """Return the groups of the collectors ``c0``, ``c1``, ...; empty without groups.
+        """Return the groups of the collectors ``c0``, ``c1``, ..., or an empty tuple without groups.
 
         The sequence repeats if there are more collectors.
         """

@@ -32,7 +32,7 @@ class Curriculum(Model):
 
 
 class DriverResources(Requests):
-    gpu: float = Field(default=0.0, ge=0, le=64, description="Whole GPUs of the driver.")
+    gpu: float = Field(default=0.0, ge=0, le=64, description="Number of GPUs of the driver, a whole number.")
 
 
 class Driver(Model):
@@ -68,8 +68,8 @@ class Driver(Model):
     checkpoint: Checkpoint | None = Field(
         default=None,
         description=(
-            "Checkpoints from which a restarted driver resumes. Absent: the driver starts over, and its frames count "
-            "as lost."
+            "Checkpoints from which a restarted driver resumes. Absent: a restarted driver starts over, and the "
+            "frames of the previous driver count as lost."
         ),
     )
     liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
@@ -77,7 +77,7 @@ class Driver(Model):
         description=(
             "A driver that has not renewed its Lease for this many seconds counts as hung. The operator deletes the "
             "driver's pod, and another driver starts. A driver that has to be killed counts towards `backoffLimit`. "
-            "Absent: no replacement."
+            "Absent: hung drivers are not replaced."
         ),
     )
     log: Log | None = Field(

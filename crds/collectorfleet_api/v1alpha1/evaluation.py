@@ -58,7 +58,10 @@ class EvaluationVideo(Model):
 
     episodes: Annotated[int, Field(ge=1, le=MOST_RECORDED)] = Field(
         default=1,
-        description="Videos per recorded evaluation, at most 5. The videos show the first episodes of the evaluation.",
+        description=(
+            "Number of videos of each recorded evaluation, at most 5. The videos show the first episodes of the "
+            "evaluation."
+        ),
     )
     every_evaluations: Positive = Field(
         default=5,
@@ -102,14 +105,14 @@ class Evaluation(Model):
     )
     exploration_type: ExplorationType = Field(
         default=ExplorationType.DETERMINISTIC,
-        description="How actions are taken from the policy's distribution; TorchRL's ExplorationType.",
+        description="How actions are taken from the policy's distribution, as in TorchRL's ExplorationType.",
     )
     every_versions: Positive | None = Field(
         default=None,
         description=(
-            f"An evaluation is due with every version of the weights that is a multiple of this number. "
-            f"Default: {DEFAULT_EVERY_VERSIONS}, if none of the three intervals is set. The last version is evaluated "
-            f"as well."
+            f"An evaluation is due with every version of the weights that is a multiple of this number. Default: "
+            f"{DEFAULT_EVERY_VERSIONS}, if you set none of `everyVersions`, `everySeconds` and `everyFrames`. The "
+            f"last version is evaluated as well."
         ),
     )
     every_seconds: Seconds | None = Field(
@@ -120,7 +123,9 @@ class Evaluation(Model):
     )
     episodes: Annotated[int, Field(ge=1, le=MOST_EPISODES)] = Field(
         default=10,
-        description="Episodes of one evaluation. Evaluators play each episode to its end, and every episode counts.",
+        description=(
+            "Number of episodes of one evaluation. Evaluators play each episode to its end, and every episode counts."
+        ),
     )
     seeds: Annotated[list[Annotated[int, Field(ge=0, le=LARGEST_SEED)]], AfterValidator(_each_once)] = Field(
         default_factory=lambda: [0],
@@ -128,13 +133,16 @@ class Evaluation(Model):
         max_length=1000,
         json_schema_extra={"x-kubernetes-list-type": "set"},
         description=(
-            "Seeds of the episodes, in turn. The first episode of a seed uses the seed itself. Later episodes use "
-            "numbers derived from the seed."
+            "Seeds that the episodes use in turn. The first episode of a seed uses the seed itself. "
+            "Later episodes use numbers derived from the seed."
         ),
     )
     timeout_seconds: Seconds = Field(
         default=600,
-        description="An evaluation that takes longer fails. The status counts the failure, and training continues.",
+        description=(
+            "An evaluation that takes more than this many seconds fails. The status counts the failure, and training "
+            "continues."
+        ),
     )
     stop_when: StopWhen | None = Field(
         default=None,
@@ -160,7 +168,7 @@ class Evaluation(Model):
 
     @property
     def versions_between(self) -> int | None:
-        """Return the versions between two evaluations; None if the interval is in seconds or frames."""
+        """Return the versions between two evaluations, or None if the interval is in seconds or frames."""
         if self.every_versions is None and self.every_seconds is None and self.every_frames is None:
             return DEFAULT_EVERY_VERSIONS
         return self.every_versions

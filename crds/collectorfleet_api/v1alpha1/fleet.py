@@ -20,9 +20,11 @@ class Metadata(Model):
     name: str = Field(description="Name of the fleet and of its children.")
     # kubectl uses the same default. A run without Kubernetes needs no other namespace.
     namespace: str = Field(default="default", description="Namespace of the fleet.")
-    uid: str | None = Field(default=None, description="Identity given by the API server; absent in a manifest.")
+    uid: str | None = Field(
+        default=None, description="Identity that the API server gives the fleet. Absent: the object is a manifest."
+    )
     resource_version: str | None = Field(default=None, description="Version of the stored object.")
-    generation: int | None = Field(default=None, description="Counts changes of the spec.")
+    generation: int | None = Field(default=None, description="Number that increases with each change of the spec.")
     labels: dict[str, str] = Field(default_factory=dict, description="Labels.")
     annotations: dict[str, str] = Field(default_factory=dict, description="Annotations.")
     creation_timestamp: Time | None = Field(default=None, description="When the fleet was created.")

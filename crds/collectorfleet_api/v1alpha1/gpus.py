@@ -26,16 +26,18 @@ class WorkersGpu(Model):
         default=GpuMode.LOGICAL,
         description=(
             "Kind of GPU in worker pods. Logical: a whole GPU. MIG: a MIG slice, named by `resource`. TimeSlicing, "
-            "MPS: a replica that the device plugin offers. DRA: a device of `claimTemplate`. None: GPUs that "
+            "MPS: a replica of a GPU, from the device plugin. DRA: a device of `claimTemplate`. None: GPUs that "
             "`template` requests. In each mode collectors share the GPUs of their pod by `collectors.resources.gpu`."
         ),
     )
-    per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod whose collectors request GPUs.")
+    per_pod: Positive = Field(
+        default=1, le=64, description="Number of GPUs of one worker pod, if its collectors request GPUs."
+    )
     resource: ExtendedResource | None = Field(
         default=None,
         description=(
-            "The extended resource that worker pods request, such as nvidia.com/mig-1g.10gb or "
-            "nvidia.com/gpu.shared. Default: nvidia.com/gpu; required with MIG."
+            "The extended resource that worker pods request, such as nvidia.com/mig-1g.10gb or nvidia.com/gpu.shared. "
+            "MIG requires this field. In other modes, the default is nvidia.com/gpu."
         ),
     )
     claim_template: ObjectName | None = Field(

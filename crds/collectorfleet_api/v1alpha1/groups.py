@@ -64,7 +64,9 @@ class GroupResources(Model):
     )
     custom: CustomAmounts | None = Field(
         default=None,
-        description="Ray custom resources of one collector, in place of the fleet's. {}: no custom resources.",
+        description=(
+            "Ray custom resources of one collector, in place of the fleet's custom resources. {}: no custom resources."
+        ),
     )
 
 
@@ -78,7 +80,7 @@ class GroupWorkers(Model):
         ),
     )
     collectors_per_pod: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="Collectors in one pod of the group. Absent: as in `spec.workers`."
+        default=None, description="Number of collectors in one pod of the group. Absent: as in `spec.workers`."
     )
     custom_per_pod: CustomPerPod | None = Field(
         default=None,
@@ -94,23 +96,23 @@ class Group(Model):
     name: GroupName = Field(
         description=(
             "Name of the group in the spec and in `status`, and of its worker group in the RayCluster. Use lower-case "
-            "letters, digits and '-'; not `head`."
+            "letters, digits and '-'. The name `head` is reserved."
         )
     )
     replicas: Positive = Field(
         default=1,
         le=10_000,
         description=(
-            "Collectors of the group, out of `collectors.replicas`. If the total changes, for example by `kubectl "
-            "scale`, the groups keep the proportion of these numbers. Each group has at least one collector if there "
-            "are enough collectors."
+            "Number of collectors of the group, out of `collectors.replicas`. If the total changes, "
+            "for example by `kubectl scale`, the groups keep the proportion of these numbers. Each "
+            "group has at least one collector if there are enough collectors."
         ),
     )
     environment: GroupEnvironment = Field(
         default_factory=GroupEnvironment,
         description=(
-            "The environment of the group's collectors. Its frames have the same entries as the frames of other "
-            "groups, and in mode Sync the same shapes and dtypes."
+            "The environment of the group's collectors. The frames of all groups must have the same entries, and in "
+            "mode Sync the same shapes and dtypes."
         ),
     )
     resources: GroupResources = Field(

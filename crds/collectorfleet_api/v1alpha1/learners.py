@@ -30,7 +30,9 @@ class LearnerResources(Model):
 
     cpu: Cpu = Field(
         default=1,
-        description="CPU of one actor. Ray reserves whole CPUs, rounded up, and torch uses one thread for each.",
+        description=(
+            "CPU of one actor. Ray reserves whole CPUs, rounded up. Torch uses one thread for each reserved CPU."
+        ),
     )
     memory: Memory = Field(default="2Gi", description="Memory of one actor.")
 
@@ -40,12 +42,13 @@ class LearnerReplay(Model):
         default=None,
         description=(
             "Import path of the class of a shard's replay actor. The class has the methods `extend`, `sample`, `size` "
-            "and `forget`. The first argument of each method is the policy's id. Absent: the last `capacity` frames "
-            "of each policy, sampled uniformly."
+            "and `forget`. The first argument of each method is the policy's id. Absent: a replay actor that keeps "
+            "the last `capacity` frames of each policy, and samples these frames uniformly."
         ),
     )
     kwargs: Preserved = Field(
-        default_factory=dict, description="Keyword arguments of the class, such as `capacity`, 100000 by default."
+        default_factory=dict,
+        description="Keyword arguments of the class, such as `capacity`. The default capacity is 100000 frames.",
     )
     resources: LearnerResources = Field(
         default_factory=LearnerResources,
@@ -94,8 +97,9 @@ class Learners(Factory):
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of every learner.")
     split: ImportPath = Field(
         description=(
-            "Import path of a function that collectors call with a rollout's frames, `[frames]`. The function returns "
-            "the frames of each policy, by id. Other frames are dropped."
+            "Import path of a function that collectors call with the frames of a rollout, of shape "
+            "`[frames]`. The function returns the frames of each policy, by id. Other frames are "
+            "dropped."
         )
     )
     policies: list[LearnerPolicy] = Field(
@@ -123,8 +127,8 @@ class Learners(Factory):
     shards: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
         default=None,
         description=(
-            "Number of shards. A shard is a replay actor and its policies in one pod. Absent: one for each whole "
-            "GPU, at least one and at most `maxPolicies`. Without GPUs: `maxPolicies`."
+            "Number of shards. A shard is a replay actor and its policies in one pod. Absent: one shard for each "
+            "whole GPU, at least one and at most `maxPolicies`. Without GPUs: `maxPolicies` shards."
         ),
     )
     placement: ShardPlacement = Field(
@@ -146,8 +150,8 @@ class Learners(Factory):
     batch_size: Positive = Field(
         default=256,
         description=(
-            "Frames that each policy learns from after each batch, sampled from the policy's own frames. Used "
-            "without `driver.train`."
+            "Number of frames that each policy learns from after each batch, sampled from the policy's own frames. "
+            "With `driver.train`, this field has no effect."
         ),
     )
     template: PodTemplate = Field(

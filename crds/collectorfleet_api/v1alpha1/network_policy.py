@@ -20,7 +20,9 @@ class NetworkPolicy(Model):
     ingress: list[Preserved] = Field(
         default_factory=list,
         max_length=32,
-        description="Further rules, as in `spec.ingress` of a NetworkPolicy, such as one for Ray's dashboard (8265).",
+        description=(
+            "Further rules, as in `spec.ingress` of a NetworkPolicy, such as a rule for Ray's dashboard on port 8265."
+        ),
     )
     egress: list[Preserved] | None = Field(
         default=None,

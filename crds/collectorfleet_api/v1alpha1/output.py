@@ -22,9 +22,10 @@ class ReplayBuffer(Factory):
         default=False,
         description=(
             "True: each checkpoint of `driver.checkpoint` contains the buffer's content, and the state of its sampler "
-            "and writer. The buffer's actor writes both, so run the actor in the driver's pod. Sampling pauses for "
-            "about 1 s per GB. The claim needs room for three copies. False: a restarted driver begins with an empty "
-            "buffer, and `status.progress.replayBufferFramesLost` has the missing frames."
+            "and writer. The buffer's actor writes these parts, so run the actor in the driver's pod. Sampling pauses "
+            "for about 1 s per GB. The claim needs room for three copies of the buffer. False: a restarted driver "
+            "begins with an empty buffer, and `status.progress.replayBufferFramesLost` has the number of missing "
+            "frames."
         ),
     )
 

@@ -35,7 +35,7 @@ class Process(Model):
         json_schema_extra={"x-kubernetes-list-type": "set"},
         description=(
             "Names of the TCP ports that the process listens on. Each process gets free ports of the loopback "
-            'interface, and the factory gets them as `process={"grpc": "127.0.0.1:40123"}`.'
+            'interface, and the factory gets their addresses as `process={"grpc": "127.0.0.1:40123"}`.'
         ),
     )
     ready_timeout_seconds: Seconds = Field(

@@ -14,13 +14,13 @@ from collectorfleet_api.v1alpha1.types import BY_NAME, Preserved
 
 
 class Publishes(Model):
-    attempted: Count = Field(default=0, description="Versions published.")
+    attempted: Count = Field(default=0, description="Number of published versions.")
     succeeded: Count = Field(
         default=0,
-        description=("Versions that every available collector acknowledged, directly or with a newer version."),
+        description="Number of versions that every available collector acknowledged, directly or with a newer version.",
     )
-    partial: Count = Field(default=0, description="Versions that some collector failed to apply.")
-    failed: Count = Field(default=0, description="Versions that no collector could apply.")
+    partial: Count = Field(default=0, description="Number of versions that some collector failed to apply.")
+    failed: Count = Field(default=0, description="Number of versions that no collector could apply.")
 
 
 class PublishLag(Model):
@@ -33,7 +33,7 @@ class PublishLag(Model):
 class Staleness(Model):
     """Staleness of the last 100 batches handed out, in versions."""
 
-    bound: int | None = Field(default=None, description="The bound in force. Absent: there is no bound.")
+    bound: int | None = Field(default=None, description="The staleness bound in force. Absent: there is no bound.")
     min: int | None = Field(default=None, description="Least staleness.")
     mean: Measured | None = Field(default=None, description="Mean staleness.")
     max: int | None = Field(default=None, description="Largest staleness.")
@@ -63,7 +63,7 @@ class WeightsStatus(Model):
     bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
     last_publish_time: Time | None = Field(default=None, description="When the newest version was published.")
     last_publish_seconds: Measured | None = Field(
-        default=None, description=("Seconds for computing the digest and storing the version.")
+        default=None, description="Seconds that the driver took to compute the digest and to store the version."
     )
     transport: str | None = Field(default=None, description="How the driver sends weights.")
     publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
@@ -74,18 +74,18 @@ class WeightsStatus(Model):
 
 class GroupCounts(Model):
     name: str = Field(description="Name of the group.")
-    desired: Count = Field(description="Collectors requested.")
-    available: Count = Field(description="Collectors with acknowledged weights.")
+    desired: Count = Field(description="Number of requested collectors.")
+    available: Count = Field(description="Number of collectors with acknowledged weights.")
 
 
 def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
-    """Return text for the column, such as ``fast 8/8, big 3/4``; None without groups."""
+    """Return text for the column, such as ``fast 8/8, big 3/4``, or None without groups."""
     return ", ".join(f"{one.name} {one.available}/{one.desired}" for one in groups) or None
 
 
 class CollectorCounts(Model):
-    desired: Count = Field(description="Collectors requested.")
-    available: Count = Field(description="Collectors with acknowledged weights.")
+    desired: Count = Field(description="Number of requested collectors.")
+    available: Count = Field(description="Number of collectors with acknowledged weights.")
     restarts: Count = Field(default=0, description="Number of restarts of collectors after a loss.")
     summary: str = Field(description="available/desired, for a column of `kubectl get`.")
     groups: list[GroupCounts] = Field(
@@ -127,13 +127,13 @@ class EpisodesStatus(Model):
 
 
 class Progress(Model):
-    frames_collected: Count = Field(default=0, description="Frames received from collectors.")
-    frames_delivered: Count = Field(default=0, description="Frames handed out.")
+    frames_collected: Count = Field(default=0, description="Number of frames received from collectors.")
+    frames_delivered: Count = Field(default=0, description="Number of frames handed out.")
     frames_discarded: Count = Field(
         default=0,
         description=(
-            "Frames that this driver collected and did not hand out. The collector was retired before that, or the "
-            "run was over."
+            "Frames that this driver collected and did not hand out. They arrived when they were no longer needed, "
+            "for example from a retired collector, or the run ended first."
         ),
     )
     frames_lost: Count = Field(
@@ -149,20 +149,22 @@ class Progress(Model):
             "the buffer of this driver began empty."
         ),
     )
-    total_frames: int | None = Field(default=None, description="Frames to hand out. Absent: no limit.")
+    total_frames: int | None = Field(
+        default=None, description="Number of frames to hand out. Absent: there is no limit."
+    )
     summary: str | None = Field(
         default=None,
         description="Percent of `totalFrames`, and the time left at the current rate, for a column of `kubectl get`.",
     )
-    batches: Count = Field(default=0, description="Batches handed out.")
+    batches: Count = Field(default=0, description="Number of batches handed out.")
     entries_pickled: Count = Field(
-        default=0, description="Batch entries that were pickled because they do not fit into an array."
+        default=0, description="Number of batch entries that were pickled because they do not fit into an array."
     )
     spilled_bytes: Count | None = Field(
         default=None,
         description=(
-            "Bytes that Ray's object stores have moved to disk, read every 10 s. Above 0, batches or weights are too "
-            "large for the memory of the pods."
+            "Bytes that Ray's object stores have moved to disk, read every 10 s. If this number is above 0, batches "
+            "or weights are too large for the memory of the pods."
         ),
     )
     frames_per_second: Measured | None = Field(
@@ -178,8 +180,8 @@ class Progress(Model):
     episodes: EpisodesStatus | None = Field(
         default=None,
         description=(
-            "Ended episodes. Absent: no episode has ended yet, or frames have no single reward, done or trajectory, "
-            "for example with several agents."
+            "Returns and lengths of ended episodes. Absent: no episode has ended yet, or frames have no single "
+            "reward, done or trajectory, for example with several agents."
         ),
     )
     metrics: Metrics = Field(default_factory=dict, description="Newest values from the training function.")
@@ -211,7 +213,7 @@ class LearnerPolicyStatus(Model):
     publish_lag: Count | None = Field(
         default=None, description="Number of versions by which the slowest collector is behind."
     )
-    frames: Count = Field(description="Frames in the policy's buffer that have a version.")
+    frames: Count = Field(description="Number of frames in the policy's buffer that have a version.")
     staleness: PolicyStaleness | None = Field(
         default=None, description=("Staleness of these frames, in versions of the policy. Absent: there are no frames.")
     )
@@ -237,7 +239,7 @@ class LearnersStatus(Model):
 
 class BestEvaluation(Model):
     version: Count = Field(description="Version of the weights.")
-    frames: Count = Field(description="Frames handed out when that version was published.")
+    frames: Count = Field(description="Number of frames that were handed out before this version was published.")
     return_mean: Measured = Field(description="Mean return of the episodes with that version.")
 
 
@@ -258,10 +260,12 @@ class EvaluationStatus(Model):
     version: int | None = Field(
         default=None, description="Version of the weights that the newest evaluation used in all of its steps."
     )
-    frames: int | None = Field(default=None, description="Frames handed out when that version was published.")
+    frames: int | None = Field(
+        default=None, description="Number of frames that were handed out before this version was published."
+    )
     time: Time | None = Field(default=None, description="When the newest evaluation ended.")
     seconds: Measured | None = Field(default=None, description="Seconds that the newest evaluation took.")
-    episodes: int | None = Field(default=None, description="Episodes that the newest evaluation played.")
+    episodes: int | None = Field(default=None, description="Number of episodes that the newest evaluation played.")
     return_mean: Measured | None = Field(default=None, description="Mean return of these episodes.")
     return_standard_error: Measured | None = Field(
         default=None, description="Standard error of `returnMean`. Absent: there was one episode."
@@ -276,21 +280,23 @@ class EvaluationStatus(Model):
     )
     return_max: Measured | None = Field(default=None, description="The largest return.")
     length_mean: Measured | None = Field(default=None, description="Mean length of the episodes, in frames.")
-    length_min: int | None = Field(default=None, description="The shortest episode, in frames.")
-    length_max: int | None = Field(default=None, description="The longest episode, in frames.")
+    length_min: int | None = Field(default=None, description="Length of the shortest episode, in frames.")
+    length_max: int | None = Field(default=None, description="Length of the longest episode, in frames.")
     best: BestEvaluation | None = Field(default=None, description="The version with the highest mean return.")
     running_version: int | None = Field(
         default=None, description="Version that is being evaluated. Absent: evaluators wait for a version."
     )
-    finished: Count = Field(default=0, description="Evaluations that finished.")
-    failed: Count = Field(default=0, description="Evaluations that ran out of time, or whose returns are not finite.")
+    finished: Count = Field(default=0, description="Number of evaluations that finished.")
+    failed: Count = Field(
+        default=0, description="Number of evaluations that ran out of time, or whose returns are not finite."
+    )
     skipped: Count = Field(
         default=0,
-        description="Due versions that were not evaluated because a newer version was due.",
+        description="Number of due versions that were not evaluated because a newer version became due first.",
     )
-    replicas: Count = Field(default=0, description="Evaluators of `spec.evaluation`.")
-    available: Count = Field(default=0, description="Evaluators that have built their environment.")
-    restarts: Count = Field(default=0, description="How often evaluators were restarted.")
+    replicas: Count = Field(default=0, description="Number of evaluators, from `spec.evaluation`.")
+    available: Count = Field(default=0, description="Number of evaluators that have built their environment.")
+    restarts: Count = Field(default=0, description="Number of restarts of evaluators.")
     stopped: bool | None = Field(default=None, description="True: the run ended because `stopWhen` was reached.")
     last_failure: str | None = Field(
         default=None, description="Newest cause of a failed evaluation or a lost evaluator."
@@ -315,7 +321,10 @@ class EnvironmentParametersStatus(Model):
 
     version: Count = Field(
         default=0,
-        description="How often parameters were set; 0 while environments have the parameters from their factory.",
+        description=(
+            "Number of times that parameters were set. It is 0 while environments have the parameters from their "
+            "factory."
+        ),
     )
     values: Preserved = Field(default_factory=dict, description="The parameters of all collectors.")
     groups: list[ParametersOf] = Field(
@@ -327,12 +336,12 @@ class EnvironmentParametersStatus(Model):
         json_schema_extra=BY_NAME,
     )
     applied: Count = Field(
-        default=0, description="Available collectors whose environments all have the newest parameters."
+        default=0, description="Number of available collectors whose environments all have the newest parameters."
     )
 
 
 class CheckpointStatus(Model):
-    frames: Count = Field(description="Frames handed out before the newest checkpoint.")
+    frames: Count = Field(description="Number of frames that were handed out before the newest checkpoint.")
     time: Time | None = Field(default=None, description="When the newest checkpoint was written.")
     failure: str | None = Field(default=None, description="Why a newer checkpoint could not be written.")
 
@@ -357,13 +366,13 @@ class CollectorStatus(Model):
         description=(
             "The loop that steps the environments now, see `collection.rollout`: `Fast`, `Fast, with tensors on "
             "DEVICE`, `Fast, by the environment's own step: reason`, `TorchRL: reason`, or `TorchRL` if the spec "
-            "requests it."
+            "requests TorchRL's loop."
         ),
     )
     applied_version: int | None = Field(default=None, description="Newest version that the collector acknowledged.")
-    batches: Count = Field(default=0, description="Requests that the collector answered.")
-    frames: Count = Field(default=0, description="Frames that the collector produced.")
-    restarts: Count = Field(default=0, description="How often the collector was restarted.")
+    batches: Count = Field(default=0, description="Number of requests that the collector answered.")
+    frames: Count = Field(default=0, description="Number of frames that the collector produced.")
+    restarts: Count = Field(default=0, description="Number of restarts of the collector.")
     last_error: str | None = Field(default=None, description="The original text of the newest error.")
 
 
@@ -386,7 +395,8 @@ class DriverReport(Model):
     weights: WeightsStatus | None = Field(default=None, description="The state of the weights.")
     progress: Progress | None = Field(default=None, description="The state of the collection.")
     checkpoint: CheckpointStatus | None = Field(
-        default=None, description="The newest checkpoint. Absent: there is none yet, or no `driver.checkpoint`."
+        default=None,
+        description="The newest checkpoint. Absent: there is no checkpoint yet, or no `driver.checkpoint` in the spec.",
     )
     learners: LearnersStatus | None = Field(
         default=None,
@@ -398,11 +408,11 @@ class DriverReport(Model):
         default=None, description="The results of `spec.evaluation`. Absent: the spec has no evaluation."
     )
     environment_parameters: EnvironmentParametersStatus | None = Field(
-        default=None, description="Parameters of the environments. Absent: the environments take no parameters."
+        default=None, description="Parameters of the environments. Absent: the environments accept no new parameters."
     )
     collectors: list[CollectorStatus] = Field(
         default_factory=list,
-        description="Collectors, worst first, at most 100.",
+        description="State of at most 100 collectors, the worst first.",
         json_schema_extra=BY_NAME,
     )
     drained_pods: list[str] = Field(

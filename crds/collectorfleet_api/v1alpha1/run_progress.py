@@ -10,7 +10,7 @@ _FEW: Final = 10  # below this number of the larger unit, the smaller unit is sh
 
 
 def percent(delivered: int, total: int | None) -> float | None:
-    """Return the delivered percentage of the requested frames, at most 100; None without a total."""
+    """Return the delivered percentage of the requested frames, at most 100, or None without a total."""
     if not total:
         return None
     return 100 * delivered / total if delivered < total else 100.0
@@ -28,7 +28,7 @@ def seconds_left(delivered: int, total: int | None, frames_per_second: float | N
 
 
 def summary(delivered: int, total: int | None, frames_per_second: float | None) -> str | None:
-    """Return text such as ``20%, 2m37s left``; None without a total."""
+    """Return text such as ``20%, 2m37s left``, or None without a total."""
     share = percent(delivered, total)
     if share is None:
         return None

@@ -73,7 +73,7 @@ class Head(Model):
 
 class Ray(Model):
     version: RayVersion = Field(
-        default="2.60.0", description="Ray version of the image; token authentication needs 2.52.0 or later."
+        default="2.60.0", description="Ray version of the image. Token authentication needs 2.52.0 or later."
     )
     head: Head = Field(default_factory=Head, description="The head pod, which runs no collectors.")
 
@@ -133,19 +133,19 @@ class CollectorFleetSpec(Model):
     replay_buffer: ReplayBuffer | None = Field(
         default=None,
         description=(
-            'Factory that builds a `ReplayBuffer(service_backend="ray")`, once in the driver. Collectors write '
-            "into the buffer. "
-            "The training function gets the buffer as `collector.replay_buffer`, and iterating yields None. The "
-            "buffer ends with its driver, see `checkpoint`. Absent: the training function gets batches."
+            'Factory that builds a `ReplayBuffer(service_backend="ray")`, once in the driver. Collectors write into '
+            "the buffer. The training function gets the buffer as `collector.replay_buffer`, and iterating over "
+            "`collector` yields None. The buffer ends with its driver, see `replayBuffer.checkpoint`. Absent: the "
+            "training function gets batches."
         ),
     )
     learners: Learners | None = Field(
         default=None,
         description=(
             "Policies that learn in their own actors. Collectors write each policy's frames to the replay actor of "
-            "the policy's shard, and iterating yields None. The driver publishes the learned weights as a version. "
-            "`driver.train` gets the learners as `run.learners`. Without `driver.train`, each policy learns once "
-            "after each batch. Absent: the driver trains."
+            "the policy's shard, and iterating over `collector` yields None. The driver publishes the learned weights "
+            "as a version. `driver.train` gets the learners as `run.learners`. Without `driver.train`, each policy "
+            "learns once after each batch. Absent: the driver trains."
         ),
     )
     evaluation: Evaluation | None = Field(
@@ -173,15 +173,15 @@ class CollectorFleetSpec(Model):
     progress_deadline_seconds: Positive = Field(
         default=600,
         description=(
-            "Seconds for the first batch. After this time the fleet is Stalled, but the operator does not end the run. "
-            "A driver with an order to stop has the same number of seconds to end its batch."
+            "Seconds until the first batch must be delivered. After this time the fleet is Stalled, but the operator "
+            "does not end the run. A driver with an order to stop has the same number of seconds to end its batch."
         ),
     )
     suspend: bool = Field(
         default=False,
         description=(
-            "True: the driver stops after the current batch, with a checkpoint if there is `driver.checkpoint`. The "
-            "operator deletes all pods. False again: the run resumes."
+            "True: the driver stops after the current batch, with a checkpoint if there is `driver.checkpoint`. Then "
+            "the operator deletes all pods. If you set the field to false again, the run resumes."
         ),
     )
     when_finished: WhenFinished = Field(
@@ -222,7 +222,10 @@ class CollectorFleetSpec(Model):
     )
     backoff_limit: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=6,
-        description="Restarts of a lost driver before the fleet fails. Evicted or preempted pods do not count.",
+        description=(
+            "Number of times that a lost driver is restarted before the fleet fails. Evicted or preempted driver pods "
+            "do not count."
+        ),
     )
 
     @property
@@ -249,7 +252,7 @@ class CollectorFleetSpec(Model):
 
     @property
     def fixed_shares(self) -> int | None:
-        """Return the number of shares of a Sync batch if the spec sets it; None means one share for each collector."""
+        """Return the number of shares of a Sync batch that the spec sets. None means one share for each collector."""
         stragglers = self.collection.stragglers
         return (stragglers.first_shares if stragglers else None) or self.collection.shares
 
@@ -303,7 +306,7 @@ class CollectorFleetSpec(Model):
 
     @property
     def evaluator_pods(self) -> Packing | Refusal | None:
-        """Return how evaluators are packed into their own pods; None if the fleet has no evaluator pods."""
+        """Return how evaluators are packed into their own pods, or None if the fleet has no evaluator pods."""
         if self.evaluation is None or not self.has_ray:
             return None
         return pack_evaluators(self.evaluation.replicas, self.evaluation.resources.gpu, self.workers.gpu.per_pod)

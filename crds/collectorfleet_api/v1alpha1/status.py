@@ -16,8 +16,8 @@ from collectorfleet_api.v1alpha1.types import BY_NAME
 
 
 class WorkerPods(Model):
-    desired: Count = Field(description="Worker pods requested.")
-    ready: Count = Field(description="Worker pods that are Ready.")
+    desired: Count = Field(description="Number of requested worker pods.")
+    ready: Count = Field(description="Number of worker pods that are Ready.")
 
 
 class WorkerGroupStatus(Model):
@@ -58,7 +58,7 @@ class CollectorsJobStatus(Model):
 
 class DriverPodStatus(Model):
     pod: str | None = Field(default=None, description="Name of the newest driver pod.")
-    restarts: Count = Field(default=0, description="Driver pods that failed before this one.")
+    restarts: Count = Field(default=0, description="Number of driver pods that failed before the newest driver pod.")
     start_time: Time | None = Field(default=None, description="When the driver Job started.")
     completion_time: Time | None = Field(default=None, description="When the driver Job ended.")
     spec_hash: str | None = Field(
@@ -70,8 +70,8 @@ class DriverPodStatus(Model):
     expires: Time | None = Field(
         default=None,
         description=(
-            "Time at which the ended Job will be deleted, from `ttlSecondsAfterFinished`. Absent: never, or not known "
-            "yet."
+            "Time at which the ended Job will be deleted, from `ttlSecondsAfterFinished`. Absent: the Job will not be "
+            "deleted, or the time is not known yet."
         ),
     )
 
@@ -97,7 +97,7 @@ class Orders(Model):
         max_length=1000,
         description="Worker pods that the operator replaces. The driver drains their collectors.",
     )
-    since: Time = Field(description="When the operator first gave this order.")
+    since: Time = Field(description="When the operator first gave the present orders.")
 
 
 class OperatorStatus(Model):
@@ -105,7 +105,9 @@ class OperatorStatus(Model):
 
     observed_generation: int | None = Field(
         default=None,
-        description="Generation of the spec that this status describes; -1 until the operator saw the fleet.",
+        description=(
+            "Generation of the spec that this status describes. The number is -1 until the operator has seen the fleet."
+        ),
     )
     phase: Phase | None = Field(default=None, description="Summary of the conditions, for people.")
     conditions: list[Condition] = Field(
@@ -134,7 +136,7 @@ class OperatorStatus(Model):
         ),
     )
     orders: Orders | None = Field(
-        default=None, description=("Orders of the operator to the driver. Absent: there are none.")
+        default=None, description="Orders of the operator to the driver. Absent: there are no orders."
     )
 
     def condition(self, type_: ConditionType) -> Condition | None:

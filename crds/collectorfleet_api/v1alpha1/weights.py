@@ -31,9 +31,9 @@ class Weights(Model):
     update_after_each_batch: bool = Field(
         default=True,
         description=(
-            "Publish the policy's weights when the training function requests the next batch. False: only when the "
-            "function calls `collector.update_policy_weights_()`, or at `maxWeightUpdateInterval`. With "
-            "`spec.learners` this field has no effect, because the learners publish."
+            "True: the driver publishes the policy's weights when the training function requests the next batch. "
+            "False: the driver publishes only when the function calls `collector.update_policy_weights_()`, or at "
+            "`maxWeightUpdateInterval`. With `spec.learners` this field has no effect, because the learners publish."
         ),
     )
     max_weight_update_interval: Positive | None = Field(
@@ -56,7 +56,7 @@ class Weights(Model):
         max_length=100,
         description=(
             "Prefixes of the names of weights to send, such as `actor.`. Names of the weights of `models` begin with "
-            "the model's path and a colon. Absent: send all."
+            "the model's path and a colon. Absent: all weights are sent."
         ),
     )
     models: list[TravellingModule] = Field(
@@ -68,7 +68,7 @@ class Weights(Model):
     update_between_steps: bool = Field(
         default=False,
         description=(
-            "True: collectors load new weights between two steps of a running batch. False: at the start of the next "
-            "batch."
+            "True: collectors load new weights between two steps of a running batch. False: collectors load new "
+            "weights at the start of the next batch."
         ),
     )

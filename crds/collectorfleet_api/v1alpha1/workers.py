@@ -17,8 +17,8 @@ class Workers(Model):
         default=None,
         le=1000,
         description=(
-            "Collectors in one worker pod. Default: as many as fit the pod's GPUs and custom resources, or 1 if the "
-            "pod has neither."
+            "Number of collectors in one worker pod. Default: as many as fit the pod's GPUs and "
+            "custom resources, or 1 if the pod has neither."
         ),
     )
     custom_per_pod: CustomPerPod | None = Field(

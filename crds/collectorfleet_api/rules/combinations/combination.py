@@ -22,9 +22,9 @@ class Number:
 class Combination:
     """A rule about several options of a spec, and the message if a spec breaks it.
 
-    ``name`` never changes. ``field`` is the path of the problem below ``spec``; empty is the spec itself. In ``cel``,
-    ``self`` is the part ``on`` of the spec; empty is the whole spec. ``numbers`` replace ``%d`` and ``%s`` in
-    ``with_numbers``.
+    ``name`` never changes. ``field`` is the path of the problem below ``spec``. An empty ``field`` is the spec itself.
+    In ``cel``, ``self`` is the part ``on`` of the spec. An empty ``on`` is the whole spec. ``numbers`` replace ``%d``
+    and ``%s`` in ``with_numbers``.
     """
 
     name: str

@@ -12,7 +12,7 @@ from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
 def _cuda_indices(spec: CollectorFleetSpec) -> list[int]:
-    """Return the indexes of the GPUs in a collector's devices; plain ``cuda`` is 0."""
+    """Return the indexes of the GPUs in a collector's devices. Plain ``cuda`` is GPU 0."""
     named = [device.partition(":") for device in spec.collectors.devices.named.values()]
     return [int(index or 0) for kind, _, index in named if kind == "cuda"]
 

@@ -1,4 +1,4 @@
-"""The types of a pod's fields, from Kubernetes' own schema; ``schema.pod_types`` writes the file."""
+"""The types of a pod's fields, from Kubernetes' own schema. ``schema.pod_types`` writes the file."""
 
 from __future__ import annotations
 

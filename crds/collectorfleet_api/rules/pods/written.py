@@ -119,7 +119,7 @@ def _is_required(place: tuple[str, str]) -> bool:
 
 
 def _repeated(items: list[Any], keys: list[str], path: str) -> Iterator[Problem]:
-    """Yield a problem for each item that server-side apply or the operator's merge would merge with an earlier one."""
+    """Yield a problem for each item that server-side apply or the operator's merge would merge with an earlier item."""
     seen: dict[tuple[str, ...], int] = {}
     for index, item in enumerate(items):
         if not isinstance(item, dict) or not any(key in item for key in keys):
