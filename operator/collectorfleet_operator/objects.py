@@ -32,7 +32,7 @@ class Kind:
 
     @property
     def group(self) -> str:
-        """Return the API group; empty for the core group."""
+        """Return the API group, or an empty text for the core group."""
         return self.api_version.rpartition("/")[0]
 
     @property
@@ -69,7 +69,7 @@ def metadata(obj: Object) -> Object:
 
 
 def why_unreadable(obj: Object) -> str | None:
-    """Return why this operator cannot read the object, in a sentence; None if it can."""
+    """Return why this operator cannot read the object, in a sentence, or None if it can."""
     found: str | None = obj.get(UNREADABLE)
     return found
 
@@ -87,18 +87,18 @@ def uid_of(obj: Object) -> str:
 
 
 def created_at(obj: Object) -> datetime:
-    """Return when the object was created, by the API server's clock; 1970 if the time cannot be parsed."""
+    """Return when the object was created, by the API server's clock, or 1970 if the time cannot be parsed."""
     return parse_time(metadata(obj).get("creationTimestamp")) or _LONG_AGO
 
 
 def changed_at(obj: Object) -> datetime | None:
-    """Return when a client last changed the object, to the second; None if its managed fields have no time."""
+    """Return when a client last changed the object, to the second, or None if its managed fields have no time."""
     times = [parse_time(one.get("time")) for one in metadata(obj).get("managedFields") or []]
     return max((time for time in times if time is not None), default=None)
 
 
 def started_at(job: Object) -> datetime | None:
-    """Return when a Job began, by the Job controller; None until the controller has set the time."""
+    """Return when a Job began, by the Job controller, or None until the controller has set the time."""
     return parse_time((job.get("status") or {}).get("startTime"))
 
 
@@ -113,7 +113,10 @@ def annotation(obj: Object, name: str) -> str | None:
 
 
 def deleted_at(obj: Object) -> datetime:
-    """Return when the grace period of a deletion ends, by the API server's clock; without a deletion, the creation."""
+    """Return when the grace period of a deletion ends, by the API server's clock.
+
+    Return the creation time if the object is not being deleted.
+    """
     return parse_time(metadata(obj).get("deletionTimestamp")) or created_at(obj)
 
 
@@ -122,7 +125,7 @@ def is_terminating(obj: Object) -> bool:
 
 
 def controller_uid(obj: Object) -> str | None:
-    """Return the uid of the object that controls this one, from its owner reference; None without one."""
+    """Return the uid of the object that controls this one, from its owner reference, or None without one."""
     owners: list[Object] = metadata(obj).get("ownerReferences") or []
     return next((str(owner["uid"]) for owner in owners if owner.get("controller")), None)
 
@@ -134,7 +137,7 @@ def has_condition(obj: Object, type_: str) -> bool:
 
 
 def turned_at(obj: Object, type_: str) -> datetime | None:
-    """Return when a condition last changed; None if the condition or its time is missing."""
+    """Return when a condition last changed, or None if the condition or its time is missing."""
     conditions = (obj.get("status") or {}).get("conditions") or []
     times = (parse_time(one.get("lastTransitionTime")) for one in conditions if one.get("type") == type_)
     return next((time for time in times if time is not None), None)

@@ -17,7 +17,7 @@ _SIZE: Final = "2Gi"  # room for a tree and its archive
 
 
 def import_code_first(fleet: CollectorFleet) -> str | None:
-    """Return a shell command that puts the mounted code first on Python's import path; None without code."""
+    """Return a shell command that puts the mounted code first on Python's import path, or None without code."""
     code = fleet.spec.code
     if code is None:
         return None

@@ -10,7 +10,7 @@ DIFFERS: Final = "it differs from the fleet"
 
 
 def difference(stored: Object, desired: Object) -> str:
-    """Return why ``desired`` must be applied over ``stored``; empty if applying it would change nothing."""
+    """Return why ``desired`` must be applied over ``stored``, or an empty text if applying it would change nothing."""
     return "" if covers(stored, desired) else DIFFERS
 
 

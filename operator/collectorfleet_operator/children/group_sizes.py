@@ -67,7 +67,7 @@ def pods_text(cluster: Object) -> str:
 
 
 def cluster_difference(stored: Object, desired: Object) -> str:
-    """Return, in words, the changes that applying ``desired`` would make; empty if there are none."""
+    """Return, in words, the changes that applying ``desired`` would make, or an empty text if there are none."""
     before, after = sizes_of(stored), sizes_of(desired)
     if _pods(before) != _pods(after):
         return f"from {sum(_pods(before).values())} to {pods_text(desired)}"
@@ -79,7 +79,7 @@ def cluster_difference(stored: Object, desired: Object) -> str:
 
 
 def job_difference(stored: Object, desired: Object) -> str:
-    """Return the change of size that applying ``desired`` would make, in words; empty if there is none.
+    """Return the change of size that applying ``desired`` would make, in words, or an empty text if there is none.
 
     All other fields of an existing Job are immutable.
     """

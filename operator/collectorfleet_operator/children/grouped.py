@@ -26,5 +26,5 @@ def fleet_of_group(fleet: CollectorFleet, name: str) -> CollectorFleet:
 
 
 def templates_of_groups(spec: CollectorFleetSpec) -> dict[str, dict[str, Any]]:
-    """Return the pod template of each group by name; empty without groups."""
+    """Return the pod template of each group by name, or an empty mapping without groups."""
     return {group.name: group.workers.template for group in spec.collectors.groups}

@@ -21,7 +21,7 @@ from collectorfleet_operator.objects import Object
 
 
 def learner_groups(fleet: CollectorFleet) -> list[Object]:
-    """Return the item of ``workerGroupSpecs`` for learners as a list; empty if the fleet has no learners.
+    """Return the item of ``workerGroupSpecs`` for learners as a list, or an empty list if the fleet has no learners.
 
     Raises ValueError if the learners cannot be split into shards. Validation has already reported such a spec.
     """

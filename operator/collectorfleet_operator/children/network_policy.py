@@ -21,7 +21,7 @@ _DNS: Final = 53
 
 
 def network_policy(fleet: CollectorFleet) -> Object | None:
-    """Return the manifest of the NetworkPolicy; None if the spec does not request one."""
+    """Return the manifest of the NetworkPolicy, or None if the spec does not request one."""
     policy = fleet.spec.network_policy
     if policy is None:
         return None

@@ -45,7 +45,7 @@ def placed(made: Object, queue: str, placements: Mapping[str, Placement]) -> Obj
 
 
 def queue_of_job(job: Object) -> str:
-    """Return the LocalQueue under which a driver's Job was created; empty if the Job was created without a queue."""
+    """Return the LocalQueue under which a driver's Job was created, or an empty text if there was no queue."""
     return annotation(job, _QUEUE) or ""
 
 

@@ -43,10 +43,10 @@ class Child:
     """A row of the table. Rows are compared by identity: a fleet may have two children of one kind.
 
     ``build`` returns the manifest, or None if the fleet needs no such child. ``difference`` returns why the manifest
-    must be applied over the stored object; empty if they match. ``summary`` describes a created child in logs and
-    Events. ``announced``: the operator writes an Event when it creates or deletes the child.
+    must be applied over the stored object, or an empty text if the two match. ``summary`` describes a created child in
+    logs and Events. ``announced``: the operator writes an Event when it creates or deletes the child.
 
-    ``provider`` is the optional add-on that installs the kind, such as KubeRay; empty for Kubernetes' own kinds.
+    ``provider`` is the optional add-on that installs the kind, such as KubeRay. It is empty for Kubernetes' own kinds.
     ``metadata_alone``: the operator lists only the metadata, because other clients write the content.
     """
 
@@ -130,7 +130,7 @@ CHILDREN: Final = (
 
 
 def child_named(kind: Kind, name: str, fleet: str) -> Child | None:
-    """Return the row of the child with this kind and name in the fleet named ``fleet``; None if there is no row."""
+    """Return the row of the child with this kind and name in the fleet named ``fleet``, or None if there is no row."""
     return next((row for row in CHILDREN if row.kind == kind and row.name(fleet) == name), None)
 
 

@@ -51,17 +51,17 @@ _CONTAINER: Final = ("name", "image", "resources", "restartPolicy")
 
 
 def newest_served(versions: Collection[str]) -> KueueVersion | None:
-    """Return the newest version that both Kueue and this operator support; None if there is none."""
+    """Return the newest version that both Kueue and this operator support, or None if there is none."""
     return next((version for version in KueueVersion if version in versions), None)
 
 
 def queue_of(fleet: CollectorFleet) -> str:
-    """Return the LocalQueue from the fleet's labels; empty without a queue."""
+    """Return the LocalQueue from the fleet's labels, or an empty text without a queue."""
     return fleet.metadata.labels.get(names.QUEUE_LABEL, "")
 
 
 def priority_class_of(fleet: CollectorFleet) -> str:
-    """Return the WorkloadPriorityClass from the fleet's labels; empty without one."""
+    """Return the WorkloadPriorityClass from the fleet's labels, or an empty text without one."""
     return fleet.metadata.labels.get(names.PRIORITY_LABEL, "")
 
 

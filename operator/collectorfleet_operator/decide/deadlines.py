@@ -24,7 +24,7 @@ LOOK_FOR_MISSING_AFTER: Final = timedelta(seconds=30)
 
 
 def until_next_deadline(seen: Situation) -> timedelta | None:
-    """Return the time until the next deadline of a run under way; None if only an event can change the plan."""
+    """Return the time until the next deadline of a run under way, or None if only an event can change the plan."""
     waits = (
         retry_after(seen),
         LOOK_FOR_MISSING_AFTER if queue.has_missing_objects(seen) else None,
@@ -43,7 +43,7 @@ def until_next_deadline(seen: Situation) -> timedelta | None:
 
 
 def until_next_deadline_after(seen: Situation) -> timedelta | None:
-    """Return the time until the next deadline of a run that is over or suspended; None if there is none."""
+    """Return the time until the next deadline of a run that is over or suspended, or None if there is none."""
     end = expires(seen)
     waits = (
         retry_after(seen),

@@ -23,7 +23,7 @@ _PODS_AT_A_TIME: Final = 100
 
 @cached_per_situation
 def driver_lost_its_raycluster(seen: Situation) -> bool:
-    """Return whether the present driver used a RayCluster that is deleted or terminating, and so will soon fail.
+    """Return whether the present driver used a RayCluster that is deleted or terminating. Such a driver soon fails.
 
     A driver that waits for the next RayCluster has no collectors. Such a driver may repeat the previous driver's
     report, so a report counts only while its driver holds the Lease.

@@ -72,5 +72,5 @@ class Election:
 
 
 def holder_of(lease: Object | None) -> str:
-    """Return the holder of a Lease; empty if there is no Lease or no holder."""
+    """Return the holder of a Lease, or an empty text if there is no Lease or no holder."""
     return str((lease or {}).get("spec", {}).get("holderIdentity") or "")

@@ -13,7 +13,7 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def until_replaced(seen: Situation) -> timedelta | None:
-    """Return the time until the lost driver is replaced; None if no driver is lost, or the spec sets no limit."""
+    """Return the time until the lost driver is replaced, or None if no driver is lost, or the spec sets no limit."""
     pod, deadline = seen.driver_pod, seen.fleet.spec.driver.liveness_deadline_seconds
     if pod is None or deadline is None or pod.is_terminating or pod.is_node_silent:
         return None

@@ -16,7 +16,7 @@ MAKES_PODS_WITHIN: Final = timedelta(seconds=15)
 
 @cached_per_situation
 def until_late(seen: Situation) -> timedelta | None:
-    """Return the time that KubeRay has left to create missing pods; None if no pod is missing."""
+    """Return the time that KubeRay has left to create missing pods, or None if no pod is missing."""
     cluster = seen.cluster
     if not seen.is_usable(cluster) or not seen.present.spec.has_ray:
         return None

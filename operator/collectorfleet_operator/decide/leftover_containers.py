@@ -19,7 +19,10 @@ ENDS_WITHIN: Final = timedelta(seconds=60)
 
 
 def describe_leftovers(pod: Pod) -> str:
-    """Return ``container proxy keeps its pod (...)``; empty if the driver runs or no other container runs."""
+    """Return text such as ``container proxy keeps its pod (...)``.
+
+    The text is empty if the driver runs, or if no other container runs.
+    """
     names = pod.running_containers
     if CONTAINER not in pod.exits or not names:
         return ""
@@ -29,7 +32,7 @@ def describe_leftovers(pod: Pod) -> str:
 
 @cached_per_situation
 def until_leftovers_are_deleted(seen: Situation) -> timedelta | None:
-    """Return the time until the pod of an ended driver is deleted; None if no other container runs in the pod."""
+    """Return the time until the pod of an ended driver is deleted, or None if no other container runs in the pod."""
     pod = seen.driver_pod
     if pod is None or pod.is_terminating or not describe_leftovers(pod):
         return None

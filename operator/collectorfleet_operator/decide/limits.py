@@ -27,7 +27,7 @@ class Limit:
 
 
 def until_limit(seen: Situation) -> timedelta | None:
-    """Return the time until the next limit is exceeded; None if no limit lies ahead."""
+    """Return the time until the next limit is exceeded, or None if no limit lies ahead."""
     job = seen.job
     if not seen.is_usable(job):
         return None
@@ -36,17 +36,17 @@ def until_limit(seen: Situation) -> timedelta | None:
 
 
 def deadline_exceeded(seen: Situation) -> str:
-    """Return a clause about the exceeded deadline of the present driver's Job; empty if no deadline is exceeded."""
+    """Return a clause about the deadline that the present driver's Job has exceeded, or an empty text."""
     return _over(_deadlines(seen, seen.job), seen.now) if seen.is_usable(seen.job) else ""
 
 
 def why_idle(seen: Situation) -> str:
-    """Return a clause about the exceeded idle timeout; empty if the timeout is not exceeded."""
+    """Return a clause about the exceeded idle timeout, or an empty text if the timeout is not exceeded."""
     return _over(_idle(seen, seen.job), seen.now) if seen.is_usable(seen.job) else ""
 
 
 def recorded_condition(seen: Situation, type_: ConditionType, reason: Reason) -> Condition | None:
-    """Return the stored condition if it has this reason for the present generation of the spec; else None."""
+    """Return the stored condition if it has this reason for the present generation of the spec, or else None."""
     found = seen.fleet.status.condition(type_) if seen.fleet.status else None
     if found is None or found.reason != reason or found.observed_generation != seen.fleet.metadata.generation:
         return None
@@ -73,9 +73,10 @@ def is_stalled(seen: Situation) -> bool:
 
 
 def expires(seen: Situation) -> datetime | None:
-    """Return when the Job and the other objects of an ended run are deleted; None if never, or not yet known.
+    """Return when the Job and the other objects of an ended run are deleted.
 
-    Another client may have set ``ttlSecondsAfterFinished`` on the Job. Kubernetes then deletes the Job at that time.
+    Return None if they are never deleted, or if the time is not known yet. Another client may have set
+    ``ttlSecondsAfterFinished`` on the Job. Kubernetes then deletes the Job at that time.
     """
     job, ttl = seen.job, seen.fleet.spec.ttl_seconds_after_finished
     if job is None or not seen.is_ours(job):

@@ -26,7 +26,7 @@ def pods_to_force_delete(seen: Situation) -> list[Pod]:
 
 
 def until_next_force_delete(seen: Situation) -> timedelta | None:
-    """Return the time until the next pod on a lost node is deleted by force; None if there is no such pod."""
+    """Return the time until the next pod on a lost node is deleted by force, or None if there is no such pod."""
     left = [_given_up_at(seen, pod) - seen.now for pod in _lost(seen)]
     return min((one for one in left if one > timedelta(0)), default=None)
 

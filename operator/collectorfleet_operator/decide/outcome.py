@@ -85,7 +85,7 @@ def is_recorded(seen: Situation) -> bool:
 
 
 def _late(seen: Situation) -> str:
-    """Return which deadline is exceeded and why the fleet was not Ready; empty if no deadline is exceeded."""
+    """Return which deadline is exceeded and why the fleet was not Ready, or an empty text before any deadline."""
     before = recorded_condition(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
     if before is not None:
         return before.message
@@ -197,7 +197,7 @@ def _is_message(text: str, lines: list[str]) -> bool:
 
 
 def _of_log(code: int, lines: list[str]) -> str:
-    """Return the exception at the end of a log; without an exception, a sentence with exit code and last line."""
+    """Return the exception at the end of a log. Without one, return a sentence with exit code and last line."""
     begins = [number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)]
     error = [line for line in lines[begins[-1] + 1 :] if not line.startswith((" ", "\t"))] if begins else []
     if error:
@@ -211,7 +211,7 @@ def _exit_code(pod: Pod) -> int | None:
 
 
 def _ended(pod: Pod) -> Exit | None:
-    """Return how the driver's container ended; if the code's init container failed, how that container ended."""
+    """Return how the code's init container ended if it failed, or else how the driver's container ended."""
     code = pod.exits.get(names.CODE_CONTAINER)
     return code if code is not None and code.code != 0 else pod.exits.get(CONTAINER)
 

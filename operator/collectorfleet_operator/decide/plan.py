@@ -63,7 +63,7 @@ from collectorfleet_operator.objects import Object, metadata, name_of
 class Plan:
     """The next actions.
 
-    ``again_after``: the time after which the plan may differ even without an event; None if time changes nothing.
+    ``again_after``: the time after which the plan may differ even without an event, or None if time changes nothing.
     """
 
     actions: tuple[Action, ...] = ()
@@ -123,7 +123,7 @@ def _force_delete_lost_pods(seen: Situation) -> Iterator[Action]:
 
 
 def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
-    """Delete the cluster of an ended run if the spec requests this, and all objects of the run after the time to live.
+    """Delete the cluster of an ended run if the spec requests this. After the time to live, delete the run's objects.
 
     A Job that must be deleted earlier is deleted once the status has recorded the result of the run.
     """
@@ -286,7 +286,10 @@ def _start(seen: Situation) -> Iterator[Action]:
 
 
 def _why_stop(seen: Situation) -> str:
-    """Return why the Job of a driver that must end, or ended on request, is deleted now; empty if the Job is kept."""
+    """Return why the Job of a driver that must end, or ended on request, is deleted now.
+
+    Return an empty text if the Job is kept.
+    """
     stop = stop_wanted(seen)
     if stop is not None:
         why = why_end(seen, stop)

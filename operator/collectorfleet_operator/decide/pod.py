@@ -175,7 +175,7 @@ def _exits(statuses: list[Object]) -> dict[str, Exit]:
 
 
 def _times(statuses: list[Object], state: str, field: str) -> dict[str, datetime | None]:
-    """Return, by container name, the time of each container in this state; None if the kubelet reports no time."""
+    """Return, by container name, the time of each container in this state, or None if the kubelet reports no time."""
     found: dict[str, datetime | None] = {}
     for status in statuses:
         if state in status.get("state", {}):

@@ -31,7 +31,7 @@ class PodProblem:
 
 
 def problem(pod: Object) -> PodProblem | None:
-    """Return the problem that keeps the pod from becoming ready; None if the pod only needs time."""
+    """Return the problem that keeps the pod from becoming ready, or None if the pod only needs time."""
     status = pod.get("status") or {}
     if status.get("phase") == "Failed" and status.get("reason"):
         return PodProblem(status["reason"], status.get("message", ""))

@@ -40,7 +40,7 @@ _PREEMPTED: Final = "Preempted"
 
 @dataclass(frozen=True)
 class Unqueued:
-    """The fleet runs without a queue. ``label``: the queue label that the fleet got during the run; else empty."""
+    """The fleet runs without a queue. ``label``: the queue label that the fleet got during the run, if any."""
 
     label: str = ""
 
@@ -103,12 +103,15 @@ def state(seen: Situation) -> State:
 
 @cached_per_situation
 def queue_of_run(seen: Situation) -> str:
-    """Return the LocalQueue of the present run; without a run, the fleet's LocalQueue; empty if there is none."""
+    """Return the LocalQueue of the present run. Without a run, return the fleet's LocalQueue. Either may be empty."""
     return seen.job.queue if seen.is_usable(seen.job) else queue_of(seen.fleet)
 
 
 def why_withdrawn(seen: Situation) -> str:
-    """Return a clause on why the fleet has lost its quota; empty while it has its quota or waits for quota."""
+    """Return a clause on why the fleet has lost its quota.
+
+    The clause is empty while the fleet has its quota or waits for quota.
+    """
     found = state(seen)
     return found.why if isinstance(found, Withdrawn) else ""
 
@@ -130,7 +133,7 @@ def is_placed(seen: Situation) -> bool:
 
 
 def requested_workload(seen: Situation) -> Object | None:
-    """Return the Workload that requests the fleet's quota; None if its WorkloadPriorityClass does not exist."""
+    """Return the Workload that requests the fleet's quota, or None if its WorkloadPriorityClass does not exist."""
     made, name = workload(seen.present, seen.kueue), priority_class_of(seen.fleet)
     if not name:
         return made

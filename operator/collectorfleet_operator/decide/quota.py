@@ -41,7 +41,7 @@ def request_quota(seen: Situation) -> Iterator[Action]:
 def give_quota_back(seen: Situation, why: str) -> Iterator[Action]:
     """Give back quota that no pod uses any more.
 
-    An evicted Workload is queued again; any other Workload is replaced.
+    An evicted Workload is queued again, and any other Workload is replaced.
     """
     found = seen.usable_workload
     if found is None:

@@ -9,7 +9,7 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def why_replaced(seen: Situation, job: Job) -> str:
-    """Return why a changed spec replaces the present run at once; empty if the run continues.
+    """Return why a changed spec replaces the present run at once, or an empty text if the run continues.
 
     The operator holds a changed spec back only to protect progress. A failed run can lose only its log. A run without a
     batch may hang because of the mistake that the change corrects.

@@ -21,14 +21,14 @@ from collectorfleet_operator.decide.situation import Situation
 
 
 def recorded_failure(seen: Situation) -> Condition | None:
-    """Return the condition in the status that records the failure of the last run; None if the run did not fail."""
+    """Return the condition in the status that records the failure of the last run, or None if the run did not fail."""
     before = seen.fleet.status
     found = before.condition(ConditionType.COMPLETED) if before else None
     return found if found is not None and found.reason in (Reason.FAILED, Reason.DEADLINE_EXCEEDED) else None
 
 
 def why_tried_again(seen: Situation) -> str:
-    """Return a clause on why a failed run is tried again; empty if the run is not tried again."""
+    """Return a clause on why a failed run is tried again, or an empty text if the run is not tried again."""
     if seen.problems:
         return ""
     if code_is_newer(seen):

@@ -131,7 +131,7 @@ def last_progress_at(seen: Situation, new_orders: Orders | None) -> datetime:
 
 
 def until_overdue(seen: Situation, new_orders: Orders | None) -> timedelta | None:
-    """Return the time until a replacement without progress is overdue; None if no pod is outdated."""
+    """Return the time until a replacement without progress is overdue, or None if no pod is outdated."""
     if not outdated_pods(seen):
         return None
     return last_progress_at(seen, new_orders) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now

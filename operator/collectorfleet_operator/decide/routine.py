@@ -2,8 +2,8 @@
 
 A thousand drivers together write a hundred reports a second, and a reconcile takes milliseconds. So the operator
 compares two versions of a healthy fleet without these numbers. Some decisions depend on one of these numbers, for
-example on the age of the last batch. They have a deadline that triggers a reconcile. Only messages about unhealthy
-fleets contain such numbers.
+example on the age of the last batch. Such a decision has a deadline that triggers a reconcile. Only messages about
+unhealthy fleets contain such numbers.
 
 This module lists the fields to leave out. A field that this release does not know triggers a reconcile.
 """
@@ -26,7 +26,7 @@ _CHECKPOINT: Final = ("frames", "time")
 
 
 def without_routine_numbers(fleet: Object) -> Object:
-    """Return a healthy stored fleet without its driver's routine numbers; return any other fleet unchanged."""
+    """Return a healthy stored fleet without its driver's routine numbers, or any other fleet unchanged."""
     status: Object = fleet.get("status") or {}
     if not _is_as_it_should_be(fleet, status):
         return fleet

@@ -96,7 +96,7 @@ class Situation:
     ignored_pods: Sequence[Pod] = ()
     problems: Sequence[str] = ()
     kuberay_installed: bool = True
-    # Why no fleet can use a queue in this cluster, in a sentence; empty if fleets can use queues.
+    # Why no fleet can use a queue in this cluster, in a sentence. The text is empty if fleets can use queues.
     why_no_queues: str = ""
     # The version of Kueue's API in which the operator writes Workloads.
     kueue: KueueVersion = NEWEST_KUEUE
@@ -113,7 +113,7 @@ class Situation:
     driver_without_lease_for: timedelta | None = None
     # How far the driver's clock is ahead of the API server's.
     driver_clock_ahead: timedelta = timedelta(0)
-    # When the ConfigMap of the fleet's code last changed, if the run failed; None if unknown.
+    # When the ConfigMap of the fleet's code last changed, if the run failed, or None if this time is unknown.
     code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, in Kubernetes' format.
     reported_at: str | None = None
@@ -137,7 +137,7 @@ class Situation:
 
     @cached_property
     def usable_workload(self) -> Workload | None:
-        """Return the Workload if the fleet owns the Workload and it is not being deleted; else None."""
+        """Return the Workload if the fleet owns the Workload and it is not being deleted, or else None."""
         found = self.workload
         is_ours = found is not None and found.controller == self.fleet.metadata.uid
         return found if found is not None and is_ours and not found.is_terminating else None
@@ -149,7 +149,7 @@ class Situation:
 
     @cached_property
     def present(self) -> CollectorFleet:
-        """Return the fleet with the spec that its driver runs; without a driver, with the stored spec."""
+        """Return the fleet with the spec that its driver runs, or with the stored spec if there is no driver."""
         return self.running or self.fleet
 
     @cached_property
@@ -191,12 +191,12 @@ class Situation:
 
     @cached_property
     def driver_phase(self) -> str | None:
-        """Return the phase of the driver pod, from the driver container only; None without a pod."""
+        """Return the phase of the driver pod, from the driver container only, or None without a pod."""
         return None if self.driver_pod is None else self.driver_pod.phase_by(CONTAINER)
 
     @cached_property
     def stop_requested_at(self) -> datetime | None:
-        """Return when the status first ordered the present driver to end after its batch; None without this order."""
+        """Return when the status first ordered the present driver to end after its batch, or None without an order."""
         pod, orders = self.driver_pod, self.fleet.status.orders if self.fleet.status else None
         if pod is None or orders is None or orders.driver != pod.name or not orders.stop_at_batch:
             return None
@@ -235,7 +235,7 @@ class Situation:
 
     @cached_property
     def last_report(self) -> DriverReport | None:
-        """Return the last report of a driver of this fleet, even if the driver's pod is gone; None without a report.
+        """Return the last report of a driver of this fleet, even if the driver's pod is gone, or None without a report.
 
         Its times are converted to the API server's clock. A status apply does not check uids, so a driver of a deleted
         fleet of the same name may have written the report. Such a report does not count.

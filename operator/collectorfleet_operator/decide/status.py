@@ -178,7 +178,7 @@ def _gpus(seen: Situation) -> list[Packing]:
 
 
 def _only(values: set[float]) -> float | None:
-    """Return the value if the set has exactly one; else None."""
+    """Return the only value of the set, or None if the set has no value or several."""
     return next(iter(values)) if len(values) == 1 else None
 
 

@@ -38,7 +38,7 @@ class Stop:
 
 @cached_per_situation
 def stop_wanted(seen: Situation) -> Stop | None:
-    """Return why the present driver must end; None while it may continue."""
+    """Return why the present driver must end, or None while it may continue."""
     if not seen.is_usable(seen.job):
         return None
     if seen.fleet.spec.suspend:
@@ -102,7 +102,7 @@ def _head_went(seen: Situation) -> bool:
 
 
 def why_suspended_idle(seen: Situation) -> str:
-    """Return why the status records the fleet as suspended for its idle timeout; empty without such a record."""
+    """Return the reason from the status if the operator suspended the fleet for its idle timeout, or an empty text."""
     found = recorded_condition(seen, ConditionType.SUSPENDED, Reason.IDLE_TIMEOUT)
     return found.message.partition(":")[0] if found is not None else ""
 
@@ -145,7 +145,7 @@ def why_rollout_waits(seen: Situation) -> str:
 
 @cached_per_situation
 def has_stopped(seen: Situation) -> bool:
-    """Return whether the present driver ended on request, from its pod, or from its Job if the pod is gone."""
+    """Return whether the present driver ended on request. Its pod shows this, or its Job if the pod is gone."""
     pod = seen.driver_pod
     ended = pod.exits.get(CONTAINER) if pod is not None else None
     if ended is not None:
@@ -162,7 +162,7 @@ def restarts(seen: Situation, job: Job) -> int:
 
 @cached_per_situation
 def orders(seen: Situation) -> Orders | None:
-    """Return the orders for the present driver with the time from which they apply; None if there are none."""
+    """Return the orders for the present driver with the time from which they apply, or None if there are none."""
     pod = seen.driver_pod
     if pod is None or why_ended_without_request(seen):
         return None
@@ -175,7 +175,10 @@ def orders(seen: Situation) -> Orders | None:
 
 
 def why_end(seen: Situation, stop: Stop) -> str:
-    """Return why the Job of a driver that must end is deleted now; empty while the operator waits for the driver."""
+    """Return why the Job of a driver that must end is deleted now.
+
+    Return an empty text while the operator waits for the driver.
+    """
     if not stop.is_recorded:
         return ""
     if has_stopped(seen):
@@ -200,7 +203,7 @@ def did_not_end(seen: Situation) -> str:
 
 
 def until_overdue(seen: Situation) -> timedelta | None:
-    """Return the time within which a driver with an order to stop must end; None without such an order."""
+    """Return the time within which a driver with an order to stop must end, or None without such an order."""
     since = seen.stop_requested_at
     return (
         since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now if since is not None else None
@@ -209,7 +212,10 @@ def until_overdue(seen: Situation) -> timedelta | None:
 
 @cached_per_situation
 def why_ended_without_request(seen: Situation) -> str:
-    """Return why the present driver may be deleted without an order to stop; empty if the driver needs an order."""
+    """Return why the present driver may be deleted without an order to stop.
+
+    Return an empty text if the driver needs an order.
+    """
     if seen.driver_phase != "Running":
         return "its driver does not run"
     if seen.driver_is_lost:

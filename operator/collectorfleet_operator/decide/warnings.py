@@ -57,7 +57,7 @@ def fields_of_event(event: Object) -> Object:
 
 
 def uid_of_subject(event: Object) -> str:
-    """Return the uid of the event's subject; empty if the event has no such uid."""
+    """Return the uid of the event's subject, or an empty text if the event has no such uid."""
     return _text(_mapping(event.get("involvedObject")).get("uid"))
 
 
@@ -85,7 +85,7 @@ def newest_about(seen: Situation, uids: Collection[str], type_: ConditionType) -
 def newest_about_pods_of(
     seen: Situation, child: PodOwner, pods: Collection[Pod], type_: ConditionType
 ) -> Warned | None:
-    """Return the newest warning about an unready pod of ``pods``, or about the child that makes these pods; else None.
+    """Return the newest warning about an unready pod of ``pods`` or about the child that makes these pods, or None.
 
     A warning about the child counts only until the child makes another pod.
     """
@@ -98,7 +98,7 @@ def newest_about_pods_of(
 
 
 def warnings_count_from(*, is_true: bool, turned_at: datetime | None) -> datetime | None:
-    """Return the time from which warnings may explain a condition that is not true; None if the condition is true.
+    """Return the time from which warnings may explain a condition that is not true, or None if the condition is true.
 
     ``turned_at`` is the last transition time of the condition.
     """

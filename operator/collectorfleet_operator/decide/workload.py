@@ -23,7 +23,7 @@ PODS_READY = "PodsReady"
 
 @dataclass(frozen=True)
 class Assignment:
-    """The flavors that Kueue assigned to one pod set, and the number of pods; None for all requested pods."""
+    """The flavors that Kueue assigned to one pod set, and the number of pods. None means all requested pods."""
 
     pod_set: str
     flavors: Sequence[str]
@@ -120,7 +120,7 @@ def message_of(stored: Object, type_: str) -> str:
 
 
 def condition_of(stored: Object, type_: str) -> Object:
-    """Return the stored condition of this type; empty if there is none."""
+    """Return the stored condition of this type, or an empty mapping if there is none."""
     conditions = (stored.get("status") or {}).get("conditions") or []
     return next((one for one in conditions if one["type"] == type_), {})
 

@@ -28,9 +28,10 @@ log = logging.getLogger(__name__)
 
 
 async def run(settings: Settings) -> None:
-    """Serve fleets until SIGTERM or SIGINT; with a Lease, only while this process holds the Lease.
+    """Serve fleets until SIGTERM or SIGINT.
 
-    Raises TasksHang if the process must exit, because a task ignores its cancellation.
+    If ``settings`` names a Lease, serve only while this process holds the Lease. Raises TasksHang if the process
+    must exit, because a task ignores its cancellation.
     """
     stop = asyncio.Event()
     freshness, instruments = Freshness(time.monotonic), Instruments()

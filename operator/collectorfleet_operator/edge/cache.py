@@ -66,7 +66,7 @@ class _Gone:
 
     A list that began before the removal may still contain the object. A newer version shows that the object still
     exists, and had only lost its label for a while. ``by_us``: this process deleted the object, so the version of its
-    end is unknown. The cache then ignores all versions of the object.
+    removal is unknown. The cache then ignores all versions of the object.
     """
 
     namespace: str
@@ -79,7 +79,7 @@ class Cache:
 
     Updates from several sources may arrive out of order. Every method that records an update returns the fleets to
     reconcile. :func:`trimmed` keeps the parts of an object that the operator reads. An update of other parts, or a
-    routine report of a healthy driver, concerns no fleet.
+    routine report of a healthy driver, makes no fleet due.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -125,7 +125,7 @@ class Cache:
         return sorted(self._of_fleet.get((kind, fleet), set()))
 
     def unchanged_for(self, lease: Key) -> timedelta | None:
-        """Return how long the lists have shown the Lease without a change; None if the Lease never had a holder."""
+        """Return how long the lists have shown the Lease without a change, or None if the Lease never had a holder."""
         return self._renewals.unchanged_for(lease)
 
     def driver_clock_ahead(self, lease: Key) -> timedelta:
@@ -133,7 +133,7 @@ class Cache:
         return self._renewals.clock_ahead(lease)
 
     def unheld_since(self, lease: Key) -> datetime | None:
-        """Return the time from which the Lease has no holder, by the API server's clock; None while it has a holder."""
+        """Return the time from which the Lease has no holder, by the API server's clock, or None while it has one."""
         return self._renewals.unheld_since(lease)
 
     def leases_unchanged(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:

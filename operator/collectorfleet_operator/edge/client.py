@@ -66,7 +66,7 @@ class _PlainJson(client.ApiClient):
 class Kube:
     """A connection to the API server.
 
-    Every method raises KubeError, and UnavailableError after ten seconds without an answer.
+    Every method may raise KubeError. After ten seconds without an answer, it raises UnavailableError.
 
     A method writes only if ``may_write`` returns true at that moment. ``versions`` has, by group, the API versions to
     use in place of the newest versions that this operator supports.
@@ -116,7 +116,7 @@ class Kube:
         return kind.at(self._versions[kind.group]) if kind.group in self._versions else kind
 
     async def versions(self, group: str) -> frozenset[str]:
-        """Return the served versions of a group; empty if the API server does not serve the group."""
+        """Return the served versions of a group, or an empty set if the API server does not serve the group."""
         what = f"get the versions of {group}"
         try:
             found = await self._ask(what, self._dynamic.request("get", f"/apis/{group}", **_OPTIONS))
@@ -305,7 +305,7 @@ async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 def _proxy(host: str) -> str | None:
-    """Return the proxy for this host from the environment; None without one."""
+    """Return the proxy for this host from the environment, or None without one."""
     url = urlsplit(host)
     return None if proxy_bypass(url.netloc) else getproxies().get(url.scheme)
 

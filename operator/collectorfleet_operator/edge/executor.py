@@ -159,7 +159,10 @@ class Executor:
 
 
 def _failed(key: Key, action: Action, error: KubeError) -> Sequence[Refused]:
-    """Return the failed write for the status to report; none if the leader got another answer than "unavailable"."""
+    """Return the failed write if the API server was unavailable, so that the status reports the write.
+
+    Return an empty sequence for any other error.
+    """
     if not isinstance(error, UnavailableError) or isinstance(error, NotLeadingError):
         return ()
     text = str(error)

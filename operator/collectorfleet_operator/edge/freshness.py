@@ -44,7 +44,7 @@ class Freshness:
         return {kind: now - min(times.values()) for kind, times in self._listed_at.items()}
 
     def newest_list_age(self, kind: Kind) -> float:
-        """Return the seconds since the last list of any namespace; infinity without a list."""
+        """Return the seconds since the last list of any namespace, or infinity without a list."""
         return self._clock() - self._newest.get(kind, -math.inf)
 
     def watch_ages(self) -> dict[Kind, float]:

@@ -44,7 +44,7 @@ class Leadership:
         return time.monotonic() < self._renewed_at + GIVE_UP_SECONDS
 
     async def take(self, stop: asyncio.Event) -> bool:
-        """Block until this process holds the Lease, and return True. Return False if ``stop`` is set before."""
+        """Block until this process holds the Lease, and return True. Return False if ``stop`` is set first."""
         last_logged, conflicts = "", 0
         while not stop.is_set():
             pause = LOOK_SECONDS
@@ -142,7 +142,10 @@ class Leadership:
 
 
 def _identity() -> str:
-    """Return the pod's name, which is unique and survives a container restart; outside of a pod, host and process."""
+    """Return the pod's name, which is unique and survives a container restart.
+
+    Outside of a pod, return text with the host and the process.
+    """
     host = socket.gethostname()
     return host if in_cluster() else f"{host}_{os.getpid()}"
 

@@ -147,7 +147,7 @@ class _Items:
         return found
 
     def _next_item(self) -> tuple[Object, int] | None:
-        """Return the next item and the position of its end; None if the item is not complete yet."""
+        """Return the next item and the position of its end, or None if the item is not complete yet."""
         if self._end is None:
             try:
                 item, end = _decode(self._text, self._at)

@@ -70,7 +70,7 @@ class Readings:
         return None if present is None else (present, problems_of(stored))
 
     def running(self, stored: Object, job: Object | None) -> CollectorFleet | None:
-        """Return the fleet with the spec that its driver's Job runs; None without a Job of this fleet.
+        """Return the fleet with the spec that its driver's Job runs, or None without a Job of this fleet.
 
         If the Job runs the stored spec and the spec has no problems, this is the same model as from ``read``.
         """
@@ -102,7 +102,7 @@ class Readings:
 
 
 def problems_of(stored: Object) -> list[str]:
-    """Return the problems of a stored fleet that cannot be read, in sentences; empty if the fleet can be read."""
+    """Return why a stored fleet cannot be read, in sentences, or an empty list if the fleet can be read."""
     unreadable = why_unreadable(stored)
     if unreadable is not None:
         return [unreadable]

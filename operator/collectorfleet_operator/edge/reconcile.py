@@ -1,4 +1,4 @@
-"""The reconcile of one fleet: observe, plan, carry out, write Events and status, return the time of the next one."""
+"""The reconcile of one fleet: observe, plan, carry out, write Events and status, return when the fleet is due again."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Reconciler:
         warnings: Mapping[Key, Sequence[Warned]] = _NONE,
         code_changes: Mapping[Key, datetime] = _NONE,
     ) -> None:
-        """Create a reconciler. ``why_no_queues``: why no fleet can use a queue; empty if fleets can.
+        """Create a reconciler. ``why_no_queues``: why no fleet can use a queue, or an empty text if fleets can.
 
         ``warnings`` has warnings about the children of unready fleets. ``code_changes`` has, for each failed fleet, the
         time at which its code last changed. The resync updates ``warnings`` and ``code_changes``.
@@ -92,10 +92,10 @@ class Reconciler:
         self._code_changes = code_changes
 
     async def reconcile(self, key: Key) -> timedelta | None:
-        """Reconcile one fleet. Return the time to the next one if nothing happens before; None for a deleted fleet.
+        """Reconcile one fleet. Return the time after which the fleet is due again if no event comes before.
 
-        Raises the error that prevents the reconcile. A repeated error of the operator itself is also written into the
-        fleet's status.
+        Return None for a deleted fleet. Raises the error that prevents the reconcile. A repeated error of the operator
+        itself is also written into the fleet's status.
         """
         lines_are_about(key)
         try:
@@ -221,7 +221,10 @@ class Reconciler:
             await self._write_status(key, stored, new)
 
     async def _write_status(self, key: Key, stored: Object, new: OperatorStatus) -> Object | None:
-        """Return the stored fleet; None if the status did not change. A refused write becomes an Event and raises."""
+        """Return the stored fleet, or None if the status did not change.
+
+        A refused write becomes an Event, and its error is raised.
+        """
         try:
             written = await self._status.write(stored, new)
         except RefusedError as error:

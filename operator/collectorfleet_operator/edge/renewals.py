@@ -37,7 +37,7 @@ class Renewals:
         self._under_way = (now, self._watched_seconds + step)
 
     def listed(self) -> None:
-        """End a complete list of Leases. The time until the list began now counts."""
+        """End a complete list of Leases. Leases in the list count as unchanged until the list began."""
         if self._under_way is not None:
             self._listed_at, self._watched_seconds = self._under_way
             self._under_way = None
@@ -61,15 +61,15 @@ class Renewals:
         self._unheld_since.pop(key, None)
 
     def clock_ahead(self, key: Key) -> timedelta:
-        """Return how far the holder's clock is ahead of the API server's, by its last renewal; 0 for less than 10 s."""
+        """Return how far the holder's clock is ahead of the API server's at its last renewal. Less than 10 s is 0."""
         return self._ahead.get(key, timedelta(0))
 
     def unheld_since(self, key: Key) -> datetime | None:
-        """Return when the Lease was created or released, by the API server's clock; None while it has a holder."""
+        """Return when the Lease was created or released, by the API server's clock, or None while it has a holder."""
         return self._unheld_since.get(key)
 
     def unchanged_for(self, key: Key) -> timedelta | None:
-        """Return how long the lists have shown the Lease without a change; None if the Lease never had a holder."""
+        """Return how long the lists have shown the Lease without a change, or None if the Lease never had a holder."""
         seen = self._seen.get(key)
         return timedelta(seconds=max(0.0, self._watched_seconds - seen[1])) if seen else None
 

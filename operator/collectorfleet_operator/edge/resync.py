@@ -107,7 +107,7 @@ class Resync:
         return not self._unlisted.get(namespace if namespace in self._unlisted else None)
 
     def refusal_of(self, kinds: Collection[Kind]) -> RefusedError | None:
-        """Return why the newest list of one of these kinds was refused in some namespace; else None."""
+        """Return why the newest list of one of these kinds was refused in some namespace, or None."""
         return next((error for (kind, _), error in self._refusals.items() if kind in kinds), None)
 
     async def list_all(self) -> None:

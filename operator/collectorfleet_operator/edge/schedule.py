@@ -2,8 +2,8 @@
 
 A key is due at once if it was idle. Several events during the work, or right after the work, make the key due only once
 more. If the work on a key fails, the key is due again after a delay. The delay doubles with each failure. So an API
-server that recovers does not get all keys at once. A conflict with a newer object is no sign of an outage, so the work
-begins again soon with the new object.
+server that recovers does not get the requests of all keys at once. A conflict with a newer object is no sign of an
+outage, so the work begins again soon with the new object.
 
 Due times are in a heap, so the cost of a step does not grow with the number of other keys. An outdated due time stays
 in the heap until its time, or until outdated times make up most of the heap.
@@ -27,7 +27,10 @@ _SMALL: Final = 64
 
 @dataclass(frozen=True)
 class Backoff:
-    """Delays that double from ``first_seconds`` to ``longest_seconds``. Each is shortened at random by up to a half."""
+    """Delays that double from ``first_seconds`` to ``longest_seconds``.
+
+    Each delay is shortened at random by up to half.
+    """
 
     first_seconds: float = 0.5
     # After an outage of minutes, no key waits longer than this.

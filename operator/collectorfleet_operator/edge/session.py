@@ -190,7 +190,7 @@ class Session:
         return now_missing != missing
 
     async def _kueue_has_changed(self) -> bool:
-        """Return whether the version of Kueue has changed; False if the API server refuses the request.
+        """Return whether the version of Kueue has changed, or False if the API server refuses the request.
 
         The periodic lists log the refusal. Fleets without a queue do not need Kueue.
         """

@@ -15,10 +15,10 @@ from collectorfleet_operator.objects import Key
 class Settings:
     """The operator's settings.
 
-    ``namespaces``: the namespaces with fleets to serve; empty for all. ``queues``: whether fleets may use queues of
-    Kueue. ``lease``: the Lease that this process must hold to serve; None if this process is the only operator.
-    ``propagation``: the labels and annotations of a fleet to copy to its children. ``health_port``: the port of the
-    HTTP endpoints; 0 for no port.
+    ``namespaces``: the namespaces with fleets to serve. An empty tuple means all namespaces. ``queues``: whether fleets
+    may use queues of Kueue. ``lease``: the Lease that this process must hold to serve, or None if this process is the
+    only operator. ``propagation``: the labels and annotations of a fleet to copy to its children. ``health_port``: the
+    port of the HTTP endpoints. With 0, there are no HTTP endpoints.
     """
 
     namespaces: tuple[str, ...]

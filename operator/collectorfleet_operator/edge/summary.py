@@ -18,9 +18,9 @@ class Summary:
     """A summary of a fleet's status. ``is_ready``: None without the condition Ready, as for a suspended fleet.
 
     ``is_settled``: the fleet is suspended, over, or ready with all its children, so warnings have nothing to explain.
-    ``warnings_count_from``: for each condition that shows warnings, the time from which warnings count; None if the
-    condition is true. ``code_of_failed``: the ConfigMap with the code of a failed fleet; None for other fleets or
-    without a ConfigMap.
+    ``warnings_count_from``: for each condition that shows warnings, the time from which warnings count, or None if the
+    condition is true. ``code_of_failed``: the ConfigMap with the code of a failed fleet. It is None for other fleets,
+    and for fleets whose code is in no ConfigMap.
     """
 
     phase: Phase

@@ -1,6 +1,6 @@
 """Runs lists periodically beside the watches, and logs lists that fail.
 
-A refused list stays refused until a user changes a right, and delays no other list. While the API server does not
+A refused list stays refused until a user grants the right, and delays no other list. While the API server does not
 answer, requests become less frequent, because the server may be throttling them. A new watch shows at once that the
 server answers again. All lists then run at the next tick.
 """

@@ -25,7 +25,7 @@ class WorkQueue(Generic[K]):
     """Runs work for each key that is due, at most ``limit`` at a time and never twice at once for one key.
 
     ``on_failure`` gets each exception of the work with the delay before the next try, in seconds. The exception type
-    ``outdated`` means that an object had changed since it was read. Tenants take turns; ``tenant_of`` returns the
+    ``outdated`` means that an object had changed since it was read. Tenants take turns. ``tenant_of`` returns the
     tenant of a key.
     """
 
@@ -55,12 +55,12 @@ class WorkQueue(Generic[K]):
 
     @property
     def longest_wait_seconds(self) -> float:
-        """Return how long the key that waits longest has waited for a worker; 0 if no key waits."""
+        """Return how long the key that waits longest has waited for a worker, or 0 if no key waits."""
         return _since_first(self._waiting)
 
     @property
     def longest_work_seconds(self) -> float:
-        """Return how long the longest work has been running; 0 if no work is running."""
+        """Return how long the longest work has been running, or 0 if no work is running."""
         return _since_first(self._working)
 
     def add(self, key: K, after: float = 0.0) -> None:

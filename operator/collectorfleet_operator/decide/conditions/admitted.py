@@ -34,7 +34,7 @@ _BACK_IN_LINE: Final = "set spec.suspend to true and back"
 
 
 def admitted(seen: Situation) -> Finding | None:
-    """Return the condition ``Admitted``; None for a fleet without a queue."""
+    """Return the condition ``Admitted``, or None for a fleet without a queue."""
     match state(seen):
         case Unqueued(""):
             return None

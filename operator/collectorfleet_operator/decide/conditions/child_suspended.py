@@ -12,7 +12,10 @@ _ANEW = "then set spec.suspend of the fleet to true and back"
 
 
 def why_suspended(child: PodOwner) -> str:
-    """Return which client suspended the child and what the user can do; empty if the child is not suspended."""
+    """Return which client suspended the child, and what the user can do.
+
+    Return an empty text if the child is not suspended.
+    """
     if not child.is_suspended:
         return ""
     queue, named = child.queue_label, f"{child.kind} {child.name}"

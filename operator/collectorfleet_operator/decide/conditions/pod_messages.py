@@ -19,7 +19,7 @@ def cluster_type(seen: Situation) -> ConditionType:
 
 
 def describe_lost_pods(found: Sequence[Pod]) -> str:
-    """Return a text about at most three pods on lost or silent nodes, by name; empty if there are none."""
+    """Return a text about at most three pods on lost or silent nodes, by name, or an empty text if there are none."""
     messages = [f"pod {pod.name} is lost with node {pod.node}" for pod in found if pod.is_lost_with_node]
     messages += [
         f"pod {pod.name} cannot be reached, because node {pod.node} does not answer"
@@ -30,6 +30,6 @@ def describe_lost_pods(found: Sequence[Pod]) -> str:
 
 
 def describe_terminating(workers: Sequence[Pod]) -> str:
-    """Return ``; being deleted: ...`` with at most three pod names; empty if no pod is being deleted."""
+    """Return ``; being deleted: ...`` with at most three pod names, or an empty text if no pod is being deleted."""
     names_ = [pod.name for pod in workers if pod.is_terminating]
     return f"; being deleted: {', '.join(names_[:_MOST])}" if names_ else ""

@@ -105,7 +105,7 @@ def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
 
 
 def _lacking(sizes: Mapping[str, GroupSize], ready: Mapping[str, int]) -> str:
-    """Return the groups that wait for pods: `` (big 1 of 2)``; empty if there is only one group."""
+    """Return the groups that wait for pods: `` (big 1 of 2)``, or an empty text if there is only one group."""
     if len(sizes) == 1:
         return ""
     incomplete = [f"{name} {ready[name]} of {size.pods}" for name, size in sizes.items() if ready[name] < size.pods]
@@ -137,7 +137,7 @@ def _problem(
 
 
 def _of_workers(seen: Situation, workers: Sequence[Pod], groups: Sequence[str]) -> list[PodProblem | None]:
-    """Return the most common problem of the worker pods, for each group if there are several."""
+    """Return the most common problem of the worker pods. If the fleet has several groups, return one for each group."""
     if len(groups) == 1:
         return [common_problem(workers, "worker pods")]
     return [common_problem(not_terminating(seen.of_group(name)), f"worker pods of group {name}") for name in groups]

@@ -55,7 +55,7 @@ def suspending(seen: Situation, stop: Stop) -> Condition:
 
 
 def _left(seen: Situation) -> str:
-    """Return the pods or objects that are still being deleted, in words; empty if none is left."""
+    """Return the pods or objects that are still being deleted, in words, or an empty text if none is left."""
     found = [*seen.driver_pods, *seen.cluster_pods]
     if found:
         named = ", ".join(pod.name for pod in found[:_MOST_NAMES])

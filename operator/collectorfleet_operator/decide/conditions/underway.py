@@ -109,7 +109,7 @@ def _stalled(seen: Situation, run: Underway, ready: Condition, *children: Findin
 
 
 def _late(seen: Situation, ready: Condition) -> str:
-    """Return in words what exceeds ``spec.progressDeadlineSeconds``; empty if nothing does."""
+    """Return in words what exceeds ``spec.progressDeadlineSeconds``, or an empty text if nothing does."""
     if is_stalled(seen):
         seconds = seen.fleet.spec.progress_deadline_seconds
         return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"

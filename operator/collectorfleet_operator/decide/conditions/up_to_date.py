@@ -61,7 +61,7 @@ def up_to_date_after(seen: Situation, end: Over) -> Condition:
 
 
 def _replaced(seen: Situation) -> str:
-    """Return the outdated pods in words: ``1 of 4 worker pods``; empty if there are none."""
+    """Return the outdated pods in words: ``1 of 4 worker pods``, or an empty text if there are none."""
     old = outdated_pods(seen)
     counts = (
         (sum(pod.group != EVALUATOR_GROUP for pod in old), len(seen.workers), "worker"),
