@@ -1,4 +1,4 @@
-"""``CollectorsAvailable``: whether enough collectors have acknowledged weights, and why the others have none."""
+"""``CollectorsAvailable``: whether enough collectors have acknowledged weights, and why other collectors have not."""
 
 from __future__ import annotations
 

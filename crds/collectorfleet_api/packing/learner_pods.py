@@ -1,8 +1,8 @@
 """Computes the number and size of the pods for learner shards.
 
 Ten policies on 4 GPUs have 4 shards of at most 3 policies, in 4 pods of 1 GPU. Three policies on 8 GPUs have 3 pods of
-2 GPUs. If two shards of one policy each share one GPU, they are in one pod. All pods have the size for the fullest
-shard.
+2 GPUs. Two shards with one policy each can share one GPU. Then the two shards are in one pod. All pods
+have the size for the fullest shard.
 """
 
 from __future__ import annotations

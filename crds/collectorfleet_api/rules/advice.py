@@ -56,8 +56,8 @@ def busy_collectors(fleet: CollectorFleet) -> int:
     """Return the maximum number of collectors that can work at the same time.
 
     Async: at most ``maxStaleness + 1`` batches are in flight or wait for delivery. With more batches, the last one
-    would exceed the bound, because training may publish a new version after each batch. Sync: one collector for each
-    share of the ``maxStaleness + 1`` batches that may be collected at the same time.
+    would exceed the bound, because training may publish a new version after each batch. Sync: one collector works on
+    each share of the ``maxStaleness + 1`` batches that may be collected at the same time.
     """
     spec = fleet.spec
     replicas, bound = spec.collectors.replicas, spec.collection.staleness_bound

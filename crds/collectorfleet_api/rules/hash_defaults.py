@@ -1,6 +1,6 @@
 """The default of each field in the release that introduced the field. Hashes of the spec omit fields with these values.
 
-The API server stores this default with the fleet. A release with another default must compute the same hash, so this
+The API server stores the defaults with the fleet. A release with another default must compute the same hash, so this
 table does not use the defaults of the models. Add a line for each new field, and never change a line.
 """
 
