@@ -2,8 +2,8 @@
 
 Each pod has one host process, whose rank is the pod's index. The Job never completes and never fails: a host never
 exits with 0, and the Job replaces a lost host without a limit. A terminating pod counts as lost, because the Job would
-otherwise wait for a lost node. The driver uses the newer one of two hosts with the same rank. The operator changes
-``parallelism`` and ``completions`` together, so that a smaller Job loses the pods with the highest indexes.
+otherwise wait for a lost node. If two hosts have the same rank, the driver uses the newer host. The operator
+changes ``parallelism`` and ``completions`` together, so that a smaller Job loses the pods with the highest indexes.
 """
 
 from __future__ import annotations

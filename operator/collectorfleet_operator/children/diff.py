@@ -15,11 +15,11 @@ def difference(stored: Object, desired: Object) -> str:
 
 
 def covers(stored: Any, desired: Any) -> bool:
-    """Return whether applying ``desired`` would change nothing in ``stored``, which may have more fields.
+    """Return whether applying ``desired`` would change nothing in ``stored``.
 
-    Other fields are, for example, defaults and the status. Lists are compared item by item: the API server does not
-    change the operator's order, even in lists that it merges, such as owner references. An empty object, list or null
-    matches everything.
+    ``stored`` may have further fields, such as defaults and the status. Lists are compared item by item: the API server
+    does not change the operator's order, even in lists that it merges, such as owner references. An empty object, list
+    or null in ``desired`` matches everything.
     """
     if desired is None or desired in ({}, []) or stored == desired:
         return True

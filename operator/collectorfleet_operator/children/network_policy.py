@@ -1,4 +1,4 @@
-"""The optional NetworkPolicy of a fleet: by default, only the fleet's own pods reach their ports.
+"""The optional NetworkPolicy of a fleet: by default, only the fleet's own pods reach each other's ports.
 
 A client with Ray's token that reaches Ray's ports can run code in every pod. The ports of a process group need no
 token. The policy has an effect only if the cluster's network plugin supports NetworkPolicies.

@@ -1,8 +1,8 @@
 """Leader election: the operator that is the holder of a Lease serves the fleets.
 
 Each operator counts seconds with its own monotonic clock, because the clocks of machines differ. The holder counts from
-the time before its renew request. The other operators count from the time after they saw the renewal. So the holder
-gives up before another operator takes over.
+the moment before it sends a renewal. The other operators count from the moment after they have seen the renewal. So the
+holder gives up before another operator takes over.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ def invalid(problems: list[str], before: CollectorFleetStatus | None, generation
 def internal_error(cause: str, before: OperatorStatus, generation: int, now: datetime) -> OperatorStatus | None:
     """Return the status ``before`` with Ready=False and the cause.
 
-    Return None if the run is over and the spec, at this ``generation``, was not edited since. Then the stored status,
-    with the result of the run, does not change.
+    ``generation`` is the present generation of the spec. Return None if the run is over and the spec was not edited
+    since. Then the stored status, with the result of the run, does not change.
 
     Stalled stays unchanged: the operator tries again, and tools such as Flux give up on a stalled object.
     """

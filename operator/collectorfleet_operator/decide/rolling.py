@@ -1,7 +1,7 @@
 """Replacement of worker pods: the driver drains outdated and evicted pods, and KubeRay replaces them. Pure.
 
-A pod from an outdated template is replaced once no collector uses it, a few pods at a time. The driver reports when it
-has drained the pod. KubeRay then deletes the pod by name and creates another pod from the group's template. A pod that
+Pods from an outdated template are replaced a few at a time. The driver drains such a pod and reports when no collector
+uses the pod. KubeRay then deletes the pod by name and creates another pod from the group's template. A pod that
 was never ready collects nothing and is replaced first: a corrected template would otherwise wait for broken pods.
 
 An evaluator pod needs no drain, so it is replaced at once. All evaluator pods are replaced together, because the driver
@@ -119,7 +119,7 @@ def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
 
 
 def last_progress_at(seen: Situation, new_orders: Orders | None) -> datetime:
-    """Return when the replacement last made progress: it began, a drain was ordered, or a pod was created.
+    """Return when the replacement of pods last began, ordered a drain or created a pod.
 
     ``new_orders`` are the orders that are not stored yet. A replacement that begins now is not in the stored status.
     """

@@ -1,8 +1,8 @@
 """The operator's part of a fleet's status. Pure: a function of one observation, which includes the previous status.
 
 ``collectorfleet_api.v1alpha1.reasons`` lists the conditions and their reasons. The package ``conditions`` beside this
-file computes the conditions that only the operator can observe. ``collectorfleet_api.conditions`` computes the others
-from the driver's report.
+file computes the conditions that only the operator can observe. ``collectorfleet_api.conditions`` computes the other
+conditions from the driver's report.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _of_the_other_launcher(seen: Situation) -> list[PodOwner]:
 
 @by_identity
 def built_children(fleet: CollectorFleet) -> Mapping[Child, Object]:
-    """Return the manifests of a fleet's children, without its Workload. They are cached: do not change them."""
+    """Return the manifests of a fleet's children, without its Workload. Do not change these cached manifests."""
     return {
         child: made for child in CHILDREN if child is not WORKLOAD_CHILD and (made := child.build(fleet)) is not None
     }

@@ -49,8 +49,8 @@ class _Stored:
     The text needs a fraction of a decoded object's memory, and the garbage collector does not traverse the text.
 
     ``relevant_hash`` covers the parts of a fleet on which decisions depend. ``facts`` are parsed once from each
-    version. For a pod only its facts are kept, and ``text`` is a digest that distinguishes its versions. A fleet may
-    have 10,000 pods, and decoding all of them takes 250 ms.
+    version. For a pod the cache keeps only the facts, and ``text`` is a digest that distinguishes its versions. A fleet
+    may have 10,000 pods, and decoding all of them takes 250 ms.
     """
 
     uid: str

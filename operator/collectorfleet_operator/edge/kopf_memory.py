@@ -1,4 +1,4 @@
-"""kopf's storages, replaced by empty ones, because no handler of this operator needs the previous state of an object.
+"""Empty storages that replace those of kopf, because no handler of this operator needs the previous state of an object.
 
 To find changes, kopf would copy each object several times. This costs more than the rest of kopf's work for an event.
 """

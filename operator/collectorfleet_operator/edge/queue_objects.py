@@ -1,6 +1,6 @@
 """Kueue's cluster-scoped objects that a fleet with a queue refers to, read by name and cached for a minute.
 
-There are few of them, and they change seldom. A watch would need the right to list all of them.
+A cluster has few such objects, and they change seldom. A watch would need the right to list all of them.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class StatusWriter:
         self._undeclared: dict[str, float] = {}  # by path, with the time when the CRD last refused the field
 
     async def write(self, stored: Object, new: OperatorStatus) -> Object | None:
-        """Write ``new`` if it differs from the status of ``stored``. Return the new stored fleet, or None if equal."""
+        """Write ``new`` if it differs from the status of ``stored``. Return the written fleet, or None if equal."""
         wire = new.to_wire()
         for path, since in list(self._undeclared.items()):
             if self._clock() - since < TRY_AGAIN_SECONDS:

@@ -1,4 +1,4 @@
-"""End tasks within a bounded time. A task that ignores its cancellation would otherwise block the operator forever."""
+"""Ends tasks within a bounded time. A task that ignores its cancellation would otherwise block the operator forever."""
 
 from __future__ import annotations
 

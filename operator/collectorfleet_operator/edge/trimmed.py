@@ -3,7 +3,8 @@
 The cache has only these parts, because a thousand fleets have ten thousand objects.
 
 Most objects are pods. The operator reads only a pod's owner, state and requests. Objects of other kinds are compared
-with their manifests, so only their managed fields are removed. An update that changes none of these parts is ignored.
+with their manifests, so the cache removes only the managed fields. An update that changes none of these parts is
+ignored.
 """
 
 from __future__ import annotations
