@@ -83,7 +83,7 @@ def test_each_group_has_its_numbers_under_its_name() -> None:
         ({"fleet": "cheetah", "group": "fast"}, 3),
         ({"fleet": "cheetah", "group": "big"}, 0),
     ]
-    assert available.documentation == "Collectors with acknowledged weights."
+    assert available.documentation == "Number of collectors with acknowledged weights."
     assert [sample.value for sample in found["collectorfleet_group_collectors_desired"].samples] == [3, 1]
 
 
