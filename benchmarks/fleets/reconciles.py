@@ -47,7 +47,7 @@ has changed since the previous reconcile.
     python -m benchmarks.fleets.reconciles --write docs/reconciles.md
 
 * *Python calls* are the calls of Python functions that `sys.setprofile` counts.
-* *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled meanwhile. The operator keeps
+* *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled just before. The operator keeps
   {BUDGET_BYTES // 2**20} MiB of fleets in a parsed form, about 1,200 such fleets.
 * No API server takes part.
 * *{FLEETS} fleets*: the total time, one fleet after the other.

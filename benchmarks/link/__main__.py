@@ -63,7 +63,7 @@ def main() -> None:
         command = f"    python -m benchmarks.link --rounds {args.rounds} --mbit {args.mbit} --write {args.write}"
         introduction = (
             "# Weights over links\n\n"
-            "Two nodes have four collectors each, and a link of their own to the driver's node. "
+            "Each of two nodes has four collectors, and its own link to the driver's node. "
             "The part of the link's rate is the\n"
             "time for one copy per node, divided by the time until every collector acknowledged the update."
             f"\n\n{command}"

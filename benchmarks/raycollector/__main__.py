@@ -32,11 +32,11 @@ WHAT = {
 Found = dict[str, float] | Failed
 INTRODUCTION = """# FleetCollector beside RayCollector
 
-Throughput and CPU of both collectors with the same environments, policies and arguments. The steps of the
-environments cost almost no CPU, or sleep.
+This page compares throughput and CPU of both collectors with the same environments, policies and arguments. The steps
+of the environments cost almost no CPU, or sleep.
 
 Cells are median (min-max) over the rounds. A ratio is FleetCollector / RayCollector of the same round. CPU per frame
-includes driver, workers and Ray. Ratios of CPU-bound rows within 20 % of 1 are noise.
+includes driver, workers and Ray. In CPU-bound rows, ratios from 0.8 to 1.2 are noise.
 
 * *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. Its batches are read-only,
   as are those of FleetCollector with `copy=False`.

@@ -38,7 +38,7 @@ One collector in one process steps environments together, with one thread of tor
 * *bare* calls environment and policy, with TorchRL's distributions, and keeps nothing. *bare that keeps* also copies
   the observations before and after each step into a batch.
 * *RLlib* is its env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in one
-  process. The policies of the latter two also compute values.
+  process. The policies of Stable-Baselines3 and Sample Factory also compute values.
 * *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*.
 * `over bare` is the CPU of a step beyond the bare step, in µs for all environments of the collector.
 

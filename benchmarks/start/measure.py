@@ -45,7 +45,7 @@ INTRODUCTION = """\
 from `kubectl apply` until a step is complete:
 
 * *python*, *ray*, *imports*: the driver's Python runs, has joined Ray, and has imported TorchRL. The driver of a fleet
-  imports while Ray still starts.
+  imports TorchRL while Ray still starts.
 * *constructed*, *first_batch*: the FleetCollector is constructed, and has handed out the first batch."""
 
 

@@ -182,7 +182,7 @@ def main() -> None:
             "cores with collectors that work\n"
             "at the same time. The clock begins with the first batch.\n"
             "\n"
-            "Cells are median (min-max) over the seeds. Ratios are of the same seed."
+            "Cells are median (min-max) over the seeds. A ratio compares two runs with the same seed."
             f"\n\n{command}{' --async' if args.asynchronous else ''}"
         )
         picture = f"![Reward over minutes]({base.with_suffix('.png').name})"

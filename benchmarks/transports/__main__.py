@@ -46,7 +46,8 @@ INTRODUCTION = """# Transports side by side
 
 Two collectors of 8 environments collect asynchronously. The steps cost almost no CPU.
 
-* Weights: the time until both idle collectors have acknowledged weights, or TorchRL's `update_policy_weights_` returns.
+* Weights: the time until both idle collectors have acknowledged weights, or until TorchRL's
+  `update_policy_weights_` returns.
 * Killed: the time from SIGKILL to the first batch after a replacement is available.
 
 Cells are median (min-max) over the rounds. A ratio compares two values of one round.
