@@ -50,7 +50,7 @@ has changed since the previous reconcile.
 * *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled just before. The operator keeps
   {BUDGET_BYTES // 2**20} MiB of fleets in a parsed form, about 1,200 such fleets.
 * No API server takes part.
-* *{FLEETS} fleets*: the total time, one fleet after the other.
+* *{FLEETS} fleets*: the total time of their reconciles, one after the other.
 """
 
 

@@ -32,8 +32,8 @@ WHAT = {
 Found = dict[str, float] | Failed
 INTRODUCTION = """# FleetCollector beside RayCollector
 
-This page compares throughput and CPU of both collectors with the same environments, policies and arguments. The steps
-of the environments cost almost no CPU, or sleep.
+This page compares throughput and CPU of both collectors with the same environments, policies and arguments. The
+environments' steps either sleep or cost almost no CPU.
 
 Cells are median (min-max) over the rounds. A ratio is FleetCollector / RayCollector of the same round. CPU per frame
 includes driver, workers and Ray. In CPU-bound rows, ratios from 0.8 to 1.2 are noise.
