@@ -35,8 +35,8 @@ INTRODUCTION = """# What a step costs
 One collector in one process steps environments together, with one thread of torch and an MLP of 64 by 64.
 
 * *ours* is the loop of the fleet. *TorchRL* is TorchRL's `Collector` alone.
-* *bare* calls environment and policy, with TorchRL's distributions, and keeps nothing. *bare that keeps* also copies
-  the observations before and after each step into a batch.
+* *bare* calls environment and policy, with TorchRL's distributions, and keeps nothing. The column *bare that keeps*
+  is the same loop, which also copies the observations of each step into a batch.
 * *RLlib* is its env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in one
   process. The policies of Stable-Baselines3 and Sample Factory also compute values.
 * *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*.

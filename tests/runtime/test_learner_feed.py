@@ -193,7 +193,7 @@ def test_what_cannot_be_fed_is_refused_before_a_collector_exists(make_shards: Ma
     for asked, sentence in (
         ({}, r"^policies: the list is empty"),
         ({"acting": policy, "third": policy}, r"^policy 'third': it does not exist"),
-        ({"acting": policy}, r"^policy acting: its learner's weights are of another module: "),
+        ({"acting": policy}, r"^policy acting: the learner's weights do not fit the policy's module: "),
     ):
         with pytest.raises(InvalidOption, match=sentence):
             LearnerFeed(shards, asked, even_and_odd)

@@ -246,7 +246,7 @@ class Consumer:
             return self.shared.normalization.now
 
     def note_mapped(self, method: str) -> None:
-        """Record that ``method`` was called in all present collectors.
+        """Record that ``method`` was called in all current collectors.
 
         In collectors that start later, the method has not been called.
         """

@@ -195,7 +195,9 @@ def _load(policy_id: str, module: nn.Module, weights: Mapping[str, Tensor]) -> N
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
-        raise InvalidOption(f"policy {policy_id}: its learner's weights are of another module: {error}") from error
+        raise InvalidOption(
+            f"policy {policy_id}: the learner's weights do not fit the policy's module: {error}"
+        ) from error
 
 
 def _has(policy_id: str, role: str, actor: Any, method: str) -> None:

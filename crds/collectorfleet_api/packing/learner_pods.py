@@ -56,7 +56,8 @@ def learner_pods(
 ) -> LearnerPods | Refusal:
     """Return the pods for ``group``, or why they are impossible.
 
-    The CPUs in ``group`` are requests to Ray. ``policy_cpu`` and ``replay_cpu`` are requests to Kubernetes.
+    Ray reserves the CPUs in ``group`` for the actors. For the same actors, the pods request ``policy_cpu`` and
+    ``replay_cpu`` from Kubernetes.
     """
     # The size of a shard is not known yet, so assume a pod for each possible shard, large enough for all policies.
     roomy = PodSize(group.replay_cpus + group.max_policies * group.policy_cpus, max(ceil(group.gpus), 1))

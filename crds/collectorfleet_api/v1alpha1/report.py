@@ -132,8 +132,8 @@ class Progress(Model):
     frames_discarded: Count = Field(
         default=0,
         description=(
-            "Frames that this driver collected and did not hand out. They arrived when they were no longer needed, "
-            "for example from a retired collector, or the run ended first."
+            "Frames that this driver collected and did not hand out. They arrived too late, for example from a "
+            "retired collector, or after the end of the run."
         ),
     )
     frames_lost: Count = Field(

@@ -127,9 +127,9 @@ def changed_pods(seen: Situation) -> str:
 
 @cached_per_situation
 def why_rollout_waits(seen: Situation) -> str:
-    """Return why the operator holds back a changed spec that ``spec.updateStrategy`` rolls out, or an empty text.
+    """Return why the rollout of a changed spec has to wait, or an empty text if the rollout can begin.
 
-    The operator holds the spec back if the next driver could not resume, so that the training progress would be lost.
+    The rollout waits if the next driver could not resume, so that the training progress would be lost.
     """
     if not seen.has_progress or only_workers_changed(seen):
         return ""

@@ -13,7 +13,7 @@ class Notices:
         self._mapped: dict[str, None] = {}
 
     def mapped(self, method: str) -> None:
-        """Record that ``map_fn`` called the method in the present collectors."""
+        """Record that ``map_fn`` called ``method`` in all current collectors."""
         self._mapped[method] = None
 
     def is_new(self, text: str) -> bool:

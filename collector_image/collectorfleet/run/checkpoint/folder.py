@@ -84,9 +84,9 @@ class CheckpointFolder:
     def history(self, *records: Position, drivers: int = 0) -> RunHistory:
         """Return the records of earlier drivers in this folder, together with ``records`` from other sources.
 
-        ``drivers`` is the number of earlier drivers in the fleet's status. The result has the larger of this number and
-        the folder's number. The status also counts drivers that could not write to a full volume. The folder also
-        counts the drivers of an earlier fleet of the same name.
+        ``drivers`` is the number of earlier drivers that the fleet's status shows. The result has the larger of this
+        number and the folder's number. The status also counts drivers that could not write to a full volume. The folder
+        also counts the drivers of an earlier fleet of the same name.
         """
         records = (*records, self.journal.last_noted)
         return RunHistory(self.run, max(self.starts, drivers), self.newest, records)

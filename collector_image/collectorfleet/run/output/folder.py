@@ -48,8 +48,8 @@ class OutputFolder:
     ) -> None:
         """Make the folder with the ``empty`` manifest, or continue the output in it.
 
-        ``problem_in`` gets a manifest that has the types of ``empty``. It returns what is wrong with the entries of the
-        manifest, or None if they are correct.
+        ``problem_in`` is called with a manifest whose entries have the same types as those of ``empty``. It returns
+        what is wrong with the entries of the manifest, or None if they are correct.
 
         Raises UserCodeError if the folder cannot be written to, or if its output differs from ``empty`` in the run or
         the format. Raises UserCodeError also if the folder has any other content. Raises FolderTakenOver if another
