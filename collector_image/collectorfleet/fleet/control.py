@@ -79,8 +79,8 @@ class FleetControl(ParameterControl):
     def wait_for_change(self, seen: int, timeout: float) -> int:
         """Block until an urgent change occurs, or for ``timeout`` seconds. Return the number of urgent changes so far.
 
-        Each of these is an urgent change: a collector becomes available, a collector is lost, the first batch is handed
-        out, an error occurs, or the run ends. In the first call, pass 0 as ``seen``. In a later call, pass the number
+        A change is urgent if a collector becomes available or is lost, the first batch is handed out, an error occurs,
+        or the run ends. In the first call, pass 0 as ``seen``. In a later call, pass the number
         that the previous call returned.
         """
         shared = self._consumer.shared
