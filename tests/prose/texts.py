@@ -23,10 +23,13 @@ def comments_of(source: str) -> str:
 
 
 def help_of(source: str) -> str:
-    """Return help texts and descriptions of a Python file, each on its line; the other lines are empty."""
+    """Return help texts, descriptions and messages of errors, each on its line; the other lines are empty."""
     lines = source.splitlines()
-    keywords = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.keyword) and one.arg in HELP]
-    return _to_markdown(source, [text for one in keywords if (text := _help(one.value, lines))])
+    nodes = list(ast.walk(ast.parse(source)))
+    helps = [_help(one.value, lines) for one in nodes if isinstance(one, ast.keyword) and one.arg in HELP]
+    raised = [argument for one in nodes if isinstance(one, ast.Raise) for argument in _arguments(one.exc)]
+    messages = [_sentences(_help(one, lines)) for one in raised]
+    return _to_markdown(source, [block for block in [*helps, *messages] if block])
 
 
 def _to_markdown(source: str, blocks: list[Block]) -> str:
@@ -75,6 +78,20 @@ def _without_sections(text: list[str]) -> Iterator[str]:
         else:
             within = within and not line.strip()
             yield line
+
+
+def _sentences(message: Block) -> Block:
+    """Write the parts of a message between semicolons as sentences: what happened, and what to do."""
+    found: Block = []
+    for number, text in message:
+        begins = bool(found) and found[-1][1].endswith(". ")
+        written = re.sub(r"; (\S?)", lambda part: f". {part[1].upper()}", text)
+        found.append((number, written[:1].upper() + written[1:] if begins else written))
+    return found
+
+
+def _arguments(error: ast.expr | None) -> list[ast.expr]:
+    return error.args if isinstance(error, ast.Call) else []
 
 
 def _help(value: ast.expr, lines: list[str]) -> Block:

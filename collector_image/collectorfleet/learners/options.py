@@ -125,7 +125,7 @@ def _has_to(of: type, option: str, *methods: str) -> None:
     """If the class lacks some of the methods, raise an InvalidOption that names these methods."""
     missing = [f"{name}()" for name in methods if not hasattr(of, name)]
     if missing:
-        raise InvalidOption(f"{option}: {of.__qualname__} has no {' and no '.join(missing)}; add what is missing")
+        raise InvalidOption(f"{option}: {of.__qualname__} has no {' and no '.join(missing)}; add each missing method")
 
 
 def _merged_value(common: Any, wins: Any) -> Any:

@@ -89,7 +89,7 @@ def read_documents(text: str) -> Iterator[Document]:
         raise YamlError(mark.line + 1 if mark else 1, f"not YAML: {error.problem or error}") from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise YamlError(line, f"not text: U+{error.character:04X} is a control character; name a YAML file") from error
+        raise YamlError(line, f"not text: U+{error.character:04X} is a control character; name a manifest") from error
     except YamlError:
         raise
     except (ValueError, OverflowError) as error:  # PyYAML converts numbers of any size

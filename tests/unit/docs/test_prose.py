@@ -26,6 +26,8 @@ def greet(parser):
     # nobody listens.
     parser.add_argument("name", help="whom to "
                         f"greet {GREETING}")  # noqa: E501
+    raise ValueError(f"no one; "
+                     "name a person")
 '''
 FINDING = Finding("docs/a.md", 7, "Pages.Sentences", "too long", "| a long row | of a table |")
 
@@ -47,8 +49,8 @@ def test_docstrings_and_comments_are_read_on_their_lines() -> None:
     }
 
 
-def test_help_texts_are_read_on_their_lines_with_a_word_for_what_the_program_puts_in() -> None:
-    assert lines(help_of(SOURCE)) == {16: "whom to ", 17: "greet X"}
+def test_help_texts_and_messages_are_read_on_their_lines_with_a_word_for_what_the_program_puts_in() -> None:
+    assert lines(help_of(SOURCE)) == {16: "whom to ", 17: "greet X", 18: "- no one. ", 19: "Name a person"}
 
 
 def test_an_exception_names_path_rule_and_part_of_the_line() -> None:

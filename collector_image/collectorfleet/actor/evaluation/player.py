@@ -77,7 +77,7 @@ class EpisodePlayer:
         ``weights`` are the weights of this version. None: the version is already loaded.
         """
         if request.seed is None or request.version is None:
-            raise RuntimeError("an evaluator was asked for a rollout")
+            raise RuntimeError("an evaluator got a request for a rollout")
         with calling(Origin.OPTIONS):
             self._check_normalization(weights)
         inbox = self.inboxes[POLICY]

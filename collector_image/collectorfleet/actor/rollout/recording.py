@@ -88,7 +88,7 @@ def capture(call: Callable[[], Values], device: torch.device) -> Graph:
     except RuntimeError as error:
         raise RuntimeError(
             f"cudagraph_policy: the steps cannot be recorded as a CUDA graph ({error}); remove code that "
-            "reads a tensor on the host (.item(), a condition on a tensor), makes a tensor from a number, or "
-            "uses a generator other than torch's own; or unset cudagraph_policy"
+            "reads tensors on the host (such as .item()), makes tensors from numbers, or uses a generator other than "
+            "torch's own; or unset cudagraph_policy"
         ) from error
     return _CudaGraph(graph, made)

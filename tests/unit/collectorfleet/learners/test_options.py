@@ -49,7 +49,7 @@ def test_the_callers_dicts_may_change_afterwards() -> None:
 def test_what_cannot_work_is_said_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match=r"^policy_class: Policy has no state_dict\(\) and no load_state_dict\(\);"):
         LearnerOptions(Policy, 1, checkpoint_dir=tmp_path / "new")
-    with pytest.raises(InvalidOption, match=r"^replay_class: Policy has no forget\(\); add what is missing$"):
+    with pytest.raises(InvalidOption, match=r"^replay_class: Policy has no forget\(\); add each missing method$"):
         LearnerOptions(Policy, 1, replay_class=Policy)
     with pytest.raises(InvalidOption, match=r"^placement: 'Best'; use Spread or FirstFit$"):
         LearnerOptions(Policy, 1, placement="Best")

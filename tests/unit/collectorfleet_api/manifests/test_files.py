@@ -170,10 +170,10 @@ def test_each_name_is_given_once(documents: list[str], sentences: list[str]) -> 
     [
         (
             FLEET.encode() + b"# caf\xe9\n",
-            "19: error: not text: byte 0xe9 is not UTF-8; name a YAML file, or save it as UTF-8",
+            "19: error: not text: byte 0xe9 is not UTF-8; name a manifest, or save it as UTF-8",
         ),
         (codecs.BOM_UTF16_LE + FLEET.encode("utf-16-le"), "1: error: UTF-16 text; save the file as UTF-8"),
-        (b"a: 1\nb: \0\n", "2: error: not text: U+0000 is a control character; name a YAML file"),
+        (b"a: 1\nb: \0\n", "2: error: not text: U+0000 is a control character; name a manifest"),
         (
             b"\n" * (MAX_FILE_BYTES + 1),
             f"{MAX_FILE_BYTES + 2}: error: more than 8 MiB; split the file, and name only files of manifests",

@@ -199,7 +199,7 @@ def test_what_was_loaded_is_said_with_its_digest() -> None:
 
 
 def test_a_request_without_a_seed_is_of_no_evaluator() -> None:
-    with pytest.raises(RuntimeError, match="an evaluator was asked for a rollout"):
+    with pytest.raises(RuntimeError, match="an evaluator got a request for a rollout"):
         player().run(Request(1, 10, 0))
 
 
