@@ -135,13 +135,17 @@ def test_arguments_for_the_collector_win_over_those_for_the_fleet(make: Make) ->
     [
         pytest.param({"storing_device": ["cpu"] * 3}, "storing_device: a list of 3 for 2", id="long list"),
         pytest.param({"collector_kwargs": [{}]}, "collector_kwargs: a list of 1 for 2", id="short list"),
-        pytest.param({"collector_kwargs": {"total_frames": 5}}, "total_frames is the fleet's", id="the fleet's"),
+        pytest.param(
+            {"collector_kwargs": {"total_frames": 5}},
+            "total_frames is set by the fleet; pass total_frames to",
+            id="the fleet's",
+        ),
         pytest.param({"num_workers_per_collector": 2}, "2 processes need collector_class", id="workers"),
         pytest.param({"collector_class": "many"}, "collector_class: 'many'", id="class"),
         pytest.param({"weight_sync_schemes": {}}, "update_policy_weights_", id="schemes"),
         pytest.param({"weight_updater": object()}, "update_policy_weights_", id="updater"),
         pytest.param({"sync": False, "exact_staleness": True}, "only with sync=True", id="exact in Async"),
-        pytest.param({"first_shares": 1}, "max_staleness=1", id="first shares on policy"),
+        pytest.param({"first_shares": 1}, "set max_staleness to 1 or more", id="first shares on policy"),
         pytest.param({"first_shares": 2, "max_staleness": 1}, "use 1 to 1", id="first shares of all"),
         pytest.param({"preemptive_threshold": 1.0}, "between 0 and 1", id="threshold"),
         pytest.param(

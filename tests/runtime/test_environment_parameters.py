@@ -201,7 +201,7 @@ def test_an_environment_that_takes_no_parameters_ends_the_run_by_its_name(fleet:
         ({"by_collector": ["c0"]}, r"by_collector is \['c0'\]; pass parameters by the name of a collector"),
         (
             {"parameters": {"level": "x" * 70_000}},
-            "all parameters together take 70099 bytes, but at most 65536 bytes fit",
+            "all parameters together take 70099 bytes, but at most 65536 fit into the status",
         ),
     ],
 )
