@@ -24,31 +24,32 @@ async def end_all(tasks: Collection[asyncio.Task[Any]], within_seconds: float = 
 
     Raises TasksHang with the names of tasks that do not end 1 s later. Ignores all other errors of the tasks.
     """
-    ending = asyncio.ensure_future(_end_all(tasks, within_seconds))
+    # No task of its own waits: kopf cancels each task that begins beside its own.
+    interrupted: asyncio.CancelledError | None = None
+    for task in tasks:
+        task.cancel()
     try:
-        await asyncio.shield(ending)
-    except asyncio.CancelledError:
-        await ending  # the caller must not go on before its tasks
-        raise
-
-
-async def _end_all(tasks: Collection[asyncio.Task[Any]], within_seconds: float) -> None:
-    left = await _cancelled(tasks, within_seconds)
+        left = await _left(tasks, within_seconds)
+    except asyncio.CancelledError as error:
+        interrupted = error  # the caller must not go on before its tasks
+        left = await _left(tasks, within_seconds)
     if left:
         log.warning("cancelling again: these tasks did not end within %g s: %s", within_seconds, _names(left))
-        left = await _cancelled(left, AGAIN_SECONDS)
+        for task in left:
+            task.cancel()
+        left = await _left(left, AGAIN_SECONDS)
     if left:
         raise TasksHang(f"these tasks ignore their cancellation: {_names(left)}")
     for task in tasks:
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, TasksHang):
-            raise error
+        hang = None if task.cancelled() else task.exception()
+        if isinstance(hang, TasksHang):
+            raise hang
+    if interrupted is not None:
+        raise interrupted
 
 
-async def _cancelled(tasks: Collection[asyncio.Task[Any]], timeout_seconds: float) -> set[asyncio.Task[Any]]:
-    """Cancel the tasks, and return those that have not ended after the timeout."""
-    for task in tasks:
-        task.cancel()
+async def _left(tasks: Collection[asyncio.Task[Any]], timeout_seconds: float) -> set[asyncio.Task[Any]]:
+    """Return the tasks that have not ended after the timeout."""
     if not tasks:
         return set()
     _, left = await asyncio.wait(tasks, timeout=timeout_seconds)
