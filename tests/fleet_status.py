@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.cluster.client import Object
 
 
@@ -22,3 +24,19 @@ def is_in_step(fleet: Object) -> bool:
 def summary(fleet: Object) -> str:
     """Return the numbers of available and of all collectors, such as ``2/2``."""
     return str(fleet["status"]["progress"]["collectors"]["summary"])
+
+
+def agrees_with_log(status: Object, log: str) -> None:
+    """Assert that a status has the versions that the driver's log names as published, and as applied by each collector.
+
+    A collector that was built only after the last batch has applied no version.
+    """
+    assert status["weights"]["published"] == max(int(v) for v in re.findall(r"published version (\d+)", log))
+    versions = {
+        row["name"]: [int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log)]
+        for row in status["collectors"]
+    }
+    assert any(versions.values())
+    assert {row["name"]: row.get("appliedVersion") for row in status["collectors"]} == {
+        name: max(applied, default=None) for name, applied in versions.items()
+    }

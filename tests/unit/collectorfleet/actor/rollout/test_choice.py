@@ -73,7 +73,7 @@ def config(env: Callable[[], EnvBase], policy: Callable[[], Any] | None = None, 
     [
         pytest.param(envs.make_counting, "Counting is not a Gymnasium environment", id="another environment"),
         pytest.param(several_kinds, "SerialEnv has environments of several kinds", id="several kinds"),
-        pytest.param(several_with_vec_norm, "VecNormV2 has a state of its own", id="statistics of several"),
+        pytest.param(several_with_vec_norm, "VecNormV2 has a separate state", id="statistics of several"),
         pytest.param(
             with_vec_norm, "the transform VecNormV2 cannot be applied to all environments at once", id="statistics"
         ),

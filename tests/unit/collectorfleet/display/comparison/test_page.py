@@ -160,4 +160,4 @@ def test_a_run_that_was_edited_and_resumed_is_named_with_the_frames_of_the_edit(
     text = parsed(replace(edited, timeline=timeline)).text
     assert "configuration changed after about 4,000 frames" in text
     assert "lr=0.1, then 0.001" in text
-    assert "A run that resumed with a changed configuration is a group of its own" in text
+    assert "A run that resumed with a changed configuration is a separate group" in text
