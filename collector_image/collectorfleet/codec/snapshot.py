@@ -41,7 +41,7 @@ class Snapshot:
 
     ``whole``: whether the snapshot must have all tensors of the model. If true, loading a snapshot that lacks a tensor
     raises an error. ``policy_version`` is the publisher's own count for TorchRL's ``PolicyVersion``. None: the
-    publisher has no count of its own.
+    publisher has no count.
     """
 
     entries: tuple[Entry, ...]

@@ -166,9 +166,7 @@ def _settings(transform: Transform) -> tuple[Any, ...]:
         if isinstance(value, str | int | float | torch.dtype | type(None))
     }
     state = transform.state_dict()
-    require(
-        all(isinstance(one, Tensor) for one in state.values()), f"{type(transform).__name__} has a state of its own"
-    )
+    require(all(isinstance(one, Tensor) for one in state.values()), f"{type(transform).__name__} has a separate state")
     tensors = {name: tensor.tolist() for name, tensor in state.items()}
     return type(transform), plain, tensors
 

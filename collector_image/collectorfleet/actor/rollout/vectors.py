@@ -97,7 +97,7 @@ def wrong_shape(key: str, seen: Any, shape: tuple[int, ...]) -> ValueError:
 def find_vector(
     env: GymWrapper, key: str, transforms: Sequence[Transform], read_action: Callable[[Tensor], Any]
 ) -> tuple[VectorEnvironment, list[Transform]]:
-    """Return the environment to call, and its transforms without the transform that TorchRL adds by itself.
+    """Return the environment to call, and its transforms without the transform that TorchRL adds.
 
     Raises:
         FastLoopUnsupported: the fast loop does not support the class of the vector environment, its readers or its

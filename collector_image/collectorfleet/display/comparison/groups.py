@@ -36,7 +36,7 @@ class Group:
 def grouped(runs: Sequence[Run]) -> Sequence[Group]:
     """Return the groups in the order of their first runs, each named after its differences from other groups.
 
-    A run is a group of its own if its configuration is unknown or was changed.
+    A run is a separate group if its configuration is unknown or was changed.
     """
     found: dict[object, list[Run]] = {}
     for run in runs:

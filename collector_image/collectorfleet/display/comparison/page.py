@@ -124,7 +124,7 @@ def _reading(compared: Compared) -> str:
         f"With fewer than {_FEW} runs the intervals are usually too narrow. One run has none.",
         "Between two points of a run its curve is linear. Nothing is extrapolated.",
         "The curve of a group begins where all its runs have values. It ends where the first of its runs ends.",
-        *(["A run that resumed with a changed configuration is a group of its own."] if has_changed else []),
+        *(["A run that resumed with a changed configuration is a separate group."] if has_changed else []),
         "Time counts from the beginning of each run, with pauses.",
     ]
     listed = "".join(f"<li>{item}</li>" for item in items)
