@@ -1,4 +1,6 @@
-"""Shortens the grace period of a deleted RayCluster's pods. Pure.
+"""Decides when a RayCluster may be deleted, and shortens the grace period of a deleted RayCluster's pods. Pure.
+
+A driver that gets SIGTERM needs its collectors for its batch, and its learners for its checkpoint.
 
 KubeRay finds pods by name. So the operator creates the next RayCluster only after the deleted RayCluster's pods are
 gone. Worker pods have a long grace period, in which collectors end their rollouts. After the end of the driver, these
@@ -31,6 +33,14 @@ def driver_lost_its_raycluster(seen: Situation) -> bool:
     is_gone = seen.present.spec.has_ray and not seen.is_usable(seen.cluster)
     has_lease = seen.lease_unchanged_for is not None
     return is_gone and has_lease and seen.driver_phase == "Running" and has_collectors(seen)
+
+
+def a_driver_uses_its_cluster(seen: Situation) -> bool:
+    """Return whether a driver still works on its batch or checkpoint, although its run must end."""
+    pod = seen.driver_pod
+    if pod is None or seen.driver_phase != "Running" or seen.driver_is_lost or pod.is_lost_with_node:
+        return _a_driver_ends(seen)
+    return resumes(seen.present.spec)
 
 
 def unused_pods(seen: Situation) -> list[Pod]:

@@ -15,13 +15,11 @@ from typing import assert_never
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import JOB, next_driver_job, with_workers_of
-from collectorfleet_operator.children.table import (
-    DRIVER_CHILD,
-)
+from collectorfleet_operator.children.table import DRIVER_CHILD
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
-from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, unused_pods
+from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, a_driver_uses_its_cluster, unused_pods
 from collectorfleet_operator.decide.deleted_driver import deleted_driver
 from collectorfleet_operator.decide.heads import pods_of_lost_head
 from collectorfleet_operator.decide.hung import until_replaced
@@ -169,6 +167,9 @@ def _is_expired(seen: Situation) -> bool:
 
 
 def _free_the_cluster(seen: Situation, why: str) -> Iterator[Action]:
+    """Delete the objects that run collectors, once no driver needs the collectors for its last checkpoint."""
+    if a_driver_uses_its_cluster(seen):
+        return
     for cluster in seen.clusters:
         if seen.is_usable(cluster):
             yield delete(cluster.kind, cluster.name, cluster.uid, why)
