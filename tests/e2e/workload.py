@@ -127,6 +127,32 @@ class SlowAtTheEnd:
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
+class OnHead:
+    """Part of the training state is in an actor on the Ray head."""
+
+    def __init__(self) -> None:
+        # The head gets a copy of a class that is defined in a function, and imports neither this module nor torch.
+        class Held:
+            def state(self) -> dict[str, int]:
+                return {"held": 1}
+
+        at_head = ray.remote(num_cpus=0, resources={"node:__internal_head__": 0.001})
+        self._actor = at_head(Held).remote()
+
+    def state_dict(self) -> dict[str, int]:
+        state: dict[str, int] = ray.get(self._actor.state.remote(), timeout=60)
+        return state
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        assert state == {"held": 1}
+
+
+def train_and_keep_on_head(collector: Any, run: Any, seconds: float) -> None:
+    """As :func:`train_and_keep_slowly`. The last checkpoint needs the Ray head after these ``seconds``."""
+    run.keep(slow=SlowAtTheEnd(run, seconds), head=OnHead())
+    train_and_keep(collector, run)
+
+
 def train_and_keep_slowly(collector: Any, run: Any, seconds: float) -> None:
     """The same, with a last checkpoint that takes ``seconds``."""
     run.keep(slow=SlowAtTheEnd(run, seconds))
