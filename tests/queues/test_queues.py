@@ -98,7 +98,7 @@ def test_of_two_fleets_on_quota_for_one_and_a_half_one_trains_and_one_waits_whol
         assert pods_of(cluster, namespace, first) == []
         return True
 
-    eventually(looked, until=bool, within=START_SECONDS, what="the second fleet's turn")
+    eventually(looked, within=START_SECONDS, what="the second fleet's turn", tolerate=())
     assert told(cluster, namespace, first, "Completed")[0] == "True"
     workloads = [one["metadata"]["name"] for one in cluster.items("workloads", namespace)]
     assert workloads == [second], "what is done holds no quota"
@@ -144,7 +144,8 @@ def test_a_fleet_that_is_preempted_writes_its_checkpoint_first_and_goes_on_from_
         assert not (low and high), "both hold pods"
         return low, high
 
-    eventually(change, until=lambda both: both == (False, True), within=180, what="the higher priority's turn")
+    is_turn = (False, True)
+    eventually(change, until=lambda both: both == is_turn, within=180, what="the higher priority's turn", tolerate=())
     status = cluster.get("cfleet/low", namespace)["status"]
     before = status["progress"]["framesDelivered"]
     assert status["checkpoint"]["frames"] == before > 0
