@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ssl
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http.server import HTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -47,14 +49,14 @@ class PrivateAuthority:
         self.file.write_bytes(self.certificate.public_bytes(Encoding.PEM))
 
     def server_context(self, *names: str, expired: bool = False) -> ssl.SSLContext:
-        """Return the TLS context of a server with a certificate for these host names.
+        """Return the TLS context of a server with a certificate for these host names and IP addresses.
 
         An ``expired`` certificate ended one day ago; others are valid for one day.
         """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
         builder = self._builder(subject, key, expired=expired).add_extension(
-            x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False
+            x509.SubjectAlternativeName(list(map(_general_name, names))), critical=False
         )
         file = self._folder / f"{names[0]}.pem"
         pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -82,6 +84,12 @@ class PrivateAuthority:
 
     def _sign(self, builder: x509.CertificateBuilder) -> x509.Certificate:
         return builder.sign(self._key, hashes.SHA256())
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    with suppress(ValueError):
+        return x509.IPAddress(ip_address(name))
+    return x509.DNSName(name)
 
 
 def with_tls(server: HTTPServer, context: ssl.SSLContext) -> None:
