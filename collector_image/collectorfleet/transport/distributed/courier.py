@@ -202,7 +202,7 @@ class Courier:
             if called != self._ledger.present() or self._over:
                 return
             try:
-                group = self._meet(called)
+                group = self._form_group(called)
             except RuntimeError as error:  # the store cannot be created
                 self._troubles.not_formed(describe(error))
             else:
@@ -210,7 +210,7 @@ class Courier:
             if self._gang is None:
                 self._changed.wait_for(lambda: self._over or self._ledger.has_lost_any(called), _AGAIN.total_seconds())
 
-    def _meet(self, called: list[CollectorId]) -> Future[Group]:
+    def _form_group(self, called: list[CollectorId]) -> Future[Group]:
         self._epoch += 1
         # Each gang has its own store. A member that is late for an earlier gang finds no other members. The keys that
         # it writes disappear with the old store.

@@ -81,13 +81,13 @@ class Exchange:
         while True:
             command = self.commands.get()
             try:
-                self._obey(command)
+                self._execute(command)
             except (RuntimeError, TimeoutError) as error:
                 # Another member left or is late. The driver forms a new gang, and requests the missing data again.
                 self._group = None
                 self._link.send_message(group_messages.Broken(self._epoch, describe(error)))
 
-    def _obey(self, command: Any) -> None:
+    def _execute(self, command: Any) -> None:
         match command:
             case group_messages.RollCall():
                 # This thread answers, so that a member whose group thread hangs stays out of the next gang.
@@ -111,9 +111,9 @@ class Exchange:
     def _form(self, form: group_messages.Form) -> None:
         self._epoch = form.epoch
         self._group = group = forming(form.store, self._link.own_host, rank=form.rank, size=form.size, timeout=TIMEOUT)
-        group.add_done_callback(partial(self._tell_if_broken, form.epoch))
+        group.add_done_callback(partial(self._report_if_broken, form.epoch))
 
-    def _tell_if_broken(self, epoch: int, group: Future[Group]) -> None:
+    def _report_if_broken(self, epoch: int, group: Future[Group]) -> None:
         error = group.exception()
         if error is not None:
             self._link.send_message(group_messages.Broken(epoch, describe(error)))

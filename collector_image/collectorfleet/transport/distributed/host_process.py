@@ -52,7 +52,7 @@ class CollectorHost:
 
     def __init__(self, driver: Driver, rank: int, collectors: int, pod: str) -> None:
         self._driver = driver
-        self._came = host_messages.HostHello(rank, collectors, pod)
+        self._hello = host_messages.HostHello(rank, collectors, pod)
         # Collectors report this name for the status.
         os.environ[ENV_POD] = pod
         LocalProcesses.prepare()
@@ -62,9 +62,9 @@ class CollectorHost:
         while True:
             link, token = self._find_driver()
             log.info("the driver is connected")
-            processes = _Processes(link, token, self._came.rank * self._came.collectors)
+            processes = _Processes(link, token, self._hello.rank * self._hello.collectors)
             try:
-                self._obey(link, processes)
+                self._execute_commands(link, processes)
             except (EOFError, OSError) as error:
                 log.info("the driver is lost (%s); waiting for the next driver", error)
             finally:
@@ -83,10 +83,10 @@ class CollectorHost:
                     say_at += _SAY_SECONDS
                 time.sleep(_LOOK_SECONDS)
             else:
-                link.send_message(self._came)
+                link.send_message(self._hello)
                 return link, token
 
-    def _obey(self, link: Link, processes: _Processes) -> None:
+    def _execute_commands(self, link: Link, processes: _Processes) -> None:
         while True:
             match link.receive_message():
                 case host_messages.Welcome(gpus_per_collector):
@@ -96,7 +96,7 @@ class CollectorHost:
                 case host_messages.Kill(collector):
                     processes.kill(collector)
                 case host_messages.Refused(why):
-                    raise HostRefused(f"the driver refuses {self._came.pod}, rank {self._came.rank}: {why}")
+                    raise HostRefused(f"the driver refuses {self._hello.pod}, rank {self._hello.rank}: {why}")
 
 
 class _Processes:

@@ -56,13 +56,13 @@ class Unreadable(Exception):
 class Link:
     """One side of the connection. Any thread may send, and one thread receives."""
 
-    def __init__(self, connection: socket.socket, *, speaks: bytes, hears: bytes) -> None:
-        """Make the link. ``speaks`` is the key for sent messages, and ``hears`` the key for received messages."""
+    def __init__(self, connection: socket.socket, *, send_key: bytes, receive_key: bytes) -> None:
+        """Make the link. ``send_key`` and ``receive_key`` authenticate sent and received messages."""
         self._connection = connection
         self._send_queue = SendQueue(connection)
-        self._speaking = threading.Lock()
-        self._speaks, self._hears = speaks, hears
-        self._said = self._heard = 0
+        self._send_lock = threading.Lock()
+        self._send_key, self._receive_key = send_key, receive_key
+        self._sent_count = self._received_count = 0
         self.own_host = str(connection.getsockname()[0])  # this machine's address as the other side sees it
 
     def send_message(self, message: object) -> None:
@@ -81,9 +81,9 @@ class Link:
 
     def send(self, written: bytes) -> None:
         """Send bytes without waiting for the peer. Raises OSError if the connection has ended."""
-        with self._speaking:
-            mac = _mac(self._speaks, self._said, written)
-            self._said += 1
+        with self._send_lock:
+            mac = _mac(self._send_key, self._sent_count, written)
+            self._sent_count += 1
             self._send_queue.write(_HEADER.pack(len(written)) + mac + written)
 
     def receive(self, most: int | None = None) -> bytes:
@@ -96,9 +96,9 @@ class Link:
             raise Unauthenticated(f"a message has {size} bytes; at most {most} are allowed")
         mac = _read(self._connection, _MAC_BYTES)
         written = _read(self._connection, size)
-        if not hmac.compare_digest(mac, _mac(self._hears, self._heard, written)):
+        if not hmac.compare_digest(mac, _mac(self._receive_key, self._received_count, written)):
             raise Unauthenticated("the other side has another token")
-        self._heard += 1
+        self._received_count += 1
         return written
 
     def close(self, *, flush_seconds: float = 0.0) -> None:
@@ -141,12 +141,12 @@ class Listener:
         host, port, *_ = self._socket.getsockname()
         return str(host), int(port)
 
-    def serve(self, converse: Callable[[Link, Any], None]) -> None:
-        """Call ``converse`` with each peer's link and first message, on a new thread for each peer.
+    def serve(self, handle_peer: Callable[[Link, Any], None]) -> None:
+        """Call ``handle_peer`` with each peer's link and first message, on a new thread for each peer.
 
-        The link is closed when ``converse`` returns. The listener runs until :meth:`close`. Returns at once.
+        The link is closed when ``handle_peer`` returns. The listener runs until :meth:`close`. Returns at once.
         """
-        self._thread = threading.Thread(target=self._serve, args=(converse,), name="listener", daemon=True)
+        self._thread = threading.Thread(target=self._serve, args=(handle_peer,), name="listener", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -158,7 +158,7 @@ class Listener:
         self._socket.close()
         self._woken.close()
 
-    def _serve(self, converse: Callable[[Link, Any], None]) -> None:
+    def _serve(self, handle_peer: Callable[[Link, Any], None]) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             selector.register(self._woken, selectors.EVENT_READ)
@@ -174,9 +174,9 @@ class Listener:
                     log.warning("port %d accepts no connection for %g s: %s", self.address[1], PAUSE_SECONDS, error)
                     self._over.wait(PAUSE_SECONDS)
                     continue
-                threading.Thread(target=self._meet, args=(connection, converse), daemon=True).start()
+                threading.Thread(target=self._accept, args=(connection, handle_peer), daemon=True).start()
 
-    def _meet(self, connection: socket.socket, converse: Callable[[Link, Any], None]) -> None:
+    def _accept(self, connection: socket.socket, handle_peer: Callable[[Link, Any], None]) -> None:
         with connection:
             try:
                 connection.settimeout(GREETING_SECONDS)
@@ -188,7 +188,7 @@ class Listener:
                 connection.settimeout(None)
             except (OSError, EOFError, Unreadable):
                 return  # a peer without the token, or a process that died or hung at once
-            converse(link, said)
+            handle_peer(link, said)
 
 
 def _greet(connection: socket.socket, token: bytes, *, driver: bool) -> Link:
@@ -199,8 +199,8 @@ def _greet(connection: socket.socket, token: bytes, *, driver: bool) -> Link:
     other = _read(connection, _NONCE_BYTES)
     session = hmac.digest(token, _PROTOCOL + (own + other if driver else other + own), _MAC)
     of_driver, of_member = (hmac.digest(session, whose, _MAC) for whose in (b"driver", b"member"))
-    speaks, hears = (of_driver, of_member) if driver else (of_member, of_driver)
-    link = Link(connection, speaks=speaks, hears=hears)
+    send_key, receive_key = (of_driver, of_member) if driver else (of_member, of_driver)
+    link = Link(connection, send_key=send_key, receive_key=receive_key)
     link.send(b"")
     link.receive(most=0)
     connection.settimeout(None)

@@ -63,9 +63,9 @@ class _Member:
     def serve(self, build: control.Build) -> None:
         self._serving.begin(build, self._exchange.serve)
         while True:
-            self._hear(self._link.receive_message())
+            self._handle_message(self._link.receive_message())
 
-    def _hear(self, said: Any) -> None:
+    def _handle_message(self, said: Any) -> None:
         match said:
             case control.Run(request, request_weights):
                 self._serving.run(request, None if request_weights is None else self._awaited(request_weights).offer)

@@ -102,7 +102,7 @@ class CollectorHosts:
         self._hosts: dict[int, _Host] = {}
         self._collectors: dict[CollectorId, HostedCollector] = {}
         self._claimed = self._closed = False
-        self._listener.serve(self._converse)
+        self._listener.serve(self._handle_peer)
 
     def claim(self) -> None:
         with self._lock:
@@ -155,7 +155,7 @@ class CollectorHosts:
     def _rank(self, collector: CollectorId) -> int:
         return collector.index // self.collectors_per_host
 
-    def _converse(self, link: Link, hello: host_messages.HostHello) -> None:
+    def _handle_peer(self, link: Link, hello: host_messages.HostHello) -> None:
         if hello.collectors != self.collectors_per_host:
             link.send_message(
                 host_messages.Refused(

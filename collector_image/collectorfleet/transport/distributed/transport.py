@@ -57,11 +57,11 @@ class DistributedTransport:
         self._collectors: dict[CollectorId, _Collector] = {}
         self._unanswered = PendingCalls()
         self._followed: weakref.WeakSet[Parcel] = weakref.WeakSet()
-        self._said = Mailbox()
-        self._courier = Courier(launcher.host, self._said.put)
+        self._mailbox = Mailbox()
+        self._courier = Courier(launcher.host, self._mailbox.put)
         self._listener = Listener((launcher.host, 0), launcher.token)
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
-        self._listener.serve(self._converse)
+        self._listener.serve(self._handle_peer)
 
     def start(self, collector: CollectorId) -> None:
         # The process may connect at once, so the collector is registered first.
@@ -132,10 +132,10 @@ class DistributedTransport:
         self._unanswered.lost(collector)
 
     def wait(self, timeout: float) -> Sequence[Message]:
-        return self._said.wait(timeout, self._collectors)
+        return self._mailbox.wait(timeout, self._collectors)
 
     def wake(self) -> None:
-        self._said.wake()
+        self._mailbox.wake()
 
     def close(self) -> None:
         for collector in list(self._collectors):
@@ -150,7 +150,7 @@ class DistributedTransport:
             raise RuntimeError(f"{collector} got a request before its process joined")
         link.send_message(said)
 
-    def _converse(self, link: Link, collector: CollectorId) -> None:
+    def _handle_peer(self, link: Link, collector: CollectorId) -> None:
         """Handle the messages of a collector until its connection ends."""
         known = self._collectors.get(collector)
         if known is None:
@@ -168,11 +168,11 @@ class DistributedTransport:
                 self._unanswered.lost(collector)
                 return
             except Unreadable as error:
-                self._said.put(_unreadable(collector, error))
+                self._mailbox.put(_unreadable(collector, error))
                 continue
             match said:
                 case control.MemberMessage(message):
-                    self._said.put(message)
+                    self._mailbox.put(message)
                 case control.Replied():
                     self._unanswered.replied(said)
                 case _:
@@ -180,7 +180,7 @@ class DistributedTransport:
 
     def _watch(self, collector: CollectorId, process: Launched) -> None:
         ended = process.wait_for_end()
-        self._said.put(Lost(collector, ended.cause, ended.fault))
+        self._mailbox.put(Lost(collector, ended.cause, ended.fault))
 
 
 def _unreadable(collector: CollectorId, error: Unreadable) -> Raised:

@@ -12,14 +12,14 @@ class Mailbox:
     """Any thread may put messages into the mailbox. The gather thread waits for messages."""
 
     def __init__(self) -> None:
-        self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
 
     def put(self, message: Message) -> None:
-        self._said.put(message)
+        self._messages.put(message)
 
     def wake(self) -> None:
         """Make :meth:`wait` return."""
-        self._said.put(None)
+        self._messages.put(None)
 
     def wait(self, timeout: float, present: Container[CollectorId]) -> list[Message]:
         """Block until a message arrives, :meth:`wake` is called, or ``timeout`` seconds have passed.
@@ -28,9 +28,9 @@ class Mailbox:
         """
         found = []
         try:
-            found.append(self._said.get(timeout=timeout))
+            found.append(self._messages.get(timeout=timeout))
             while True:
-                found.append(self._said.get_nowait())
+                found.append(self._messages.get_nowait())
         except queue.Empty:
             pass
         return [message for message in found if message is not None and message.collector in present]

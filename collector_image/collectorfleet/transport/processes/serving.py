@@ -39,8 +39,8 @@ class Serving:
         """
         self._say(MemberMessage(self._server.placed()))
         self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
-        for loop in (self._work, self._stand, *others):
-            threading.Thread(target=self._tell_of_its_end, args=(loop,), daemon=True).start()
+        for loop in (self._work, self._report_applied, *others):
+            threading.Thread(target=self._report_crash, args=(loop,), daemon=True).start()
 
     def run(self, request: Request, request_weights: Callable[[], Offer] | None) -> None:
         """Queue a rollout, which uses the weights that ``request_weights`` returns. ``request_weights`` may block."""
@@ -63,14 +63,14 @@ class Serving:
             else:
                 self._say(MemberMessage(said))
 
-    def _stand(self) -> None:
+    def _report_applied(self) -> None:
         seen = 0
         while (said := self._server.next_applied(POLICY, seen)) is not None:
             self._say(MemberMessage(said))
             if isinstance(said, Applied):
                 seen = said.version
 
-    def _tell_of_its_end(self, loop: Callable[[], None]) -> None:
+    def _report_crash(self, loop: Callable[[], None]) -> None:
         # If a loop ended silently, the process would live and send nothing until the driver's timeout.
         try:
             loop()

@@ -110,9 +110,9 @@ class _Member:
     def queue_message(self, number: int, said: Any) -> None:
         with self._ordering:
             for due in self._order.take(number, said):
-                self._hear(due)
+                self._handle_message(due)
 
-    def _hear(self, said: Any) -> None:
+    def _handle_message(self, said: Any) -> None:
         match said:
             case control.Run(request, request_weights):
                 self._serving.run(

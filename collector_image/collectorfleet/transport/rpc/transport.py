@@ -91,7 +91,7 @@ class RpcTransport:
         self._collectors: dict[CollectorId, _Collector] = {}
         self._changing = threading.Lock()
         self._unanswered = PendingCalls()
-        self._said = Mailbox()
+        self._mailbox = Mailbox()
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
         self._station, self._key = station.register_transport(TensorPipeOptions.of(options), self)
 
@@ -134,7 +134,7 @@ class RpcTransport:
         if known is None or known.info is None:
             self._unanswered.lost(collector)
             return None
-        self._tell(collector, known, known.info, control.Ask(asked.number, method, written))
+        self._call_member(collector, known, known.info, control.Ask(asked.number, method, written))
         return asked
 
     def answer(self, asked: PendingCall, timeout: float) -> Returned | Failed | None:
@@ -160,10 +160,10 @@ class RpcTransport:
         self._unanswered.lost(collector)
 
     def wait(self, timeout: float) -> Sequence[Message]:
-        return self._said.wait(timeout, self._collectors)
+        return self._mailbox.wait(timeout, self._collectors)
 
     def wake(self) -> None:
-        self._said.wake()
+        self._mailbox.wake()
 
     def close(self) -> None:
         for collector in list(self._collectors):
@@ -184,7 +184,7 @@ class RpcTransport:
         said = cloudpickle.loads(pickled)
         match said:
             case control.MemberMessage(message):
-                self._said.put(message)
+                self._mailbox.put(message)
             case control.Replied():
                 self._unanswered.replied(said)
             case Frames() if beside is not None:
@@ -202,32 +202,32 @@ class RpcTransport:
         known = self._collectors.get(answer.collector)
         if known is not None:
             known.request_weights.pop(answer.request_id, None)
-        self._said.put(answer)
+        self._mailbox.put(answer)
 
     def _say(self, collector: CollectorId, said: object) -> None:
         known = self._collectors[collector]
         if known.info is None:
             raise RuntimeError(f"{collector} got a request before its process joined")
-        self._tell(collector, known, known.info, said)
+        self._call_member(collector, known, known.info, said)
 
-    def _tell(self, collector: CollectorId, known: _Collector, info: WorkerInfo, said: object) -> None:
+    def _call_member(self, collector: CollectorId, known: _Collector, info: WorkerInfo, said: object) -> None:
         pickled = cloudpickle.dumps(said)  # first, because an error here must not use up a number
         with self._changing:
             known.said = number = known.said + 1
         try:
             call = rpc.rpc_async(info, queue_message, args=(number, pickled))
         except RuntimeError as error:
-            self._not_taken(collector, known, error)
+            self._handle_failed_call(collector, known, error)
         else:
-            call.add_done_callback(lambda done: self._taken(collector, known, done))
+            call.add_done_callback(lambda done: self._check_call(collector, known, done))
 
-    def _taken(self, collector: CollectorId, known: _Collector, call: Any) -> None:
+    def _check_call(self, collector: CollectorId, known: _Collector, call: Any) -> None:
         try:
             call.value()
         except RuntimeError as error:
-            self._not_taken(collector, known, error)
+            self._handle_failed_call(collector, known, error)
 
-    def _not_taken(self, collector: CollectorId, known: _Collector, error: RuntimeError) -> None:
+    def _handle_failed_call(self, collector: CollectorId, known: _Collector, error: RuntimeError) -> None:
         if collector not in self._collectors or known.process is None:
             return  # the collector was stopped meanwhile
         # Kill a late or broken collector. The exit of its process shows the cause better than this error.
@@ -239,10 +239,10 @@ class RpcTransport:
         ended = process.wait_for_end()
         self._unanswered.lost(collector)
         if started.missed_call is not None:
-            self._said.put(Lost(collector, started.missed_call, Fault.HUNG))
+            self._mailbox.put(Lost(collector, started.missed_call, Fault.HUNG))
         elif process.exit_code == LATE:
             seconds = self._station.options.rpc_timeout
             cause = f"a call of its own, with frames or weights, took longer than {seconds:g} s (rpc_timeout)"
-            self._said.put(Lost(collector, cause, Fault.HUNG))
+            self._mailbox.put(Lost(collector, cause, Fault.HUNG))
         else:
-            self._said.put(Lost(collector, ended.cause, ended.fault))
+            self._mailbox.put(Lost(collector, ended.cause, ended.fault))

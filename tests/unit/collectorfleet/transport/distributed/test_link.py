@@ -36,7 +36,10 @@ def both_sides() -> Iterator[tuple[Link, Link]]:
         near = socket.create_connection(server.getsockname())
         far, _ = server.accept()
     with near, far:
-        yield Link(near, speaks=b"k" * 32, hears=b"l" * 32), Link(far, speaks=b"l" * 32, hears=b"k" * 32)
+        yield (
+            Link(near, send_key=b"k" * 32, receive_key=b"l" * 32),
+            Link(far, send_key=b"l" * 32, receive_key=b"k" * 32),
+        )
 
 
 def _echo(link: Link, said: Any) -> None:
@@ -68,8 +71,8 @@ def test_a_message_that_somebody_in_between_made_is_not_read(forged: str) -> Non
         near = socket.create_connection(server.getsockname())
         far, _ = server.accept()
     with near, far:
-        speaker = Link(near, speaks=b"k" * 32, hears=b"l" * 32)
-        hearer = Link(far, speaks=b"l" * 32, hears=b"k" * 32)
+        speaker = Link(near, send_key=b"k" * 32, receive_key=b"l" * 32)
+        hearer = Link(far, send_key=b"l" * 32, receive_key=b"k" * 32)
         speaker.send_message("begin")
         assert hearer.receive_message() == "begin"
         speaker.send_message("stop")

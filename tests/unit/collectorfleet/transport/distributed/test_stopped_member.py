@@ -39,9 +39,9 @@ class Driver:
         self.links: dict[CollectorId, Link] = {}
         self.sizes: list[int] = []
         self.listener = Listener(("127.0.0.1", 0), TOKEN)
-        self.listener.serve(self._converse)
+        self.listener.serve(self._handle_peer)
 
-    def _converse(self, link: Link, said: CollectorId) -> None:
+    def _handle_peer(self, link: Link, said: CollectorId) -> None:
         self.links[said] = link
         try:
             while True:
