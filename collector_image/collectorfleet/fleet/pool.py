@@ -38,11 +38,11 @@ class BufferPool:
     def __init__(self) -> None:
         self.reused = 0
         self._lock = threading.Lock()
-        self._back: deque[Memory] = deque()  # returned, but not yet in _free
+        self._returned: deque[Memory] = deque()  # not yet in _free
         self._free: OrderedDict[int, list[Memory]] = OrderedDict()  # by size, in the order of the last return
         self._free_bytes = 0
-        self._loaned = 0
-        self._most_loaned = LargestOfRecent(_LATELY)
+        self._used_bytes = 0
+        self._peak_used = LargestOfRecent(_LATELY)
 
     def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         """Return a tensor like ``torch.empty``.
@@ -53,22 +53,22 @@ class BufferPool:
         if size < SMALLEST_BYTES:
             return torch.empty(shape, dtype=dtype)
         with self._lock:
-            memory = self._lend(size)
+            memory = self._acquire(size)
         if memory is None:
             memory = np.empty(size, dtype=np.uint8)
-        loan = memory.view()
+        array = memory.view()
         # ``append`` of a deque is atomic and acquires no lock. So the garbage collector may call it.
-        weakref.finalize(loan, self._back.append, memory).atexit = False
-        return torch.from_numpy(loan).view(dtype).view(shape)
+        weakref.finalize(array, self._returned.append, memory).atexit = False
+        return torch.from_numpy(array).view(dtype).view(shape)
 
     def free_bytes(self) -> int:
         """Return the number of free bytes in the pool."""
         with self._lock:
-            self._take_back()
+            self._reclaim()
             return self._free_bytes
 
-    def _lend(self, size: int) -> Memory | None:
-        self._take_back()
+    def _acquire(self, size: int) -> Memory | None:
+        self._reclaim()
         row = self._free.get(size)
         memory = row.pop() if row else None
         if row is not None and not row:
@@ -76,26 +76,26 @@ class BufferPool:
         if memory is not None:
             self.reused += 1
             self._free_bytes -= size
-        self._loaned += size
-        self._most_loaned.note(self._loaned)
-        self._let_go()
+        self._used_bytes += size
+        self._peak_used.note(self._used_bytes)
+        self._trim()
         return memory
 
-    def _take_back(self) -> None:
-        while self._back:
-            memory = self._back.popleft()
+    def _reclaim(self) -> None:
+        while self._returned:
+            memory = self._returned.popleft()
             size = memory.nbytes
-            self._loaned -= size
+            self._used_bytes -= size
             self._free_bytes += size
             self._free.setdefault(size, []).append(memory)
             self._free.move_to_end(size)
 
-    def _let_go(self) -> None:
+    def _trim(self) -> None:
         """Free unused memory until the pool is within its limit.
 
         Sizes whose memory was returned longest ago are freed first.
         """
-        while self._free_bytes + self._loaned > self._most_loaned.value:
+        while self._free_bytes + self._used_bytes > self._peak_used.value:
             size, row = next(iter(self._free.items()))
             row.pop()
             self._free_bytes -= size
