@@ -49,7 +49,7 @@ class Losses:
 
         Other collectors get the requests of the lost collector. The failure policy decides about a replacement.
         """
-        self._judged(one, cause, fault, InfrastructureError(f"collector {one.id.name}: {cause}"), now)
+        self._apply_failure_policy(one, cause, fault, InfrastructureError(f"collector {one.id.name}: {cause}"), now)
 
     def raised(self, one: Collector, raised: Raised, now: float) -> None:
         """Handle an error of the user's code.
@@ -62,7 +62,7 @@ class Losses:
             self._shared.abort(error)
             return
         self._environments_error = error
-        self._judged(one, raised.cause, Fault.ENVIRONMENT, error, now)
+        self._apply_failure_policy(one, raised.cause, Fault.ENVIRONMENT, error, now)
 
     def weights_failed(self, one: Collector, version: int, cause: str, now: float) -> None:
         """Handle a collector that could not load a version. After too many failures in a row, end the run."""
@@ -94,7 +94,7 @@ class Losses:
         self._outbox.stop(one.id)
         self._shared.note_change(urgent=True)
 
-    def _judged(self, one: Collector, cause: str, fault: Fault, error: Exception, now: float) -> None:
+    def _apply_failure_policy(self, one: Collector, cause: str, fault: Fault, error: Exception, now: float) -> None:
         shared = self._shared
         self.retire(one)
         try:

@@ -27,41 +27,41 @@ class BatchBoundary:
     def __init__(self, stop: StopRequest, checkpoints: Checkpoints) -> None:
         self._stop = stop
         self._checkpoints = checkpoints
-        self._looks: list[Callable[[], None]] = []
+        self._hooks: list[Callable[[], None]] = []
         self._position: Callable[[], Position] | None = None
-        self._worked_off = Position()
+        self._processed_position = Position()
         self._is_on_main_thread = True
         self._has_batch = False
         # True while the training function processes a batch or runs after the last batch. Its state may then change.
-        self._is_worked_on = False
+        self._is_processing = False
 
     @property
     def stop_requested(self) -> bool:
         """Whether there is a request to stop the run."""
         return self._stop.requested()
 
-    def call_between_batches(self, look: Callable[[], None]) -> None:
-        """Call ``look`` before each batch is requested, after the previous batch was processed."""
-        self._looks.append(look)
+    def call_between_batches(self, hook: Callable[[], None]) -> None:
+        """Call ``hook`` before each batch is requested, after the previous batch was processed."""
+        self._hooks.append(hook)
 
     def batches(self, batches: Iterator[T], position: Callable[[], Position]) -> Iterator[T]:
         """Yield from ``batches`` until they end or a stop is requested. ``position`` returns the progress."""
         if self._position is None:
-            self._worked_off = position()  # the position that the run resumes from
+            self._processed_position = position()  # the position that the run resumes from
         self._position = position
         self._is_on_main_thread = threading.current_thread() is threading.main_thread()
         while not self._stop.requested():
-            for look in self._looks:
-                look()
+            for hook in self._hooks:
+                hook()
             if self._checkpoints.due:
                 self._checkpoints.write_in_background(position())
-            elif self._is_worked_on and self._is_on_main_thread:
+            elif self._is_processing and self._is_on_main_thread:
                 self._checkpoints.remember(position())
-            self._worked_off, self._is_worked_on = position(), False
+            self._processed_position, self._is_processing = position(), False
             # The first batch may wait long for pods, and there is nothing to save yet.
             with self._stop.interruptible() if not self._has_batch and self._is_on_main_thread else nullcontext():
                 held = list(islice(batches, 1))
-            self._is_worked_on = True
+            self._is_processing = True
             if not held:
                 break
             self._checkpoints.note(position())
@@ -87,8 +87,8 @@ class BatchBoundary:
         """
         if self._position is None:
             return  # no batch was requested
-        if self._is_worked_on and self._is_on_main_thread:
+        if self._is_processing and self._is_on_main_thread:
             self._checkpoints.write_remembered(self._position())
         else:
             # The training function has not processed later batches yet.
-            self._checkpoints.write(self._worked_off, soon=True)
+            self._checkpoints.write(self._processed_position, soon=True)

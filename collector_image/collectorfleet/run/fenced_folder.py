@@ -70,7 +70,7 @@ class FencedFolder:
             self._turn = self._take_from_last()
         with self.reporting_takeover():
             if self._turn is not None:
-                self._take_away_earlier(self._turn)
+                self._fence_earlier(self._turn)
             # The previous release wrote unfinished files directly into the folder.
             for left in self.path.glob(f"{UNFINISHED}*"):
                 remove(left)
@@ -170,7 +170,7 @@ class FencedFolder:
             if not was_there:
                 remove(place)
             raise
-        self._take_away_earlier(turn)
+        self._fence_earlier(turn)
         return turn
 
     def _later_than(self, turn: Turn | None, own: Turn | None) -> list[Turn]:
@@ -189,8 +189,8 @@ class FencedFolder:
         later = self._later_than(turn if is_there else None, turn)
         if later:
             found = read_driver(self.path / max(later).name)
-            told = f"{found['driver']}, since {found['since']}" if found else "another"
-            raise FolderTakenOver(self.path, told)
+            driver = f"{found['driver']}, since {found['since']}" if found else "another"
+            raise FolderTakenOver(self.path, driver)
 
     def _create(self) -> Turn:
         """Make a staging folder whose turn follows all other turns. Return the turn."""
@@ -236,7 +236,7 @@ class FencedFolder:
             remove(left)
         return turn
 
-    def _take_away_earlier(self, turn: Turn) -> None:
+    def _fence_earlier(self, turn: Turn) -> None:
         while earlier := [one for one in turns_in(self.path) if one < turn]:
             for one in earlier:
                 place = self.path / turn.name / f"taken{one.name}"

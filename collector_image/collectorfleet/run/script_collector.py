@@ -50,7 +50,7 @@ class ScriptCollectors:
         self._making = making
         self._fleets = fleets
         self._made = made
-        self._there = False
+        self._has_collector = False
 
     def type(self) -> type[FleetCollector]:
         """Return the class that replaces ``collectorfleet.FleetCollector`` while the script runs."""
@@ -84,12 +84,12 @@ class ScriptCollectors:
 
     def begin(self, given: dict[str, Any]) -> None:
         """Log ignored arguments, and restore the modules. Raises InvalidOption if the run already has a collector."""
-        if self._there:
+        if self._has_collector:
             raise InvalidOption(
                 "FleetCollector: this run already has one, with all of the fleet's collectors; use TorchRL's "
                 "own Collector for others, such as one for evaluation"
             )
-        self._there = True
+        self._has_collector = True
         for name in (*_OF_THE_FLEET, *_OF_THE_RUN):
             if name in given:
                 log.info("%s: the script's values are ignored, because the fleet's manifest sets them", name)

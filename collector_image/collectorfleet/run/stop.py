@@ -44,7 +44,7 @@ class StopRequest:
         self._killed_after = killed_after
         self._checkpoint_seconds: Callable[[], float] = lambda: 0.0
         self._reason: StopReason | None = None
-        self._insisting = False
+        self._has_timer = False
         self._signalled = False
         self._time_is_over = False
         self._nothing_to_save = False
@@ -120,12 +120,12 @@ class StopRequest:
             seconds = seconds_for_batch(reason.way, self._killed_after, self._checkpoint_seconds())
             if self._nothing_to_save:
                 seconds = 0.0
-            insist = seconds is not None and not self._insisting
-            self._insisting = self._insisting or insist
-        if first or insist:
+            starts_timer = seconds is not None and not self._has_timer
+            self._has_timer = self._has_timer or starts_timer
+        if first or starts_timer:
             log.warning("stopping: %s", reason.text)
-        if insist:
-            threading.Thread(target=self._insist, args=[seconds], name="stop", daemon=True).start()
+        if starts_timer:
+            threading.Thread(target=self._interrupt_after, args=[seconds], name="stop", daemon=True).start()
 
     def run_ended(self) -> None:
         """Note that the user's code has returned, so StopNow is not raised any more."""
@@ -159,7 +159,7 @@ class StopRequest:
         self._interrupt_after_writing = False
         raise StopNow
 
-    def _insist(self, seconds: float) -> None:
+    def _interrupt_after(self, seconds: float) -> None:
         if not self._ended.wait(min(seconds, threading.TIMEOUT_MAX)):
             if seconds:
                 log.warning("the run has not ended %.0f s later and is interrupted", seconds)

@@ -13,7 +13,7 @@ class FirstStarts:
 
     def __init__(self) -> None:
         self._first: dict[str, CollectorId] = {}
-        self._is_told = False
+        self._has_warned = False
 
     def noted(self, collector: CollectorId, digest: str) -> str | None:
         """Record a collector's digest. If another collector had the same digest, return a warning.
@@ -21,9 +21,9 @@ class FirstStarts:
         Return a warning only once for the whole fleet. Otherwise return None.
         """
         other = self._first.setdefault(digest, collector)
-        if other == collector or self._is_told:
+        if other == collector or self._has_warned:
             return None
-        self._is_told = True
+        self._has_warned = True
         who = f"{other.name} and {collector.name}"
         if other.name == collector.name:
             who = f"{collector.name} and the collector that it replaced"

@@ -89,13 +89,13 @@ class Gather:
         line = self.admissions.line
         while self.begun and not self.paused and (line or self._admit()):
             share = line[0]
-            one = self._who_takes(share, now)
+            one = self._choose_collector(share, now)
             if one is None:
                 return
             line.popleft()
             yield one, self._request(share, one, now)
 
-    def _who_takes(self, share: Share, now: float) -> Collector | None:
+    def _choose_collector(self, share: Share, now: float) -> Collector | None:
         one = self.collectors.next_free(share.admission.number)
         if one is not None and one.id in share.admission.holders and self.collectors.is_collector_starting(now):
             return None

@@ -9,7 +9,7 @@ class Notices:
     """The findings that were logged so far, and the methods that ``map_fn`` called so far."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
         self._mapped: dict[str, None] = {}
 
     def mapped(self, method: str) -> None:
@@ -18,8 +18,8 @@ class Notices:
 
     def is_new(self, text: str) -> bool:
         """Return whether ``text`` has not been logged for any collector yet. Record ``text`` as logged."""
-        new = text not in self._said
-        self._said.add(text)
+        new = text not in self._logged
+        self._logged.add(text)
         return new
 
     def of_built(self, name: str, findings: Sequence[str]) -> list[str]:

@@ -85,7 +85,7 @@ class Slots:
         # slot and a new slot with the same index.
         self._vacant: list[tuple[float, int, int, Slot]] = []
         self._turn = itertools.count()
-        self._for_good: dict[str, Slot] = {}  # slots that are given up
+        self._given_up: dict[str, Slot] = {}  # slots that are given up
         self._dead_nodes: deque[str] = deque(maxlen=_KEPT_NODES)
         for group, count in self.sizes(collectors).items():
             self._grow(count, group)
@@ -149,7 +149,7 @@ class Slots:
         del self.by_name[name]
         del self.leaving[name]
         self.waiting.pop(name, None)
-        self._for_good.pop(name, None)
+        self._given_up.pop(name, None)
 
     # ---------------------------------------------------------------- pods that are replaced
     def drained(self, name: str, pod: str) -> None:
@@ -227,7 +227,7 @@ class Slots:
             slot.charges = kept
             slot.last_error = f"its node died; {slot.last_error}"
             forgiven.append(slot)
-            if self._for_good.pop(slot.name, None):
+            if self._given_up.pop(slot.name, None):
                 slot.refill_at = now
                 self._to_be_filled(slot)
         return forgiven
@@ -235,12 +235,12 @@ class Slots:
     @property
     def given_up(self) -> int:
         """The number of slots that are given up, without slots that are leaving."""
-        return sum(not slot.leaving for slot in self._for_good.values())
+        return sum(not slot.leaving for slot in self._given_up.values())
 
     def _to_be_filled(self, slot: Slot) -> None:
         if not slot.vacant or slot.waits_for:
             return
         if slot.refill_at is None:
-            self._for_good[slot.name] = slot
+            self._given_up[slot.name] = slot
         else:
             heappush(self._vacant, (slot.refill_at, slot.index, next(self._turn), slot))

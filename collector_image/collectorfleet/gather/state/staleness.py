@@ -38,7 +38,7 @@ class Window:
         self._together = together
         self._bound = bound
         self._first = 0  # the version of the first leaf
-        self._plant(_LEAVES)
+        self._build_tree(_LEAVES)
 
     def add(self, version: int) -> None:
         if self._bound is not None:
@@ -67,7 +67,7 @@ class Window:
         return least >= (first - self._bound - 1) * self._together
 
     # ---------------------------------------------------------------- the tree
-    def _plant(self, leaves: int) -> None:
+    def _build_tree(self, leaves: int) -> None:
         # The children of node n are 2n and 2n + 1. Each node has the number of items below it, and the minimum of
         # v * together - count(v). Here count(v) includes only items below this node.
         self._leaves = leaves
@@ -95,6 +95,6 @@ class Window:
         old = {self._first + leaf: count for leaf, count in enumerate(self._count[self._leaves :]) if count}
         self._first = min([version, *old])
         span = max([version, *old]) - self._first + 1
-        self._plant(max(_LEAVES, 1 << (2 * span - 1).bit_length()))
+        self._build_tree(max(_LEAVES, 1 << (2 * span - 1).bit_length()))
         for one, count in old.items():
             self._change(one, count)

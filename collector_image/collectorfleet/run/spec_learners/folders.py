@@ -41,7 +41,7 @@ class LearnerFolders:
         self._earlier = [one for one in named if _is_ours(one)]
         self._next = _number(named[-1]) + 1 if named else 0
         # The path of this driver's folder, as long as the volume is too full to make the folder.
-        self._unmade: Path | None = None
+        self._unpublished: Path | None = None
 
     def make_own(self) -> Path:
         """Publish the folder of this driver, and return its path. Raises FolderTakenOver or OSError.
@@ -53,8 +53,8 @@ class LearnerFolders:
         except OSError as error:
             if not is_full(error):
                 raise
-            self._unmade = self._path(self._next)
-            return self._unmade
+            self._unpublished = self._path(self._next)
+            return self._unpublished
 
     def newest(self) -> Path | None:
         """Return the newest folder of earlier drivers that has a complete checkpoint, or None if no folder has one."""
@@ -85,13 +85,13 @@ class LearnerFolders:
         If the volume had no room for the folder of this driver, publish the folder now. Raises OSError if there still
         is no room.
         """
-        if self._unmade is None:
+        if self._unpublished is None:
             self._folder.check()
             return
         # A later driver may have chosen the same name. Publishing fails if there is a later driver.
-        with self._folder.publishing(self._unmade.name) as place:
+        with self._folder.publishing(self._unpublished.name) as place:
             place.mkdir()
-        self._unmade = None
+        self._unpublished = None
 
     def reporting_takeover(self) -> AbstractContextManager[None]:
         """If a newer driver took the folder, replace an error of the ``with`` block by FolderTakenOver."""

@@ -45,7 +45,7 @@ class RunLearners:
         self.feed = feed
         self.status = _status(shards, {})
         self._folders = folders
-        self._looked = -LOOK_SECONDS
+        self._updated_at = -LOOK_SECONDS
 
     def learn(self, batch_size: int) -> dict[str, float]:
         """Let each policy with frames learn from ``batch_size`` frames, in parallel. Blocks until all have learned.
@@ -67,14 +67,14 @@ class RunLearners:
 
     def update_status(self, collector: FleetCollector, *, force: bool = False) -> None:
         """Update :attr:`status` if ``force`` is true or the last update is at least 2 s ago."""
-        if not force and time.monotonic() - self._looked < LOOK_SECONDS:
+        if not force and time.monotonic() - self._updated_at < LOOK_SECONDS:
             return
         try:
             self.status = _status(self.shards, self.feed.status(collector))
         except CollectorFleetError as error:
             # Only log the error, because the next call that needs the actor raises it.
             log.warning("the learners' status was not updated: %s", describe(error))
-        self._looked = time.monotonic()
+        self._updated_at = time.monotonic()
 
     def checkpoint(self, within: timedelta) -> None:
         """Write the states of all actors to disk if the run has checkpoints. Blocks for at most ``within``.
