@@ -159,29 +159,29 @@ def take(
     """
     included = including(names)
     chosen = {name: tensor for name, tensor in tensors.items() if included(name)}
-    entries = [Entry(name, travels_as(tensor, dtype), tuple(tensor.shape)) for name, tensor in chosen.items()]
+    entries = [Entry(name, dtype_in_snapshot(tensor, dtype), tuple(tensor.shape)) for name, tensor in chosen.items()]
     cast = [tensor.to(entry.dtype) for entry, tensor in zip(entries, chosen.values(), strict=True)]
     arrays = [bytes_of(tensor.contiguous()) for tensor in on_the_host(cast)]
     return Snapshot(tuple(entries), arrays, whole=whole and len(chosen) == len(tensors))
 
 
-def travels_as(tensor: Tensor, dtype: torch.dtype | None) -> torch.dtype:
+def dtype_in_snapshot(tensor: Tensor, dtype: torch.dtype | None) -> torch.dtype:
     """Return the dtype that ``tensor`` has in a snapshot, if :func:`take` makes the snapshot with ``dtype``."""
     if dtype is None or not tensor.is_floating_point() or dtype.itemsize >= tensor.dtype.itemsize:
         return tensor.dtype  # a cast to the same number of bytes or more saves nothing
     return dtype
 
 
-def rounding(name: str, travels: torch.dtype, loaded: torch.dtype) -> str | None:
+def rounding(name: str, published: torch.dtype, loaded: torch.dtype) -> str | None:
     """Return an error message if a collector's policy cannot represent every published value of a tensor, else None.
 
     Such a policy would use rounded weights, and the digest of its tensors would differ from the published digest.
     """
-    if holds(loaded, travels):
+    if holds(loaded, published):
         return None
     return (
-        f"weights: {name} is published as {travels}, but the collectors' policy would round it to {loaded}; publish "
-        f"{name} as {loaded}, or build the policy with {travels}"
+        f"weights: {name} is published as {published}, but the collectors' policy would round it to {loaded}; publish "
+        f"{name} as {loaded}, or build the policy with {published}"
     )
 
 

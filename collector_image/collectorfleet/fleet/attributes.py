@@ -42,7 +42,7 @@ class SentAttributes:
             _Module(f"{path}." if path else "", vars(module), len(vars(module)), list(_plain(vars(module))))
             for path, module in policy.named_modules()
         ]
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def changes(self) -> list[str]:
         """Return one sentence for each attribute that has changed and was not reported before."""
@@ -61,8 +61,8 @@ class SentAttributes:
 
     def _note(self, changed: dict[str, list[str]], prefix: str, name: str, now: Any, sent: Any) -> None:
         path = prefix + name
-        if path not in self._told:
-            self._told.add(path)
+        if path not in self._reported:
+            self._reported.add(path)
             said = f"policy: {path} is {_describe_value(now)} here and {_describe_value(sent)} in the collectors"
             # ``train()`` and ``eval()`` change the attribute ``training`` of all modules. So one sentence is about all
             # modules.

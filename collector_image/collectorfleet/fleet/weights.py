@@ -118,8 +118,8 @@ class WeightsSource:
             at_first = self._dtypes.get(name)
             if at_first is None:
                 continue
-            travels = snapshots.travels_as(tensor, self._dtype)
-            if included(name) and (sentence := snapshots.rounding(name, travels, at_first)):
+            published = snapshots.dtype_in_snapshot(tensor, self._dtype)
+            if included(name) and (sentence := snapshots.rounding(name, published, at_first)):
                 raise InvalidOption(sentence)
 
     def _model(self, path: str) -> Any:

@@ -30,15 +30,15 @@ class Access:
     def __init__(self, refused: Callable[[], None]) -> None:
         self._refused = refused
         self._since: float | None = None
-        self._told = False
+        self._reported = False
 
     def answered(self, status: int, now: float) -> None:
         """Note an answer with the HTTP status ``status`` at ``now``, in seconds of a monotonic clock."""
         if status != _UNAUTHORIZED:
-            self._since, self._told = None, False
+            self._since, self._reported = None, False
             return
         if self._since is None:
             self._since = now
-        if now - self._since >= VOID_SECONDS and not self._told:
-            self._told = True
+        if now - self._since >= VOID_SECONDS and not self._reported:
+            self._reported = True
             self._refused()

@@ -40,12 +40,12 @@ class Recorder:
         self._lives = {name: list(spans) for name, spans in begun.lives.items()}
         self._evaluations = Evaluations(begun.evaluations)
         self._evaluation_failures: int | None = None
-        self._happened = list(begun.happened)
+        self._events = list(begun.happened)
         self._left_out = begun.left_out
         self._known: dict[str, tuple[int, str | None]] = {}  # restarts and last error of each collector
         self._ended: str | None = None
         if before is not None:
-            self._tell(now, "the driver was restarted")
+            self._add_event(now, "the driver was restarted")
 
     def note(self, report: DriverReport, now: float) -> None:
         """Record ``report`` at the time ``now`` in seconds since the epoch. ``now`` must increase with each call."""
@@ -57,7 +57,7 @@ class Recorder:
         for row in report.collectors:
             if row.name in self._lives or len(self._lives) < MOST_LIVES:
                 self._live(row, now)
-            self._told_of(row, now)
+            self._note_failures(row, now)
 
     def end(self, sentence: str) -> None:
         """Record how the run ended."""
@@ -74,7 +74,7 @@ class Recorder:
             total_frames=self._total,
             lives={name: list(spans) for name, spans in self._lives.items()},
             evaluations=list(self._evaluations.results),
-            happened=list(self._happened),
+            happened=list(self._events),
             left_out=self._left_out,
             ended=self._ended,
             configuration=self._configuration,
@@ -87,7 +87,7 @@ class Recorder:
         self._evaluation_failures = failures
         # The first counts of a resumed driver come from its checkpoint, so they are not events.
         if known is not None and failures > known:
-            self._tell(now, status.last_failure or "an evaluator was restarted", EVALUATION)
+            self._add_event(now, status.last_failure or "an evaluator was restarted", EVALUATION)
 
     def _live(self, row: CollectorStatus, now: float) -> None:
         spans = self._lives.setdefault(row.name, [])
@@ -102,20 +102,20 @@ class Recorder:
         spans.append(Span(state=row.state, begin=now, end=now))
         del spans[:-MOST_SPANS]
 
-    def _told_of(self, row: CollectorStatus, now: float) -> None:
+    def _note_failures(self, row: CollectorStatus, now: float) -> None:
         known = self._known.get(row.name)
         self._known[row.name] = (row.restarts, row.last_error)
         if known is None:
             return
         if row.last_error is not None and row.last_error != known[1]:
-            self._tell(now, row.last_error, row.name)
+            self._add_event(now, row.last_error, row.name)
         elif row.restarts > known[0]:
-            self._tell(now, row.last_error or "started again", row.name)
+            self._add_event(now, row.last_error or "started again", row.name)
 
-    def _tell(self, now: float, what: str, collector: str | None = None) -> None:
-        self._happened.append(RunEvent(time=now, what=what[:_LONGEST], collector=collector))
-        self._left_out += max(0, len(self._happened) - MOST_HAPPENED)
-        del self._happened[:-MOST_HAPPENED]
+    def _add_event(self, now: float, what: str, collector: str | None = None) -> None:
+        self._events.append(RunEvent(time=now, what=what[:_LONGEST], collector=collector))
+        self._left_out += max(0, len(self._events) - MOST_HAPPENED)
+        del self._events[:-MOST_HAPPENED]
 
 
 def _earlier(before: Timeline, configuration: Configuration | None) -> list[Earlier]:

@@ -128,9 +128,9 @@ def load(env: EnvBase, normalization: Normalization) -> None:
             there.load(one)
 
 
-def differ(sums: Mapping[str, Array], travelled: RunningStatistics) -> bool:
-    """Return whether ``sums``, the result of :meth:`Kept.load`, differ from the sent sums in ``travelled``.
+def differ(sums: Mapping[str, Array], sent: RunningStatistics) -> bool:
+    """Return whether ``sums``, the result of :meth:`Kept.load`, differ from the sums in ``sent``.
 
-    If the sums are equal, :meth:`Kept.load` returns the arrays of ``travelled`` themselves.
+    If the sums are equal, :meth:`Kept.load` returns the arrays of ``sent`` themselves.
     """
-    return any(sums[name] is not value for name, value in travelled.sums.items())
+    return any(sums[name] is not value for name, value in sent.sums.items())

@@ -221,17 +221,17 @@ def _numbers(tensor: Tensor) -> Array:
     return found
 
 
-def _written(tensor: Tensor, value: Array, travelled: Array) -> Array:
-    """Copy ``value`` into ``tensor``. ``travelled`` is the array that ``value`` was computed from.
+def _written(tensor: Tensor, value: Array, sent: Array) -> Array:
+    """Copy ``value`` into ``tensor``. ``sent`` is the array that ``value`` was computed from.
 
-    If the copy is exact, return ``travelled``. Otherwise return the values of ``tensor``.
+    If the copy is exact, return ``sent``. Otherwise return the values of ``tensor``.
     """
     expected = torch.from_numpy(np.asarray(value)).to(tensor.dtype)
     with torch.no_grad():
         tensor.copy_(expected)
-    return _proof(tensor, expected, travelled)
+    return _proof(tensor, expected, sent)
 
 
-def _proof(tensor: Tensor, expected: Tensor, travelled: Array) -> Array:
+def _proof(tensor: Tensor, expected: Tensor, sent: Array) -> Array:
     there = tensor.detach().cpu()
-    return travelled if torch.equal(there, expected.to(there.dtype)) else _numbers(there)
+    return sent if torch.equal(there, expected.to(there.dtype)) else _numbers(there)

@@ -54,9 +54,9 @@ class ParameterizedEnvironment:
         self._keeps_errors = keeps_errors
         self._at_reset = options.apply == Apply.RESET
         self._waiting: Parameters | None = None
-        self._taken: Parameters | None = None
-        self._taker: ParameterSetter | None = None
-        self._resets = self._taken_at = 0
+        self._applied: Parameters | None = None
+        self._setter: ParameterSetter | None = None
+        self._resets = self._applied_at = 0
         self._failure = ""
         self._is_watched = False
 
@@ -78,7 +78,7 @@ class ParameterizedEnvironment:
         if self._options.through == Through.RESET_OPTIONS:
             self._require_gymnasium()
         else:
-            self._taker = find_setter(self._env, Through(self._options.through), offered.values)
+            self._setter = find_setter(self._env, Through(self._options.through), offered.values)
         self._watch()
         if self._at_reset:
             self._waiting = offered
@@ -86,16 +86,16 @@ class ParameterizedEnvironment:
             self._take(offered)
 
     def row(self) -> Row:
-        version = 0 if self._taken is None else self._taken.version
-        return Row(version, self._resets, self._taken_at, self._failure)
+        version = 0 if self._applied is None else self._applied.version
+        return Row(version, self._resets, self._applied_at, self._failure)
 
     def _take(self, offered: Parameters) -> None:
-        if self._taker is not None:
+        if self._setter is not None:
             with calling(Origin.PARAMETERS):
                 # The environment gets a copy. If the environment changes a list in the copy, the values of other
                 # environments do not change.
-                self._taker.take(copy.deepcopy(dict(offered.values)))
-        self._taken, self._taken_at = offered, self._resets
+                self._setter.take(copy.deepcopy(dict(offered.values)))
+        self._applied, self._applied_at = offered, self._resets
 
     def _require_gymnasium(self) -> None:
         if not _is_gymnasium(self._env):
@@ -124,9 +124,9 @@ class ParameterizedEnvironment:
         def watched(*args: Any, **kwargs: Any) -> Any:
             self._resets += 1
             if self._options.through != Through.RESET_OPTIONS:
-                self._noting(self._take_waiting)
+                self._record_failure_of(self._take_waiting)
             found = reset(*args, **kwargs)
-            self._noting(self._check)
+            self._record_failure_of(self._check)
             return found
 
         setattr(owner, name, watched)
@@ -141,7 +141,7 @@ class ParameterizedEnvironment:
 
         def optioned(*, seed: int | None = None, options: Mapping[str, Any] | None = None) -> Any:
             self._take_waiting()
-            own = {} if self._taken is None else copy.deepcopy(dict(self._taken.values))
+            own = {} if self._applied is None else copy.deepcopy(dict(self._applied.values))
             return reset(seed=seed, options={**(options or {}), **own} or None)
 
         inner.reset = optioned
@@ -152,11 +152,11 @@ class ParameterizedEnvironment:
             self._take(waiting)
 
     def _check(self) -> None:
-        if self._taker is not None and self._taken is not None:
+        if self._setter is not None and self._applied is not None:
             with calling(Origin.PARAMETERS):
-                self._taker.check(self._taken.values)
+                self._setter.check(self._applied.values)
 
-    def _noting(self, act: Any) -> None:
+    def _record_failure_of(self, act: Any) -> None:
         try:
             act()
         except Exception as error:

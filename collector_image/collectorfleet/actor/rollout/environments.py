@@ -52,7 +52,7 @@ class Stepped(Protocol):
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
         """Reset the environments ``which`` in TorchRL's order, and write their rows of ``observations``."""
 
-    def leave(self, ends: Ends | None) -> None:
+    def store_state(self, ends: Ends | None) -> None:
         """Store the state that TorchRL needs to step the environments next. ``ends`` are the ends of the last step."""
 
     def methods(self) -> list[Any]:
@@ -103,7 +103,7 @@ class Environments:
                 raise wrong_shape(self.key, seen, self.shape)
             observations[index] = seen
 
-    def leave(self, ends: Ends | None) -> None:
+    def store_state(self, ends: Ends | None) -> None:
         """Do nothing, because TorchRL stores no state of these environments between steps."""
 
     def methods(self) -> list[Any]:
@@ -117,7 +117,7 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
         FastLoopUnsupported: the environments are not Gymnasium's, or TorchRL's wrapper does more than pass on their
             results.
     """
-    base, outer = _peeled(env)
+    base, outer = _unwrap(env)
     if isinstance(base, GymWrapper) and is_vector(base):
         key = _only_observation(base)
         return find_vector(base, key, outer, _reader(base, Tensor.numpy))
@@ -126,7 +126,7 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
         require(shares_buffers(base), "SerialEnv has no buffers")
         if base.is_closed:
             base.start()
-        chains = [_peeled(one) for one in environments_of(base)]
+        chains = [_unwrap(one) for one in environments_of(base)]
         inner = chains[0][1]
         # All environments must have equal transforms, so the settings of the transforms are compared. The first
         # environment's transforms are then used for all environments. This is possible because supported transforms
@@ -144,7 +144,7 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
     return Environments(envs, key, _reader(wrappers[0], Tensor.tolist)), [*inner, *outer]
 
 
-def _peeled(env: EnvBase) -> tuple[EnvBase, list[Transform]]:
+def _unwrap(env: EnvBase) -> tuple[EnvBase, list[Transform]]:
     """Return the environment below all transforms, and a list of the transforms, the innermost first."""
     found: list[Transform] = []
     while type(env) is TransformedEnv:

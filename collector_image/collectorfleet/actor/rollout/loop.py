@@ -175,9 +175,9 @@ class Loop:
                 break
         memory.write(stage, [one.key for one in outputs], copied, row + 1)
         memory.write_ends(step + 1, ended)
-        self._envs.leave(ends)
+        self._envs.store_state(ends)
         if self._observed is not None:
-            self._observed[1].leave(stage.frames[row + 1])
+            self._observed[1].store_state(stage.frames[row + 1])
         for key, tensor in stage.frames[row + 1].tensors.items():
             carrier.set(key, tensor.clone())
         for key, tensor in self._left(values, over).items():

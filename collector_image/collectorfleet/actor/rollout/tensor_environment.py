@@ -133,7 +133,7 @@ class TensorEnvironment:
         self._versions = {key: version_of(tensor) for key, tensor in now.items()}
         self._given = self._tensordict(dict(entries))
         self._entries = entries
-        reached = self._here(call_step(self.env, self._given))
+        reached = self._on_own_device(call_step(self.env, self._given))
         for key, shape in self._rewards:
             if reached[key].shape != shape:
                 reached[key] = reached[key].view(shape)
@@ -154,7 +154,7 @@ class TensorEnvironment:
             key: entry for key, entry in self._given.items() if key in written or entry is not self._entries.get(key)
         }
 
-    def _here(self, found: TensorDictBase) -> Values:
+    def _on_own_device(self, found: TensorDictBase) -> Values:
         """Return the entries of ``found``, moved to the environment's device."""
         device = self.env.device
         return {
@@ -197,17 +197,19 @@ class TensorEnvironment:
         mask = _by_environment(done)
         if self._resets_on_host and not mask.any():
             return following, None
-        begun = self._here(call_reset(self.env, self._tensordict({RESET_KEY: done.clone()}), **self._reset_options))
+        begun = self._on_own_device(
+            call_reset(self.env, self._tensordict({RESET_KEY: done.clone()}), **self._reset_options)
+        )
         if any(key in begun for key in self._ends):
             self._complete_ends(begun)
         for key, tensor in following.items():
             new = begun.get(key)
             if new is None and key in self._ends:
-                following[key] = tensor.masked_fill(_beside(mask, tensor), False)  # by TorchRL's rules
+                following[key] = tensor.masked_fill(_expand(mask, tensor), False)  # by TorchRL's rules
             elif new is None:
                 following[key] = zeroed_by_partial_reset(tensor, mask)
             else:
-                following[key] = torch.where(_beside(mask, tensor), new, tensor)
+                following[key] = torch.where(_expand(mask, tensor), new, tensor)
         return following, mask
 
     def _hide_lost_observations(self, reached: Values) -> None:
@@ -220,7 +222,7 @@ class TensorEnvironment:
         done = self._any_end(reached)
         for key, seen in self._shown.items():
             blank = torch.nan if seen.is_floating_point() else 0
-            reached[key] = seen.masked_fill(_beside(done, seen), blank)
+            reached[key] = seen.masked_fill(_expand(done, seen), blank)
 
     def _after_own_reset(self, following: Values, reached: Values) -> Values:
         following.update({key: seen.clone() for key, seen in self._shown.items()})
@@ -257,10 +259,10 @@ def zeroed_by_partial_reset(tensor: Tensor, mask: Tensor) -> Tensor:
 
     If only some environments were reset, the entry is zero in these environments. Otherwise the entry is unchanged.
     """
-    return tensor.masked_fill(_beside(mask & ~mask.all(), tensor), 0)
+    return tensor.masked_fill(_expand(mask & ~mask.all(), tensor), 0)
 
 
-def _beside(mask: Tensor, tensor: Tensor) -> Tensor:
+def _expand(mask: Tensor, tensor: Tensor) -> Tensor:
     """Return ``mask`` ``[environments]`` with as many dimensions as ``tensor``."""
     return mask.view(-1, *[1] * (tensor.ndim - 1))
 

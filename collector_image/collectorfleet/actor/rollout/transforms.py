@@ -153,10 +153,10 @@ class Observed:
         seen = self._apply(raw[which])
         frame.arrays[self._key][which] = seen if self._stack is None else self._stack.begun(seen)
 
-    def leave(self, frame: Frame) -> None:
+    def store_state(self, frame: Frame) -> None:
         """Store the state of the stack in TorchRL's transform. Call this at the end of a rollout."""
         if self._stack is not None:
-            self._stack.leave(frame.arrays[self._key])
+            self._stack.store_state(frame.arrays[self._key])
 
     def _apply(self, raw: np.ndarray) -> np.ndarray:
         tensor = torch.from_numpy(raw)
@@ -197,7 +197,7 @@ class Stack:
             return np.concatenate([seen] * count, self._axis)
         return np.concatenate([*[np.full_like(seen, self._transform.padding_value)] * (count - 1), seen], self._axis)
 
-    def leave(self, stacked: np.ndarray) -> None:
+    def store_state(self, stacked: np.ndarray) -> None:
         # TorchRL's transform reads these frames if environments are reset between two rollouts, or if a state is saved.
         self._buffer.copy_(torch.from_numpy(stacked).view(self._buffer.shape))
 

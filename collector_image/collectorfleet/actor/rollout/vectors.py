@@ -75,7 +75,7 @@ class VectorEnvironment:
             begun = self._begun
         observations[which] = begun[which]
 
-    def leave(self, ends: Ends | None) -> None:
+    def store_state(self, ends: Ends | None) -> None:
         if self._undoing is None:
             return
         done = np.zeros(len(self), bool)

@@ -60,7 +60,7 @@ class SimulatorProcess:
             theirs.close()
             if pidfd >= 0:
                 os.close(pidfd)
-        threading.Thread(target=self._hear, name="simulator", daemon=True).start()
+        threading.Thread(target=self._read_messages, name="simulator", daemon=True).start()
 
     def tail(self) -> Sequence[str]:
         """Return the last lines of the simulator's output. Blocks for at most 2 seconds."""
@@ -76,7 +76,7 @@ class SimulatorProcess:
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)
 
-    def _hear(self) -> None:
+    def _read_messages(self) -> None:
         try:
             with contextlib.suppress(OSError), self._control, self._control.makefile("rb") as lines:
                 for line in lines:
@@ -117,7 +117,7 @@ def _pidfd() -> int:
 _controls: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 
-def _let_go() -> None:
+def _close_controls() -> None:
     # Close the control socket in a fork. Otherwise the simulator would run on as long as the fork.
     for control in list(_controls):
         # ``close()`` of the socket would wait for the reader thread, and a fork does not have this thread.
@@ -125,4 +125,4 @@ def _let_go() -> None:
             os.close(control.detach())
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(after_in_child=_close_controls)

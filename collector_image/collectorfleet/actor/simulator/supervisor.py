@@ -86,7 +86,7 @@ class Supervisor:
         self._control = control
         self._pidfd = pidfd
         self._grace_seconds = grace_seconds
-        self._heard = b""
+        self._partial_message = b""
         self._over = False
         self._main: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -120,7 +120,7 @@ class Supervisor:
     def _supervise(self, signals: int) -> None:
         output, reads = self._output, self._output.pipe
         with selectors.DefaultSelector() as selector:
-            selector.register(self._control, selectors.EVENT_READ, self._hear)
+            selector.register(self._control, selectors.EVENT_READ, self._read_control)
             selector.register(reads, selectors.EVENT_READ, lambda: output.read_some() or selector.unregister(reads))
             selector.register(signals, selectors.EVENT_READ, lambda: os.read(signals, _READ_BYTES))
             if self._pidfd >= 0:
@@ -150,7 +150,7 @@ class Supervisor:
         self._main = self._process.pid
         self._say({"supervisor": own})
 
-    def _hear(self) -> None:
+    def _read_control(self) -> None:
         try:
             data = self._control.recv(_READ_BYTES)
         except OSError:  # the collector ended before it had read all messages
@@ -158,7 +158,7 @@ class Supervisor:
         if not data:
             self._stop()
             return
-        *whole, self._heard = (self._heard + data).split(b"\n")
+        *whole, self._partial_message = (self._partial_message + data).split(b"\n")
         for line in whole:
             said = json.loads(line)
             if "tail" in said:

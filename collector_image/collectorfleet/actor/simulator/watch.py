@@ -101,23 +101,23 @@ class WatchedSimulator:
             self._watch()
         except Exception as error:  # noqa: BLE001  (reported)
             # Without this report, the driver would wait for a simulator that is no longer watched.
-            self._tell(f"{self._started.name}: the collector can no longer watch it: {error!r}")
+            self._report_failure(f"{self._started.name}: the collector can no longer watch it: {error!r}")
 
     def _watch(self) -> None:
         started = self._started
         while not started.process.ended.wait(_LOOK_SECONDS):
             deadline = self._deadline
             if deadline is not None and time.monotonic() > deadline[0]:
-                self._tell(
+                self._report_failure(
                     f"{started.name}: the environment has waited for {deadline[1]:.0f} s, and the simulator still "
                     "runs; "
                     f"{self._last_lines()}"
                 )
                 return
         if not self._over.wait(_RAISES_SECONDS):
-            self._tell(f"{started.name}: {started.process.exit}; {self._last_lines()}")
+            self._report_failure(f"{started.name}: {started.process.exit}; {self._last_lines()}")
 
-    def _tell(self, sentence: str) -> None:
+    def _report_failure(self, sentence: str) -> None:
         if not self._over.is_set():
             self._report(SimulatorFailed(sentence))
 

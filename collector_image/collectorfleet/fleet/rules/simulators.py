@@ -12,7 +12,7 @@ from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule
 
 
-def _has_one(options: FleetArguments) -> bool:
+def _has_simulator(options: FleetArguments) -> bool:
     return any(one is not None for one in options.of_each("process").values)
 
 
@@ -26,7 +26,7 @@ def _is_built(options: FleetArguments) -> bool:
     """Return whether the user passed a built environment, although the simulator must start before the environment."""
     created = options.of_each("create_env_fn")
     evaluators = _evaluators(options)
-    return (_has_one(options) and any(isinstance(one, EnvBase) for one in created.values)) or (
+    return (_has_simulator(options) and any(isinstance(one, EnvBase) for one in created.values)) or (
         evaluators is not None
         and isinstance(created[0] if evaluators.create_env_fn is None else evaluators.create_env_fn, EnvBase)
     )
@@ -34,7 +34,7 @@ def _is_built(options: FleetArguments) -> bool:
 
 def _names_addresses(options: FleetArguments) -> bool:
     given = options.of_each("create_env_kwargs")
-    asked = list(given.values) if _has_one(options) else []
+    asked = list(given.values) if _has_simulator(options) else []
     evaluators = _evaluators(options)
     if evaluators is not None:
         asked += [evaluators.create_env_kwargs, given[0] if evaluators.create_env_fn is None else None]
@@ -54,14 +54,14 @@ SIMULATORS: Final = (
     Rule(
         "simulator-has-one-environment",
         "envs_per_collector",
-        lambda options: options.envs_per_collector == 1 or not _has_one(options),
+        lambda options: options.envs_per_collector == 1 or not _has_simulator(options),
         "a collector starts one simulator (process), and several environments would share this simulator; leave this "
         "option at 1 and raise num_collectors",
     ),
     Rule(
         "simulator-has-class-single",
         "collector_class",
-        lambda options: not options.has_processes or not _has_one(options),
+        lambda options: not options.has_processes or not _has_simulator(options),
         "a collector starts one simulator (process), and this class builds several environments in processes of their "
         "own; use 'single' and raise num_collectors",
     ),
@@ -81,7 +81,7 @@ SIMULATORS: Final = (
     Rule(
         "simulator-or-env-creator",
         "use_env_creator",
-        lambda options: not options.use_env_creator or not _has_one(options),
+        lambda options: not options.use_env_creator or not _has_simulator(options),
         "this option builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
     ),
     Rule(
