@@ -163,7 +163,7 @@ def _parts_of_a_gpu_for_evaluators(fleet: CollectorFleet) -> Iterator[Problem]:
         yield Problem("spec.evaluation.resources.gpu", f"{text}, with a spec.workers.gpu.perPod of 1")
 
 
-def _gpu_of_nobody(fleet: CollectorFleet) -> Iterator[Problem]:
+def _gpu_without_request(fleet: CollectorFleet) -> Iterator[Problem]:
     learners, evaluation, groups = fleet.spec.learners, fleet.spec.evaluation, fleet.spec.collectors.groups
     # `workers.gpu` also applies to pods of learners, evaluators and groups.
     others = (learners and learners.gpus) or (evaluation and evaluation.resources.gpu)
@@ -271,7 +271,7 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _parts_of_a_gpu,
     _parts_of_a_gpu_for_learners,
     _parts_of_a_gpu_for_evaluators,
-    _gpu_of_nobody,
+    _gpu_without_request,
     _gpus_of_the_template,
     _gpu_without_device,
     learner_advice,

@@ -30,14 +30,14 @@ def until_next_deadline(seen: Situation) -> timedelta | None:
         LOOK_FOR_MISSING_AFTER if queue.has_missing_objects(seen) else None,
         _acknowledgement_late_after(seen),
         _driver_lost_after(seen),
-        _still(until_overdue(seen)),
-        _still(until_stalled(seen)),
-        _still(rolling.until_overdue(seen, orders(seen))),
+        _unless_past(until_overdue(seen)),
+        _unless_past(until_stalled(seen)),
+        _unless_past(rolling.until_overdue(seen, orders(seen))),
         until_limit(seen),
         until_next_force_delete(seen),
-        _still(until_leftovers_are_deleted(seen)),
-        _still(until_replaced(seen)),
-        _still(until_late(seen)),
+        _unless_past(until_leftovers_are_deleted(seen)),
+        _unless_past(until_replaced(seen)),
+        _unless_past(until_late(seen)),
     )
     return min((wait for wait in waits if wait is not None), default=None)
 
@@ -47,9 +47,9 @@ def until_next_deadline_after(seen: Situation) -> timedelta | None:
     end = expires(seen)
     waits = (
         retry_after(seen),
-        _still(end - seen.now) if end is not None else None,
+        _unless_past(end - seen.now) if end is not None else None,
         until_next_force_delete(seen),
-        _still(until_leftovers_are_deleted(seen)),
+        _unless_past(until_leftovers_are_deleted(seen)),
     )
     return min((wait for wait in waits if wait is not None), default=None)
 
@@ -64,7 +64,7 @@ def _acknowledgement_late_after(seen: Situation) -> timedelta | None:
     return late_from - seen.now if late_from is not None and late_from > seen.now else None
 
 
-def _still(left: timedelta | None) -> timedelta | None:
+def _unless_past(left: timedelta | None) -> timedelta | None:
     """Return the time left, or None if no time is left: a deadline in the past changes nothing any more."""
     return left if left is not None and left > timedelta(0) else None
 

@@ -25,7 +25,7 @@ def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
     if not gone:
         return report
 
-    def as_known(one: CollectorStatus) -> CollectorStatus:
+    def as_retired(one: CollectorStatus) -> CollectorStatus:
         if one not in gone:
             return one
         why = f"node {silent[one.pod or '']} does not answer"
@@ -33,7 +33,7 @@ def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
 
     available = max(0, counts.available - len(gone))
     progress = progress.model_copy(update={"collectors": counts.model_copy(update={"available": available})})
-    return report.model_copy(update={"progress": progress, "collectors": [*map(as_known, report.collectors)]})
+    return report.model_copy(update={"progress": progress, "collectors": [*map(as_retired, report.collectors)]})
 
 
 def _silent_nodes(seen: Situation, last_batch: datetime | None) -> dict[str, str]:

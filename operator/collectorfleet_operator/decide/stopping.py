@@ -75,7 +75,7 @@ def _outlives_its_head(seen: Situation) -> bool:
         return False
     if seen.stop_requested_at is None and not has_collectors(seen):
         return False  # the driver waits for the next head
-    return _head_went(seen)
+    return _is_head_gone(seen)
 
 
 def ends_for_lost_head(seen: Situation) -> bool:
@@ -86,10 +86,10 @@ def ends_for_lost_head(seen: Situation) -> bool:
     stop = stop_wanted(seen)
     if stop is not None:
         return stop.reason is Reason.HEAD_STARTING
-    return has_stopped(seen) and seen.present.spec.has_ray and _head_went(seen)
+    return has_stopped(seen) and seen.present.spec.has_ray and _is_head_gone(seen)
 
 
-def _head_went(seen: Situation) -> bool:
+def _is_head_gone(seen: Situation) -> bool:
     """Return whether the head of the present driver is gone or terminating."""
     # Under foreground deletion a RayCluster exists until its pods are gone.
     heads = not_terminating(seen.heads) if seen.is_usable(seen.cluster) else []

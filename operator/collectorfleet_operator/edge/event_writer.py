@@ -45,52 +45,52 @@ class EventWriter:
         self._kube = kube
         self._now = now
         self._clock = clock
-        self._untold: dict[Key, dict[str, Object]] = {}  # Events by name, oldest first
+        self._unwritten: dict[Key, dict[str, Object]] = {}  # Events by name, oldest first
         self._next_try: dict[str, float] = {}  # by namespace, if the API server does not accept the namespace's Events
-        self._finds_out = False
+        self._is_probing = False
 
     def add(self, key: Key, uid: str, changes: Iterable[Change]) -> None:
         """Queue an Event for each change of the fleet with this uid. An Event that is already queued is not added."""
         for change in changes:
             made = event(key, uid, change, self._now())
-            untold = self._untold.setdefault(key, {})
-            untold.setdefault(name_of(made), made)
-            if len(untold) > MAX_UNWRITTEN_EVENTS:
-                del untold[next(iter(untold))]
+            unwritten = self._unwritten.setdefault(key, {})
+            unwritten.setdefault(name_of(made), made)
+            if len(unwritten) > MAX_UNWRITTEN_EVENTS:
+                del unwritten[next(iter(unwritten))]
 
     def is_behind(self, key: Key) -> bool:
         """Return whether the fleet has unwritten Events."""
-        return key in self._untold
+        return key in self._unwritten
 
     def forget(self, key: Key) -> None:
-        self._untold.pop(key, None)
+        self._unwritten.pop(key, None)
 
     def forget_others(self, fleets: Collection[Key]) -> None:
         """Drop the Events of fleets that are not in ``fleets``, because they were deleted between two sessions."""
-        self._untold = {key: untold for key, untold in self._untold.items() if key in fleets}
+        self._unwritten = {key: unwritten for key, unwritten in self._unwritten.items() if key in fleets}
 
     async def write(self, key: Key) -> None:
         """Write the queued Events of a fleet, or leave them for a later reconcile. Block for five seconds at most.
 
         Raises NotLeadingError if this operator no longer holds its Lease.
         """
-        untold = self._untold.get(key)
-        if not untold or not self._is_to_try(key.namespace):
+        unwritten = self._unwritten.get(key)
+        if not unwritten or not self._may_try(key.namespace):
             return
-        finds_out = key.namespace in self._next_try
-        self._finds_out |= finds_out
+        is_probe = key.namespace in self._next_try
+        self._is_probing |= is_probe
         try:
-            await self._try(key, untold)
+            await self._try(key, unwritten)
         finally:
-            if finds_out:
-                self._finds_out = False
+            if is_probe:
+                self._is_probing = False
 
-    async def _try(self, key: Key, untold: dict[str, Object]) -> None:
+    async def _try(self, key: Key, unwritten: dict[str, Object]) -> None:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                for name, made in list(untold.items()):
-                    await self._tell(key, made)
-                    del untold[name]
+                for name, made in list(unwritten.items()):
+                    await self._create(key, made)
+                    del unwritten[name]
         except NotLeadingError:
             raise
         except UnavailableError as error:
@@ -99,9 +99,9 @@ class EventWriter:
             self._wait(key.namespace, f"no answer within {PATIENCE_SECONDS:g} s")
         else:
             self.forget(key)
-            self._go_on(key.namespace)
+            self._resume(key.namespace)
 
-    async def _tell(self, key: Key, made: Object) -> None:
+    async def _create(self, key: Key, made: Object) -> None:
         reason = made["reason"]
         try:
             await self._kube.create(EVENT, made)
@@ -114,13 +114,13 @@ class EventWriter:
         if reason not in (Reason.CREATED, Reason.DELETED):
             log.info("%s: %s: %s", key, reason, made["message"])
 
-    def _is_to_try(self, namespace: str) -> bool:
+    def _may_try(self, namespace: str) -> bool:
         after = self._next_try.get(namespace)
         if after is None:
             return True
         # Only one reconcile at a time sends Events. Otherwise all reconciles would wait for an API server that does not
         # answer.
-        if self._finds_out or self._clock() < after:
+        if self._is_probing or self._clock() < after:
             return False
         # Other reconciles of this namespace then send no Events meanwhile.
         self._next_try[namespace] = self._clock() + PAUSE_SECONDS
@@ -131,6 +131,6 @@ class EventWriter:
             log.warning("the API server refuses Events in namespace %s; they are sent again later: %s", namespace, why)
         self._next_try[namespace] = self._clock() + PAUSE_SECONDS
 
-    def _go_on(self, namespace: str) -> None:
+    def _resume(self, namespace: str) -> None:
         if self._next_try.pop(namespace, None) is not None:
             log.info("the API server accepts Events in namespace %s again", namespace)

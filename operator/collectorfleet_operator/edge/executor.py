@@ -139,13 +139,13 @@ class Executor:
             there = await self._kube.find(kind, namespace_of(manifest), name_of(manifest))
             if there is None:
                 raise  # the other object is deleted by now
-            return self._in_the_way(key, kind, manifest, there)
+            return self._refuse_existing(key, kind, manifest, there)
         self._cache.put(kind, child)
         log.info("%s: created %s", key, why)
         row = child_named(kind, name_of(manifest), key.name)
         return made(why, uid_of(child)) if row is not None and row.announced else None
 
-    def _in_the_way(self, key: Key, kind: Kind, manifest: Object, there: Object) -> Refused:
+    def _refuse_existing(self, key: Key, kind: Kind, manifest: Object, there: Object) -> Refused:
         if not _belongs_to_a_fleet_named(there, key.name):
             text = (
                 f"{kind} {name_of(manifest)} exists and does not belong to this fleet; delete the object, or give the "

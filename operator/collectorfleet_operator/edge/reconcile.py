@@ -126,9 +126,9 @@ class Reconciler:
         if found is None:
             await self._report_unreadable(key, stored)
             return _at_the_latest(None)
-        return await self._bring_on(key, stored, *found)
+        return await self._plan_and_execute(key, stored, *found)
 
-    async def _bring_on(
+    async def _plan_and_execute(
         self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str]
     ) -> timedelta | None:
         seen, result = await self._observe(key, stored, fleet, wrong, Result()), Result()

@@ -148,7 +148,7 @@ class Resync:
                 refused = refused or error
                 continue
             for number, (key, about) in enumerate(warnings.items()):
-                await _give_way(number)
+                await _yield_to_other_tasks(number)
                 found[key] = relevant(about, self._now())
         now_seen = {key: warnings_seen(about, waiting[key].warnings_count_from) for key, about in found.items()}
         changed = {key for key in waiting if now_seen.get(key, []) != self._warnings_seen.get(key, [])}
@@ -190,7 +190,7 @@ class Resync:
         """Return the fleet of each pod, and of each child that makes pods, by the uid of pod or child."""
         found: dict[str, Key] = {}
         for number, fleet in enumerate(fleets):
-            await _give_way(number)
+            await _yield_to_other_tasks(number)
             objects = [(POD, pod) for pod in self._cache.keys_of_fleet(POD, fleet)]
             objects += [(child.kind, child.key(fleet)) for child in _WARNED_ABOUT]
             found |= {uid: fleet for kind, name in objects if (uid := self._cache.uid(kind, name))}
@@ -283,7 +283,7 @@ class Resync:
         }
 
 
-async def _give_way(number: int) -> None:
+async def _yield_to_other_tasks(number: int) -> None:
     """Let other tasks run, once per 50 fleets: otherwise they would wait for the whole loop."""
     if number % _FLEETS_AT_A_TIME == 0:
         await asyncio.sleep(0)

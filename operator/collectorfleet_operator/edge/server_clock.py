@@ -15,19 +15,19 @@ import aiohttp
 _IN_STEP: Final = timedelta(seconds=3)
 
 
-def _here() -> datetime:
+def _local_now() -> datetime:
     return datetime.now(UTC)
 
 
 class ServerClock:
     """This machine's clock, corrected by the dates of the API server's answers if they differ by more than 3 s."""
 
-    def __init__(self, here: Callable[[], datetime] = _here) -> None:
-        self._here = here
+    def __init__(self, local_now: Callable[[], datetime] = _local_now) -> None:
+        self._local_now = local_now
         self._ahead = timedelta(0)
 
     def now(self) -> datetime:
-        return self._here() + self._ahead
+        return self._local_now() + self._ahead
 
     def observe(self, date: str | None) -> None:
         """Correct the clock by the ``Date`` header of an answer that arrives now. Ignore None and a malformed date."""
@@ -38,7 +38,7 @@ class ServerClock:
         if answered.tzinfo is None:
             # A date with the zone -0000, or without a zone, is in UTC.
             answered = answered.replace(tzinfo=UTC)
-        ahead = answered - self._here()
+        ahead = answered - self._local_now()
         self._ahead = ahead if abs(ahead) > _IN_STEP else timedelta(0)
 
     def trace(self) -> aiohttp.TraceConfig:

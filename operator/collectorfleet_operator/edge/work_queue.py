@@ -40,7 +40,7 @@ class WorkQueue(Generic[K]):
         self._on_failure = on_failure
         self._schedule: Schedule[K] = Schedule()
         self._limit = limit
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         most = [max(1, int(share * limit)) for share in (_MOST_ALONE, _MOST_BESIDE_OTHERS)]
         self._ready = FairQueue(tenant_of, *most)
         # The time since which each key waits for a worker, the longest wait first.
@@ -65,7 +65,7 @@ class WorkQueue(Generic[K]):
 
     def add(self, key: K, after: float = 0.0) -> None:
         self._schedule.add(key, _now(), after)
-        self._news.set()
+        self._changed.set()
 
     async def run(self, work: Callable[[K], Awaitable[timedelta | None]]) -> None:
         """Run ``work`` for each key that is due, until cancelled.
@@ -83,11 +83,11 @@ class WorkQueue(Generic[K]):
 
     async def _sleep(self) -> None:
         due = self._schedule.next_due()
-        self._news.clear()
+        self._changed.clear()
         timeout = None if due is None else max(0.0, due - _now())
         try:
             async with asyncio.timeout(timeout):
-                await self._news.wait()
+                await self._changed.wait()
         except TimeoutError:
             pass
 
@@ -109,7 +109,7 @@ class WorkQueue(Generic[K]):
                     self._schedule.add(key, _now(), again.total_seconds())
             del self._working[key]
             self._ready.done(key)
-            self._news.set()
+            self._changed.set()
             # Most work after a restart never blocks. Without this pause, watches and lists would wait until all of this
             # work is done.
             await asyncio.sleep(0)

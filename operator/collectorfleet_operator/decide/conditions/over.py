@@ -17,13 +17,13 @@ def conditions_after(seen: Situation, end: Over) -> list[Condition]:
         ready(end, []),
         condition(ConditionType.RECONCILING, False, end.reason, "no change is in progress"),
         stalled(end),
-        _gone(cluster_type(seen), end, _cluster(seen, end)),
-        _gone(ConditionType.DRIVER_RUNNING, end, end.message),
-        _gone(ConditionType.COLLECTORS_AVAILABLE, end, collectors),
-        _gone(ConditionType.WEIGHTS_FRESH, end, collectors),
+        _false_after_end(cluster_type(seen), end, _cluster(seen, end)),
+        _false_after_end(ConditionType.DRIVER_RUNNING, end, end.message),
+        _false_after_end(ConditionType.COLLECTORS_AVAILABLE, end, collectors),
+        _false_after_end(ConditionType.WEIGHTS_FRESH, end, collectors),
         completed(end),
         up_to_date_after(seen, end),
-        _gone(ConditionType.SUSPENDED, end, f"the fleet {end.verb}"),
+        _false_after_end(ConditionType.SUSPENDED, end, f"the fleet {end.verb}"),
     ]
 
 
@@ -33,5 +33,5 @@ def _cluster(seen: Situation, end: Over) -> str:
     return f"the {seen.cluster_in_words} is deleted because the fleet {end.verb}"
 
 
-def _gone(type_: ConditionType, end: Over, message: str) -> Condition:
+def _false_after_end(type_: ConditionType, end: Over, message: str) -> Condition:
     return condition(type_, False, end.reason, message)

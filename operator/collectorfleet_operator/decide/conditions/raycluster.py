@@ -42,14 +42,14 @@ _INSTALL: Final = (
 def raycluster_ready(seen: Situation) -> Finding:
     if not seen.kuberay_installed:
         return user_problem_finding(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
-    found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
+    found, refused = _observed(seen), next((one for one in seen.refused if one.holds_collectors), None)
     # A refused write does not stop pods that are ready. The condition Stalled reports the refusal.
     if refused is not None and found.is_needed and not is_true(found.condition):
         return not_written(_TYPE, refused)
     return found
 
 
-def _as_seen(seen: Situation) -> Finding:
+def _observed(seen: Situation) -> Finding:
     earlier = _earlier(seen)
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
