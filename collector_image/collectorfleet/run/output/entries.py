@@ -16,7 +16,8 @@ def counter_problem(entry: Mapping[str, Any], *keys: str, where: str = "") -> st
     Return None if all values are such numbers.
     """
     wrong = (key for key in keys if not _is_counter(entry.get(key)))
-    return next((f"{where}{key} is {shown(entry.get(key))}, not a whole number of at least 0" for key in wrong), None)
+    found = (f"{where}{key} is {shown(entry.get(key))}, not a whole number from 0 to 2^63 - 1" for key in wrong)
+    return next(found, None)
 
 
 def name_problem(name: Any, part: str, *, where: str) -> str | None:
