@@ -262,7 +262,7 @@ class EvaluationLoop:
     # ---------------------------------------------------------------- messages of evaluators
     def _accept(self, message: Message, now: float) -> None:
         one = self.state.evaluators.find(message.collector)
-        if one is None:  # the message is from an earlier incarnation
+        if one is None:  # the evaluator was lost after it sent the message
             return
         match message:
             case Placed():

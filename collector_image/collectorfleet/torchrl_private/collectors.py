@@ -34,7 +34,10 @@ def called_option(code: CodeType, line: int) -> str | None:
 
 # -------------------------------------------------------------- rollouts
 def carrier_of(collector: Collector) -> TensorDictBase:
-    """Return the TensorDict with which the next step begins. The fast loop begins and ends with the same TensorDict."""
+    """Return the carrier, which is the TensorDict with which the next step begins.
+
+    The fast loop begins and ends with the same TensorDict.
+    """
     carrier: TensorDictBase = collector._carrier
     return carrier
 

@@ -3,4 +3,7 @@
 TorchRL's loop makes several TensorDicts in each step. The fast loops call environment and policy directly, and write
 the results into the batch. If no fast loop supports the environment, the policy or an option, TorchRL's loop makes the
 rollouts. In this case :class:`FastLoopUnsupported` names the unsupported part and the reason.
+
+TorchRL's *carrier* is the TensorDict with which a collector begins its next step. Each loop reads the carrier before
+its first step, and writes the carrier after its last step.
 """
