@@ -32,7 +32,7 @@ def families(state: State) -> Iterator[Metric]:
     yield GaugeMetricFamily(f"{PREFIX}queue_depth", "Fleets that wait for a reconciliation.", value=state.waiting)
     yield GaugeMetricFamily(
         f"{PREFIX}queue_longest_wait_seconds",
-        "Time that the fleet that waits longest has waited, 0 if no fleet waits.",
+        "Longest time that a fleet has been waiting, 0 if no fleet waits.",
         value=state.longest_wait_seconds,
     )
     yield _ages("cache_list_age_seconds", "Time since the last complete list of a kind.", state.list_ages)
