@@ -17,7 +17,7 @@ _ONE_ENVIRONMENT = (
 )
 _SINGLE = (
     "spec.collectors.class: a collector starts one simulator (environment.process), and class Sync or Async builds "
-    "several environments in processes of their own; use class Single and raise collectors.replicas"
+    "several environments in separate processes; use class Single and raise collectors.replicas"
 )
 
 REFUSED = [

@@ -30,7 +30,7 @@ REFUSED = [
     pytest.param(
         ("evaluation-of-one-policy", "evaluation"),
         {"evaluation": Evaluation(), "policy_factory": [envs.make_policy, envs.make_tied_policy]},
-        "collectors have policies of their own (policy_factory is a list), but evaluators need the same policy; pass "
+        "collectors have different policies (policy_factory is a list), but evaluators need the same policy; pass "
         "one factory",
         id="an evaluation of several policies",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-NEEDS_SYNC = "only with sync=True; in Async every answer is a batch of its own"
+NEEDS_SYNC = "only with sync=True; in Async every answer is a separate batch"
 FIRST = {"first_shares": 1, "max_staleness": 1}
 
 REFUSED = [

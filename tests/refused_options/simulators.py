@@ -23,8 +23,8 @@ REFUSED = [
     pytest.param(
         ("simulator-has-class-single", "collector_class"),
         {"process": SIMULATOR, "collector_class": "sync"},
-        "a collector starts one simulator (process), and this class builds several environments in processes of their "
-        "own; use 'single' and raise num_collectors",
+        "a collector starts one simulator (process), and this class builds several environments in separate "
+        "processes; use 'single' and raise num_collectors",
         id="a simulator beside class sync",
     ),
     pytest.param(

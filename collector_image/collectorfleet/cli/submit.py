@@ -154,7 +154,7 @@ def _only(fleets: list[CollectorFleet], file: Path) -> CollectorFleet:
 
 def _config_map(obj: dict[str, Any], file: Path) -> dict[str, Any]:
     if obj["kind"] != "ConfigMap":
-        raise InvalidOption(f"{file}: a {obj['kind']} is not submitted; apply it with kubectl, from a file of its own")
+        raise InvalidOption(f"{file}: a {obj['kind']} is not submitted; apply it with kubectl, from a separate file")
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise InvalidOption(f"{file}: a ConfigMap has no name; write text into its metadata.name")

@@ -51,5 +51,5 @@ def collector_kwargs_problems(kwargs: dict[str, Any], *, runs_script: bool = Fal
     for name in kwargs:
         if name in FIELDS:
             yield Problem(
-                f"spec.collectors.kwargs.{name}", f"this argument has a field of its own; use spec.{FIELDS[name]}"
+                f"spec.collectors.kwargs.{name}", f"this argument has a separate field; use spec.{FIELDS[name]}"
             )

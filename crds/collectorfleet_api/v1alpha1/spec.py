@@ -152,7 +152,7 @@ class CollectorFleetSpec(Model):
         default=None,
         description=(
             "Evaluators: actors that play whole episodes with published versions while the fleet trains. Evaluators "
-            "have pods of their own. `status.evaluation` has the results. Absent: nothing is evaluated."
+            "have separate pods. `status.evaluation` has the results. Absent: nothing is evaluated."
         ),
     )
     output: Output | None = Field(

@@ -46,7 +46,7 @@ def build_without_running_statistics(create: Callable[..., EnvBase], **arguments
         InvalidOption: the transforms of the environment keep running statistics.
     """
     env = create if isinstance(create, EnvBase) else create(**arguments)
-    _refuse_running(env, "environments in processes of their own", "use envs_per_collector")
+    _refuse_running(env, "environments in separate processes", "use envs_per_collector")
     return env
 
 
@@ -103,13 +103,13 @@ def _refuse_unknown(transform: Transform) -> None:
     if isinstance(transform, VecNormV2) and not transform.stateful and not transform.frozen:
         keys = ", ".join(map(str, keys_of_vec_norm_v2(transform)))
         raise InvalidOption(
-            f"{type(transform).__name__} ({keys}): with stateful=False, each environment has statistics of its own, "
+            f"{type(transform).__name__} ({keys}): with stateful=False, each environment has separate statistics, "
             "which start over with each collector; leave stateful out"
         )
     if isinstance(transform, RNDTransform) and (transform.normalize_obs or transform.normalize_reward):
         keys = ", ".join(map(str, transform.in_keys))
         raise InvalidOption(
-            f"{type(transform).__name__} ({keys}): each collector would have running means of its own; turn the "
+            f"{type(transform).__name__} ({keys}): each collector would have separate running means; turn the "
             "running means off (normalize_obs=False, normalize_reward=False), or apply the transform to the batches"
         )
 

@@ -56,7 +56,7 @@ class Steps:
     """The number of steps of each episode, as ``StepCounter`` counts them."""
 
     def __init__(self, transform: StepCounter) -> None:
-        require(transform.truncated_key == "truncated", "StepCounter has a truncated_key of its own")
+        require(transform.truncated_key == "truncated", "StepCounter has a custom truncated_key")
         require(transform.update_done, "StepCounter truncates episodes that are not done (update_done)")
         self.key: str = transform.step_count_key
         self._most: int | None = transform.max_steps
@@ -88,7 +88,7 @@ class Return:
 
     def __init__(self, transform: RewardSum) -> None:
         require(list(transform.in_keys) == ["reward"], "RewardSum sums entries other than the reward")
-        require(transform.reset_keys == [RESET_KEY], "RewardSum has reset_keys of its own")
+        require(transform.reset_keys == [RESET_KEY], "RewardSum has custom reset_keys")
         (self.key,) = transform.out_keys
         require(isinstance(self.key, str), f"RewardSum writes {self.key}, which is nested")
 

@@ -47,7 +47,7 @@ EVALUATION: Final = (
         "evaluation-of-one-policy",
         "evaluation",
         lambda options: options.evaluation is None or not is_list(options.policy_factory),
-        "collectors have policies of their own (policy_factory is a list), but evaluators need the same policy; pass "
+        "collectors have different policies (policy_factory is a list), but evaluators need the same policy; pass "
         "one factory",
     ),
     Rule(

@@ -15,7 +15,7 @@ def _needs_sync(rule: str, name: str) -> Rule:
         rule,
         name,
         lambda options: options.sync or not given(options, name),
-        "only with sync=True; in Async every answer is a batch of its own",
+        "only with sync=True; in Async every answer is a separate batch",
     )
 
 

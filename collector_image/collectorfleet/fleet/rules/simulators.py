@@ -62,8 +62,8 @@ SIMULATORS: Final = (
         "simulator-has-class-single",
         "collector_class",
         lambda options: not options.has_processes or not _has_simulator(options),
-        "a collector starts one simulator (process), and this class builds several environments in processes of their "
-        "own; use 'single' and raise num_collectors",
+        "a collector starts one simulator (process), and this class builds several environments in separate "
+        "processes; use 'single' and raise num_collectors",
     ),
     Rule(
         "simulator-is-ready-in-time",

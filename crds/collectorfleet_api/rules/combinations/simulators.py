@@ -50,7 +50,7 @@ SIMULATORS: Final = (
         lambda spec: spec.collectors.collector_class is CollectorClass.SINGLE or not _of_collectors(spec),
         f"self.collectors.class == 'Single' || !{_HAS_PROCESS}",
         "a collector starts one simulator (environment.process), and class Sync or Async builds several environments "
-        "in processes of their own; use class Single and raise collectors.replicas",
+        "in separate processes; use class Single and raise collectors.replicas",
     ),
     Combination(
         "simulator-is-ready-in-time",

@@ -19,10 +19,10 @@ def test_an_argument_of_torchrls_collector_is_said_once() -> None:
     assert isinstance(found, list)
     assert [str(problem) for problem in found] == [
         (
-            "spec.collectors.kwargs.max_frames_per_traj: this argument has a field of its own; use "
+            "spec.collectors.kwargs.max_frames_per_traj: this argument has a separate field; use "
             "spec.collection.maxFramesPerTraj"
         ),
-        "spec.collectors.kwargs.weight_updater: this argument has a field of its own; use spec.weights",
+        "spec.collectors.kwargs.weight_updater: this argument has a separate field; use spec.weights",
     ]
 
 
@@ -39,7 +39,7 @@ def test_a_script_says_all_arguments_and_a_manifest_those_without_a_field() -> N
 
     assert told() == told(cat_results="stack") == []
     assert told(cat_results="stack", device="cpu") == [
-        "spec.collectors.kwargs.device: this argument has a field of its own; use spec.collectors.devices.device"
+        "spec.collectors.kwargs.device: this argument has a separate field; use spec.collectors.devices.device"
     ]
     assert list(collector_kwargs_problems({}, runs_script=True)) == []
     (found,) = collector_kwargs_problems({"cat_results": "stack", "device": "cpu"}, runs_script=True)

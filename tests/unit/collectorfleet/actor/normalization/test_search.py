@@ -24,7 +24,7 @@ def make_in_processes(*, frozen: bool) -> ParallelEnv:
 
 def test_running_statistics_in_processes_of_a_collector_are_refused_by_name() -> None:
     expected = (
-        r"1\.VecNormV2\.observation: running statistics in environments in processes of their own cannot be sent to "
+        r"1\.VecNormV2\.observation: running statistics in environments in separate processes cannot be sent to "
         "other collectors; use envs_per_collector, or freeze the transform"
     )
     with pytest.raises(InvalidOption, match=expected):
