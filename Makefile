@@ -189,10 +189,11 @@ prose: $(READY) ## Check the words of pages, help texts, docstrings and comments
 	$(PY) -m tests.prose
 
 .PHONY: generate
-generate: $(READY) ## Write what is made from the models and the chart: CRD, reference, schema, manifest, values, code in examples
+generate: $(READY) ## Write what is made from the source: CRD, reference, schema, messages, manifest, values, code in examples
 	$(PY) -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml
 	cp crds/collectorfleets.yaml charts/collectorfleet-operator/files/
 	$(PY) -m collectorfleet_api.schema.reference > docs/reference.md
+	$(PY) -m tests.messages
 	$(PY) -m examples.embed
 	$(PY) -m tests.delivery.plain_manifest
 	$(PY) -m tests.delivery.chart_readme

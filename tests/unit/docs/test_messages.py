@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from tests.cluster.binaries import ROOT
+from tests.messages.python_files import PythonFiles
 
 PAGE = (ROOT / "docs/messages.md").read_text()
-CODE = ("collector_image/**/*.py", "crds/**/*.py", "operator/**/*.py")
-PUT_IN = "\0"  # the place of what a program puts into a message
 
 
 def rows() -> list[list[str]]:
@@ -22,21 +19,12 @@ def rows() -> list[list[str]]:
 
 @cache
 def messages() -> str:
-    """Return all texts of the program, one on each line."""
-    sources = [path.read_text() for pattern in CODE for path in sorted(ROOT.glob(pattern))]
-    return "\n".join(text.replace("\n", " ") for source in sources for text in texts_of(ast.parse(source)))
-
-
-def texts_of(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(str(one.value) if isinstance(one, ast.Constant) else PUT_IN for one in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield re.sub(r"%(?:\.\d+)?[a-z]", PUT_IN, node.value)
+    """Return all messages of the program, one on each line."""
+    return "\n".join(message for _, message in PythonFiles(ROOT).messages())
 
 
 def is_said(message: str) -> bool:
-    """Return whether a text of the program has the parts of the message in their order, with something between."""
+    """Return whether a message of the program has the parts of a listed message in their order."""
     pattern = ".*".join(re.escape(part.strip()) for part in message.split("…"))
     return re.search(pattern, messages()) is not None
 

@@ -1,0 +1,1 @@
+"""``python -m tests.messages``: write docs/all-messages.md, the page of all messages, from the source."""
