@@ -133,7 +133,7 @@ def test_who_waits_for_a_fleet_that_cannot_be_run_is_told_why(fleets: Fleets) ->
     broken = manifest("run")
     broken["spec"]["driver"]["resources"] = {"memory": "10k"}
     fleets.submit(broken)
-    with pytest.raises(FleetStalled, match="in which no process runs; write 2Gi"):
+    with pytest.raises(FleetStalled, match="too little memory for a process; write 2Gi"):
         fleets.wait("run", timeout=30)
 
 

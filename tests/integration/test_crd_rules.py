@@ -141,11 +141,11 @@ def test_options_that_go_together_are_accepted(control_plane: ControlPlane, chan
 
 def test_names_that_no_ray_cluster_and_no_job_can_have_are_refused(control_plane: ControlPlane) -> None:
     try_to_apply(control_plane, manifest(name="a" * 50))
-    assert "51 characters are too long for the Ray cluster that is named after it; use at most 50" in refusal(
+    assert "51 characters are too many for the Ray cluster that is named after it; use at most 50" in refusal(
         control_plane, manifest(name="a" * 51)
     )
     try_to_apply(control_plane, manifest(JOB, name="a" * 46))
-    assert "47 characters are too long for the pods of launcher Job that are named after it; use at most 46" in refusal(
+    assert "47 characters are too many for the pods of launcher Job that are named after it; use at most 46" in refusal(
         control_plane, manifest(JOB, name="a" * 47)
     )
     assert "lower-case letters, digits and '-', starting with a letter" in refusal(

@@ -160,7 +160,7 @@ class _Reading:
         self._count(node)
         self.lines.setdefault(path_text(path), node.start_mark.line + 1)
         if node in self.around:
-            raise YamlError(node.start_mark.line + 1, "not YAML: something contains itself")
+            raise YamlError(node.start_mark.line + 1, "an alias (*) is part of its own anchor (&); remove the alias")
         self.around.append(node)
         # An alias has all levels of its target.
         _check_level(len(self.around), node.start_mark.line)

@@ -50,14 +50,14 @@ _NAME = [
     Rule(
         f"self.metadata.name.size() <= {MAX_NAME_LENGTH}",
         f"metadata.name: at most {MAX_NAME_LENGTH} characters, because its Ray cluster is named after it",
-        f"'metadata.name: %d characters are too long for the Ray cluster that is named after it; "
+        f"'metadata.name: %d characters are too many for the Ray cluster that is named after it; "
         f"use at most {MAX_NAME_LENGTH}'.format([self.metadata.name.size()])",
     ),
     Rule(
         f"self.spec.launcher == 'RayCluster' || self.metadata.name.size() <= {MAX_NAME_LENGTH_OF_A_JOB}",
         f"metadata.name: at most {MAX_NAME_LENGTH_OF_A_JOB} characters with launcher Job, because its pods are named "
         "after it",
-        f"'metadata.name: %d characters are too long for the pods of launcher Job that are named after it; "
+        f"'metadata.name: %d characters are too many for the pods of launcher Job that are named after it; "
         f"use at most {MAX_NAME_LENGTH_OF_A_JOB}'.format([self.metadata.name.size()])",
     ),
     Rule(

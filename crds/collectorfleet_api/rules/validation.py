@@ -82,10 +82,10 @@ def _metadata_problems(metadata: Any) -> Iterator[Problem]:
 def _name(fleet: CollectorFleet) -> Iterator[Problem]:
     name = fleet.metadata.name
     if len(name) > MAX_NAME_LENGTH:
-        text = f"{len(name)} characters are too long for the Ray cluster that is named after it; use at most"
+        text = f"{len(name)} characters are too many for the Ray cluster that is named after it; use at most"
         yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH}")
     if not fleet.spec.has_ray and len(name) > MAX_NAME_LENGTH_OF_A_JOB:
-        text = f"{len(name)} characters are too long for the pods of launcher Job that are named after it; use at most"
+        text = f"{len(name)} characters are too many for the pods of launcher Job that are named after it; use at most"
         yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH_OF_A_JOB}")
     if not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
         yield Problem(
@@ -125,7 +125,7 @@ def _memory(fleet: CollectorFleet) -> Iterator[Problem]:
     for part, memory in (asked | own).items():
         size_bytes = None if memory is None else parse_quantity(memory)
         if size_bytes is not None and size_bytes < LEAST_MEMORY_BYTES:
-            text = f"{memory} is {float(size_bytes):g} bytes, in which no process runs"
+            text = f"{memory} is {float(size_bytes):g} bytes, too little memory for a process"
             yield Problem(f"spec.{part}.resources.memory", f"{text}; write {_gigabytes(memory)}")
 
 
@@ -174,7 +174,7 @@ def _size(fleet: CollectorFleet) -> Iterator[Problem]:
     found = len(json.dumps(fleet.spec.to_wire()).encode())
     if found > MAX_SPEC_BYTES:
         most = f"{MAX_SPEC_BYTES // 1024} KiB"
-        yield Problem("spec", f"{found // 1024} KiB of JSON are too large for a pod; at most {most}")
+        yield Problem("spec", f"{found // 1024} KiB of JSON do not fit into a pod; shorten the spec to at most {most}")
 
 
 # The checks by name. Combinations and FleetCollector's own rules also have names.

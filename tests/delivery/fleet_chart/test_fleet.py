@@ -63,7 +63,7 @@ def test_the_fleet_has_the_name_of_its_release(helm: Helm) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        pytest.param("a" * 51, "release name: 51 characters are too long for the Ray cluster", id="long"),
+        pytest.param("a" * 51, "release name: 51 characters are too many for the Ray cluster", id="long"),
         pytest.param("7up", 'release name: "7up" is not a valid name for the Services', id="digit"),
         pytest.param("my.run", 'release name: "my.run" is not a valid name for the Services', id="dot"),
     ],

@@ -45,7 +45,7 @@ def test_a_spec_that_waits_is_said_with_what_takes_it_up() -> None:
 
 
 def test_why_it_is_not_ready_is_said_in_the_words_of_the_condition() -> None:
-    assert "10k is 10000 bytes, in which no process runs" in shown("cannot-be-run")
+    assert "10k is 10000 bytes, too little memory for a process" in shown("cannot-be-run")
 
 
 def test_each_collector_has_a_row_with_its_pod() -> None:

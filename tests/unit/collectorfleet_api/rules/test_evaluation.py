@@ -32,7 +32,7 @@ def with_(**evaluation: Any) -> dict[str, Any]:
         ),
         pytest.param(
             with_(resources={"memory": "2"}),
-            "spec.evaluation.resources.memory: 2 is 2 bytes, in which no process runs; write 2Gi",
+            "spec.evaluation.resources.memory: 2 is 2 bytes, too little memory for a process; write 2Gi",
             id="two bytes",
         ),
         pytest.param(

@@ -90,7 +90,7 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             beside(resources={"memory": 4}),
-            "spec.collectors.groups[1].resources.memory: 4 is 4 bytes, in which no process runs; write 4Gi",
+            "spec.collectors.groups[1].resources.memory: 4 is 4 bytes, too little memory for a process; write 4Gi",
             id="bytes",
         ),
         pytest.param(

@@ -53,7 +53,7 @@ def with_(**learners: Any) -> dict[str, Any]:
         ),
         pytest.param(
             with_(resources={"memory": "2"}),
-            "spec.learners.resources.memory: 2 is 2 bytes, in which no process runs; write 2Gi",
+            "spec.learners.resources.memory: 2 is 2 bytes, too little memory for a process; write 2Gi",
             id="two bytes",
         ),
     ],

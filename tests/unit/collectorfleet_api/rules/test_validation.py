@@ -148,7 +148,7 @@ def test_a_fleet_without_problems_is_read() -> None:
         ),
         pytest.param(
             {"spec.collectors.resources.memory": 2},
-            "spec.collectors.resources.memory: 2 is 2 bytes, in which no process runs; write 2Gi",
+            "spec.collectors.resources.memory: 2 is 2 bytes, too little memory for a process; write 2Gi",
             id="bytes for gigabytes",
         ),
         pytest.param(
@@ -205,12 +205,12 @@ def test_long_and_odd_names_are_refused() -> None:
     assert not isinstance(read(manifest(name="a" * 50)), list)
     # KubeRay takes up to 53, but then looks for its token in a Secret of another name.
     assert wrong({}, name="a" * 51) == [
-        "metadata.name: 51 characters are too long for the Ray cluster that is named after it; use at most 50"
+        "metadata.name: 51 characters are too many for the Ray cluster that is named after it; use at most 50"
     ]
     # With a Job, of which pods and their indexes are to be names of hosts.
     assert not isinstance(read(manifest(JOB, name="a" * 46)), list)
     assert wrong(JOB, name="a" * 47) == [
-        "metadata.name: 47 characters are too long for the pods of launcher Job that are named after it; use at most 46"
+        "metadata.name: 47 characters are too many for the pods of launcher Job that are named after it; use at most 46"
     ]
     (found,) = wrong({}, name="5cheetah")
     assert found.startswith('metadata.name: "5cheetah" cannot name a Service; use lower-case letters, digits and "-"')
@@ -218,7 +218,7 @@ def test_long_and_odd_names_are_refused() -> None:
 
 def test_a_spec_that_no_pod_can_carry_is_refused_with_its_size() -> None:
     large = {"spec.driver.train.kwargs": {"table": "x" * 219_000}}
-    assert wrong(large) == ["spec: 215 KiB of JSON are too large for a pod; at most 200 KiB"]
+    assert wrong(large) == ["spec: 215 KiB of JSON do not fit into a pod; shorten the spec to at most 200 KiB"]
 
 
 def test_all_problems_are_said_at_once() -> None:
