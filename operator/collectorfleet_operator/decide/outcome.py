@@ -172,7 +172,7 @@ def _last_words(ended: Exit) -> str:
     messages = [line for line in lines if not _STACK.match(line)]
     if aborted and not messages:
         code = f"with exit code {ended.code}; its log has the reason above the stack"
-        return f"its process ended in code that is not Python's, {code}"
+        return f"its process crashed in native code, {code}"
     messages = messages or lines
     error = next((line for line in reversed(messages) if _TROUBLE.search(line)), None)
     return error.strip() if error else f"{_aborted(ended.code)}; the last line of its log: {messages[-1].strip()}"
@@ -181,7 +181,7 @@ def _last_words(ended: Exit) -> str:
 def _aborted(code: int) -> str:
     signals = {_KILLED + one: one.name for one in signal.Signals}
     how = f"by {signals[code]}" if code in signals else f"with exit code {code}"
-    return f"its process was ended {how} and without an error message"
+    return f"its process was ended {how} without an error message"
 
 
 def _is_message(text: str, lines: list[str]) -> bool:

@@ -211,7 +211,7 @@ def _replace_driver_of_lost_head(seen: Situation) -> Iterator[Action]:
     job, why = seen.job, _why_stop(seen)
     if seen.is_usable(job) and why and ends_for_lost_head(seen):
         yield delete(JOB, job.name, job.uid, why, force=True)
-        yield _driver_again(seen, job, restarts(seen, job), "the driver, beside the next head")
+        yield _driver_again(seen, job, restarts(seen, job), "the driver, for the next Ray head")
 
 
 def _driver_again(seen: Situation, job: Job, count: int, why: str) -> Create:

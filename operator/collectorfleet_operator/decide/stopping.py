@@ -184,7 +184,7 @@ def why_end(seen: Situation, stop: Stop) -> str:
     if has_stopped(seen):
         return "its driver ended at the end of a batch"
     if not stop.is_waited_for:
-        return "its driver would fail"
+        return "its driver cannot continue"
     not_asked = why_ended_without_request(seen)
     if not_asked:
         return not_asked

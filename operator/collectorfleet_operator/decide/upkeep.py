@@ -108,7 +108,7 @@ def _keep(seen: Situation, child: Child) -> Iterator[Action]:
     own = stored if stored is not None and controller_uid(stored) == seen.fleet.metadata.uid else None
     if built is None:
         if own is not None and not is_terminating(own):
-            yield delete(child.kind, name_of(own), uid_of(own), "the fleet asks for none")
+            yield delete(child.kind, name_of(own), uid_of(own), "the fleet's spec no longer needs it")
         return
     desired = as_admitted(seen, child, built)
     # The cache may still have a child of a deleted fleet. If another object now has this name, the API server refuses

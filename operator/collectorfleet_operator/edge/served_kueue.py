@@ -49,5 +49,5 @@ def why_no_queues(missing: Collection[Kind], unserved: Collection[Kind]) -> str:
     if WORKLOAD in unserved:
         return f"the operator serves no queues: set kueue.enabled of its chart, or remove label {names.QUEUE_LABEL}"
     if WORKLOAD in missing:
-        return f"this Kubernetes has no {WORKLOAD.full_name} of {' or '.join(KueueVersion)}: install Kueue"
+        return f"this Kubernetes has no {WORKLOAD.full_name} of {' or '.join(KueueVersion)}; install Kueue"
     return ""

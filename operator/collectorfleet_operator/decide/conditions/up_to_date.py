@@ -47,7 +47,7 @@ def up_to_date_suspended(seen: Situation, reason: Reason) -> Condition:
     """Return the condition ``UpToDate`` of a suspended fleet."""
     if seen.problems:
         return condition(_TYPE, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
-    text = f"generation {seen.fleet.metadata.generation} of the spec does not run: the fleet is suspended"
+    text = f"generation {seen.fleet.metadata.generation} of the spec does not run, because the fleet is suspended"
     return condition(_TYPE, False, reason, text)
 
 
@@ -56,7 +56,7 @@ def up_to_date_after(seen: Situation, end: Over) -> Condition:
     is_another = seen.spec_is_held if seen.job is not None else runs_another_spec(seen)
     if not is_another:
         return _true(seen)
-    text = f"generation {seen.fleet.metadata.generation} of the spec is not run: the fleet {end.verb}"
+    text = f"generation {seen.fleet.metadata.generation} of the spec does not run, because the fleet {end.verb}"
     return condition(_TYPE, False, end.reason, "; ".join([text, *seen.problems]))
 
 

@@ -49,7 +49,7 @@ def test_a_deleted_raycluster_is_made_again_at_once_and_uses_up_no_try() -> None
     first = world.carry_out()
     assert kinds(first) == ["Delete Job", "Create Job"]
     assert isinstance(first[0], Delete)
-    assert first[0].why == "Job cheetah-driver: its RayCluster was deleted; its driver would fail"
+    assert first[0].why == "Job cheetah-driver: its RayCluster was deleted; its driver cannot continue"
     assert uid_of(world.get(JOB, DRIVER)) != before
     gone = world.carry_out()
     assert {(one.kind, one.grace_seconds, one.announced) for one in gone if isinstance(one, Delete)} == {

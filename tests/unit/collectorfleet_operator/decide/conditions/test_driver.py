@@ -108,7 +108,7 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "x.py"\n    y()\n'
         pytest.param(
             139,
             "7\nversion 15\n",
-            "its process was ended by SIGSEGV and without an error message; the last line of its log: version 15",
+            "its process was ended by SIGSEGV without an error message; the last line of its log: version 15",
             id="a signal, and a log without an error",
         ),
     ],
@@ -204,7 +204,7 @@ def test_where_only_the_stack_of_a_process_is_left_that_is_said() -> None:
     stack = "/opt/packages/ray/_raylet.so(+0x1812b9a) [0x7fc857a12b9a] ray::operator<<()\n"
     world.end_driver(1, f")()\n{25 * stack}/lib/x86_64-linux-gnu/libc.so.6(__clone+0x40) [0x7fc93ed26b50] clone\n")
     assert told(world.look(), "DriverRunning")[2].endswith(
-        "its process ended in code that is not Python's, with exit code 1; its log has the reason above the stack"
+        "its process crashed in native code, with exit code 1; its log has the reason above the stack"
     )
 
 

@@ -92,7 +92,7 @@ def test_an_invalid_spec_that_never_ran_says_its_problem_alone() -> None:
 
 
 def test_a_suspended_fleet_runs_no_generation() -> None:
-    text = "generation 1 of the spec does not run: the fleet is suspended"
+    text = "generation 1 of the spec does not run, because the fleet is suspended"
     assert told(World({"spec.suspend": True}).look(), "UpToDate") == ("False", "Suspended", text)
 
 
@@ -101,11 +101,11 @@ def test_a_completed_fleet_ran_its_spec_and_an_edit_after_the_end_is_not_run() -
     world.complete()
     assert told(world.look(), "UpToDate") == ("True", "UpToDate", "the fleet runs generation 1 of the spec")
     world.edit(OTHER_POLICY)
-    text = "generation 2 of the spec is not run: the fleet completed"
+    text = "generation 2 of the spec does not run, because the fleet completed"
     assert told(world.look(), "UpToDate") == ("False", "Completed", text)
     world.edit(TOO_MANY_GPUS)
     problems = "; ".join(world.seen().problems)
-    text = f"generation 3 of the spec is not run: the fleet completed; {problems}"
+    text = f"generation 3 of the spec does not run, because the fleet completed; {problems}"
     assert told(world.look(), "UpToDate")[2] == text
 
 
