@@ -88,7 +88,7 @@ def test_a_full_fleet_a_second_of_a_name_and_a_stranger_are_refused_and_change_n
     for ask, sentence in (
         (lambda: shards.add_policy("c"), r"^policy 'c': all 2 places are taken"),
         (lambda: shards.add_policy("a"), r"^policy 'a': it exists already"),
-        (lambda: shards.get_policy_actor("c"), "^policy 'c': it does not exist; there are a, b"),
+        (lambda: shards.get_policy_actor("c"), "^policy 'c': it does not exist; use one of a, b"),
         (lambda: shards.get_replay_and_policy_actors("c"), r"^policy 'c': it does not exist"),
         (lambda: shards.remove_policy("c"), r"^policy 'c': it does not exist"),
         (lambda: shards.get_policy_id(shards.get_replay_actors()[0]), r"is none of the 2 policies$"),

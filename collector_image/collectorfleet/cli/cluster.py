@@ -46,7 +46,7 @@ def check_selection(options: argparse.Namespace) -> None:
     if options.name is not None and options.all_namespaces:
         options.usage_error("NAME and -A/--all-namespaces exclude each other; use -n NS to choose the namespace")
     if options.name is not None and options.selector is not None:
-        options.usage_error("NAME and -l/--selector exclude each other")
+        options.usage_error("NAME and -l/--selector exclude each other; leave one of the two out")
 
 
 def print_none_found(fleets: Fleets, options: argparse.Namespace) -> None:

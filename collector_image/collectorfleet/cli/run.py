@@ -77,7 +77,7 @@ def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet 
         return fleets[0]
     names = ", ".join(fleet.metadata.name for fleet in found.fleets)
     if not found.fleets:
-        problem = "the file has no CollectorFleet"
+        problem = manifests.without_fleet(found)
     elif fleets:
         problem = f"the file has {len(fleets)} fleets; choose one with --fleet: {names}"
     else:

@@ -113,7 +113,7 @@ def _status_object(error: ApiException) -> dict[str, Any]:
 def _cause(error: HTTPError) -> str:
     cause: BaseException = error.reason if isinstance(error, MaxRetryError) and error.reason else error
     if isinstance(cause, ReadTimeoutError):
-        return "it did not answer in time"
+        return "the request timed out"
     if isinstance(cause, ProtocolError):
         return f"the connection broke off ({one_sentence(str(cause.args[-1]))})"
     # In urllib3's message, the name of a connection or a pool precedes the cause.

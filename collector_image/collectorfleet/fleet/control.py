@@ -248,7 +248,7 @@ class FleetControl(ParameterControl):
         """
         is_paused_already = self._consumer.paused
         if not self._consumer.pause(timeout):
-            raise TimeoutError(f"pause: requests are still under way after {timeout:g} s")
+            raise TimeoutError(f"pause: requests are still under way after {timeout:g} s; pass a longer timeout")
         try:
             yield
         finally:

@@ -86,7 +86,7 @@ class Roster:
     def place(self, policy_id: str) -> Place:
         """Return the place of the policy. Raise InvalidOption for an unknown id."""
         if policy_id not in self._places:
-            there = f"; there are {', '.join(self._places)}" if self._places else "; there are none"
+            there = f"; use one of {', '.join(self._places)}" if self._places else ", because there are no policies"
             raise InvalidOption(
                 f"policy {policy_id!r}: it does not exist{did_you_mean(policy_id, list(self._places)) or there}"
             )

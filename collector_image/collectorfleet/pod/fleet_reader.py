@@ -21,7 +21,7 @@ async def read_fleet(api: FleetApi, settings: DriverSettings, closing: threading
 
     Raises FleetGone if the fleet was deleted or replaced. Raises InvalidOption with all problems of an invalid spec.
     """
-    outage = Outage("cannot read the fleet")
+    outage = Outage("read the fleet")
     while not closing.is_set():
         try:
             fleet = checked_fleet(await api.fleet(), settings)

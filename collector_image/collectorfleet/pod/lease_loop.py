@@ -40,7 +40,7 @@ class LeaseLoop:
         self._lease: Object | None = None  # the API server's last answer; None: read the Lease again
         self._may_hold = False  # a request to acquire the Lease has no answer yet
         self._waiting_for = ""
-        self._outage = Outage("cannot renew the Lease")
+        self._outage = Outage("renew the Lease")
 
     async def run(self) -> None:
         """Acquire the Lease and renew it every 5 s, until the task is cancelled or another driver takes over."""

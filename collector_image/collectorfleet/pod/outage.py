@@ -19,7 +19,7 @@ TRANSIENT: Final = (ApiException, ClientError, OSError, asyncio.TimeoutError, Un
 
 
 class Outage:
-    """An outage of one kind of request. ``what`` names the failure, for example "cannot write the status"."""
+    """An outage of one kind of request. ``what`` names the request, for example "write the status"."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -33,13 +33,13 @@ class Outage:
         text = error_text(error)
         if text != self._cause:
             traceback_of = None if isinstance(error, TRANSIENT) else error
-            log.warning("%s, trying on: %s", self._what, text, exc_info=traceback_of)
+            log.warning("cannot %s; trying again: %s", self._what, text, exc_info=traceback_of)
         self._cause = text
 
     def over(self) -> None:
         """Note that a request succeeded. Logs the end of an outage."""
         if self._cause:
-            log.info("no longer: %s", self._what)
+            log.info("can %s again", self._what)
         self._cause = ""
 
 

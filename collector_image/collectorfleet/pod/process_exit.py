@@ -27,7 +27,7 @@ def os_exit_as_failure() -> Iterator[None]:
     def end_as_failure(status: int) -> NoReturn:
         if os.getpid() != driver:
             end(status)
-        message = f"code in the driver called os._exit({status}): return from the training function, or raise an error"
+        message = f"code in the driver called os._exit({status}); return from the training function, or raise an error"
         if TERMINATION_LOG.exists():  # only in a pod
             TERMINATION_LOG.write_text(message)
         os.write(2, f"failed: {message}\n".encode())

@@ -74,7 +74,7 @@ class ReportLoop:
 
     async def _write_last(self) -> None:
         give_up = time.monotonic() + LAST_REPORT_SECONDS
-        outage = Outage("cannot write the last report")
+        outage = Outage("write the last report")
         while self._lease.is_held and not self._is_gone and time.monotonic() < give_up:
             try:
                 report = final_report(self._run.report())

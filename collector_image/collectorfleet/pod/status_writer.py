@@ -35,7 +35,7 @@ class StatusWriter:
         self._settings = settings
         self._last: LastWrite | None = None
         self._undeclared: dict[FieldPath, float] = {}  # with the time of the refusal, in seconds
-        self._outage = Outage("cannot write the status")
+        self._outage = Outage("write the status")
 
     def due(self, report: DriverReport) -> bool:
         """Return whether to write ``report`` now."""

@@ -35,7 +35,7 @@ async def read_timeline(api: FleetApi, settings: DriverSettings, closing: thread
 
     Retries every 5 s while the API server does not answer. Return None also if ``closing`` is set first. Raise nothing.
     """
-    outage = Outage("cannot read the timeline")
+    outage = Outage("read the timeline")
     while not closing.is_set():
         try:
             stored = await api.timeline()
@@ -75,7 +75,7 @@ class TimelineLoop:
 
     def __init__(self) -> None:
         self._offered: Timeline | None = None
-        self._outage = Outage("cannot write the timeline")
+        self._outage = Outage("write the timeline")
 
     def offer(self, timeline: Timeline) -> None:
         """Write ``timeline`` next, in place of an earlier timeline that waits. Any thread may call it."""

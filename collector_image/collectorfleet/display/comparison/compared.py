@@ -37,7 +37,7 @@ class Compared:
         if len(self.groups) > MOST_GROUPS:
             raise InvalidOption(
                 f"these {len(runs)} runs have {len(self.groups)} configurations, and a page shows at most "
-                f"{MOST_GROUPS}: name fewer runs"
+                f"{MOST_GROUPS}; name fewer runs"
             )
         self._measured = {source: list(self._of(source)) for source in Source}
 

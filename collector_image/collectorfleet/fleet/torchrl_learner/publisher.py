@@ -66,7 +66,7 @@ class LearnerPublisher:
         """Publish the weights. If publishing fails, return the reason, otherwise None."""
         publish = self._publish()
         if publish is None:
-            return "the fleet is gone"
+            return "the FleetCollector no longer exists"
         (stored,) = given.weights
         try:
             publish(ray.get(stored), given.model_version)

@@ -71,7 +71,7 @@ FAULTS = {
         played_api.close, ExitCode.UNAVAILABLE, f"no answer from the cluster of context {CONTEXT}"
     ),
     "half an answer": Fault(played_api.break_off, ExitCode.UNAVAILABLE, "the connection broke off"),
-    "slow server": Fault(played_api.hang, ExitCode.UNAVAILABLE, "it did not answer in time"),
+    "slow server": Fault(played_api.hang, ExitCode.UNAVAILABLE, "the request timed out"),
 }
 
 

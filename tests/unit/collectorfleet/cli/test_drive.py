@@ -135,7 +135,7 @@ def ended_by_sigterm(folder: Path, sentence: str, **env: str) -> str:
 
 def test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is_deleted(tmp_path: Path) -> None:
     """The Job does not count a deleted pod, whatever kept its driver from starting."""
-    log = ended_by_sigterm(tmp_path, "cannot read the fleet, trying on")
+    log = ended_by_sigterm(tmp_path, "cannot read the fleet; trying again")
     assert "stopped: SIGTERM" in log
     assert "Traceback" not in log
 
@@ -195,7 +195,7 @@ def test_code_that_ends_the_process_of_the_driver_fails_whatever_its_exit_code(c
     """0 completed the fleet; 65 and 143 restarted the driver without end, because the Job counts neither."""
     done = drive_code(f"os._exit({code})")
     assert done.returncode == EXIT_INFRASTRUCTURE
-    assert f"failed: code in the driver called os._exit({code}): return from the training function" in done.stderr
+    assert f"failed: code in the driver called os._exit({code}); return from the training function" in done.stderr
 
 
 def test_processes_that_code_of_the_driver_forks_end_as_they_ask() -> None:

@@ -25,6 +25,12 @@ def test_which_of_several_fleets_to_run_is_asked(tmp_path: Path, capsys: pytest.
     assert "the file has no fleet c; it has a, b" in capsys.readouterr().err
 
 
+def test_a_file_without_a_fleet_says_what_it_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}}
+    assert main(["run", written(tmp_path, code)]) == 64
+    assert capsys.readouterr().err.endswith(": the file has no CollectorFleet, only ConfigMap code\n")
+
+
 def test_going_on_needs_a_folder_to_go_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", written(tmp_path, manifest()), "--resume"]) == 64
     assert "--resume: name the folder of the run to resume with --checkpoint DIR" in capsys.readouterr().err

@@ -46,11 +46,11 @@ def test_errors_name_the_policy_and_what_there_is() -> None:
     assert str(full.value) == (
         "policy 'p3': all 3 places are taken (2+1 in 2 shards); remove a policy, or raise max_policies (3)"
     )
-    with pytest.raises(InvalidOption, match=r"^policy 'main': it does not exist; there are p0, p1, p2$"):
+    with pytest.raises(InvalidOption, match=r"^policy 'main': it does not exist; use one of p0, p1, p2$"):
         roster.place("main")
     with pytest.raises(InvalidOption, match=r"^policy 'P2': it does not exist; did you mean p2\?$"):
         roster.remove("P2")
-    with pytest.raises(InvalidOption, match=r"^policy 'p': it does not exist; there are none$"):
+    with pytest.raises(InvalidOption, match=r"^policy 'p': it does not exist, because there are no policies$"):
         Roster([1], Placement.SPREAD).place("p")
 
 

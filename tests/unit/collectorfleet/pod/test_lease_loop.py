@@ -68,7 +68,7 @@ def test_an_odd_answer_before_the_lease_is_acquired_is_like_none(odd: Any, caplo
         renewing(api, act)
     assert api.holder == ME
     (said,) = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert said.message.startswith("cannot renew the Lease, trying on: ")
+    assert said.message.startswith("cannot renew the Lease; trying again: ")
     assert said.exc_info, "an error that nobody expects has its traceback"
 
 
@@ -96,7 +96,7 @@ def test_an_answer_of_an_overloaded_server_is_said_without_a_traceback(caplog: p
     with caplog.at_level(logging.WARNING):
         renewing(api, act)
     assert [(record.message, record.exc_info) for record in caplog.records] == [
-        ("cannot renew the Lease, trying on: HTTP 503: etcd has no leader", None)
+        ("cannot renew the Lease; trying again: HTTP 503: etcd has no leader", None)
     ]
 
 

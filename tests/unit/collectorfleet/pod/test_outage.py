@@ -11,7 +11,7 @@ from collectorfleet.pod.outage import Outage, is_status
 
 
 def test_it_is_said_when_it_begins_when_its_cause_changes_and_when_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
-    outage = Outage("cannot write the status")
+    outage = Outage("write the status")
     with caplog.at_level(logging.INFO):
         outage.over()
         for _ in range(3):
@@ -20,9 +20,9 @@ def test_it_is_said_when_it_begins_when_its_cause_changes_and_when_it_is_over(ca
         outage.over()
         outage.over()
     assert [record.message for record in caplog.records] == [
-        "cannot write the status, trying on: ConnectionRefusedError: refused",
-        "cannot write the status, trying on: HTTP 503: etcd has no leader",
-        "no longer: cannot write the status",
+        "cannot write the status; trying again: ConnectionRefusedError: refused",
+        "cannot write the status; trying again: HTTP 503: etcd has no leader",
+        "can write the status again",
     ]
 
 

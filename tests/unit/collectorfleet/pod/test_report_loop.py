@@ -139,7 +139,7 @@ def test_a_bug_in_the_last_report_is_said_and_the_report_is_tried_again(
     with caplog.at_level(logging.WARNING):
         assert reported(PlayedApi(), stop, batches=[1, 4]) == [1, 4]
     (said,) = caplog.records
-    assert said.message == "cannot write the last report, trying on: ZeroDivisionError: a bug"
+    assert said.message == "cannot write the last report; trying again: ZeroDivisionError: a bug"
     assert said.exc_info
 
 

@@ -119,7 +119,7 @@ def test_an_outage_is_said_once_and_costs_no_timeline(caplog: pytest.LogCaptureF
         end_after(TimelineLoop(), api, Held(), [RUN, LATER])
     assert api.written == [RUN, LATER]
     assert [r.message for r in caplog.records] == [
-        "cannot write the timeline, trying on: HTTP 503: Service Unavailable"
+        "cannot write the timeline; trying again: HTTP 503: Service Unavailable"
     ]
 
 
@@ -151,8 +151,8 @@ def test_a_bug_costs_one_timeline_and_nothing_else(
         asyncio.run(asyncio.wait_for(main(), 20))
     assert api.written == [LATER]
     assert [r.message for r in caplog.records] == [
-        "cannot write the timeline, trying on: ZeroDivisionError: a bug",
-        "no longer: cannot write the timeline",
+        "cannot write the timeline; trying again: ZeroDivisionError: a bug",
+        "can write the timeline again",
     ]
     assert caplog.records[0].exc_info
 

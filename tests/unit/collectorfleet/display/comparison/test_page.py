@@ -124,7 +124,7 @@ def test_groups_are_told_apart_without_colors() -> None:
 
 
 def test_more_groups_than_a_page_shows_are_refused() -> None:
-    with pytest.raises(InvalidOption, match="these 13 runs have 13 configurations, and a page shows at most 12"):
+    with pytest.raises(InvalidOption, match="these 13 runs have 13 configurations, and a page shows at most 12; name"):
         Compared([run(str(n), lr=n) for n in range(MOST_GROUPS + 1)])
 
 
