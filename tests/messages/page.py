@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.cluster.binaries import ROOT
 from tests.messages.chart_files import alerts, chart_messages
-from tests.messages.python_files import PythonFiles
+from tests.messages.python_files import python_messages
 
 PAGE: Final = ROOT / "docs/all-messages.md"
 
@@ -86,7 +86,7 @@ _LEFT_OUT: Final = (
 def page() -> str:
     """Return the text of the page."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for module, message in PythonFiles(ROOT).messages():
+    for module, message in python_messages(ROOT):
         if not _is_within(module, _LEFT_OUT):
             group = next(one for one in _GROUPS if _is_within(module, one.modules))
             found[group.title].append((message, module.partition(".")[2] or module))

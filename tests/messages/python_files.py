@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,13 @@ from tests.messages.python_texts import texts
 _FOLDERS: Final = ("crds/collectorfleet_api", "operator/collectorfleet_operator", "collector_image/collectorfleet")
 
 
-class PythonFiles:
+@cache
+def python_messages(root: Path) -> list[tuple[str, str]]:
+    """Return the name of a module, such as ``collectorfleet.cli.run``, with each of its messages."""
+    return list(_PythonFiles(root).messages())
+
+
+class _PythonFiles:
     """The parsed files, with the texts that they import from each other."""
 
     def __init__(self, root: Path) -> None:
@@ -22,7 +29,6 @@ class PythonFiles:
         self._constants: dict[str, dict[str, list[str]]] = {}
 
     def messages(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of a module, such as ``collectorfleet.cli.run``, with each of its messages."""
         for module, tree in self._trees.items():
             for message in messages_of(tree, self._imported(module) | self._own(module)):
                 yield module, message

@@ -12,12 +12,13 @@ from tests.messages.python_texts import PUT_IN, Constants, inner, texts
 # Calls and arguments whose texts are messages, also those of one word.
 _SAYING: Final = {
     *("condition", "print", "print_line", "print_problem", "require", "warn"),
-    *("debug", "error", "exception", "info", "warning"),
+    *("critical", "debug", "error", "exception", "info", "warning"),
 }
 _SAID: Final = {"description", "epilog", "help", "message"}
 # Calls whose texts are on other pages (fields, metrics), or are patterns and CEL.
 _SKIPPED: Final = {
-    *("Field", "Counter", "Gauge", "Histogram", "GaugeMetricFamily", "CounterMetricFamily"),
+    *("Field", "_free_form", "_typed"),
+    *("Counter", "Gauge", "Histogram", "GaugeMetricFamily", "CounterMetricFamily"),
     *("Number", "compile", "filterwarnings", "fullmatch", "sub"),
 }
 _WORD: Final = re.compile(r"\S*[A-Za-z]{2}\S*")
@@ -28,10 +29,10 @@ _NOT_PROSE: Final = re.compile(r"</?[a-z]+[ >]|/>|\{[a-z-]+:|=\"|^import |\| `|\
 
 def messages_of(tree: ast.Module, constants: Constants) -> Iterator[str]:
     """Yield the messages of a file in their order."""
-    compared = _compared(tree)
     for statement in tree.body:
-        if not any(name in compared for name, _ in _assigned(statement)):
-            yield from _of(statement, constants, said=False)
+        found = list(_of(statement, constants, said=False))
+        if found and not any(_is_only_compared(name, tree) for name, _ in _assigned(statement)):
+            yield from found
 
 
 def constants_of(tree: ast.Module) -> dict[str, ast.expr]:
@@ -48,13 +49,12 @@ def _assigned(statement: ast.stmt) -> list[tuple[str, ast.expr]]:
     return []
 
 
-def _compared(tree: ast.Module) -> set[str]:
-    """Return the names that a file only compares with others, such as the words of another program."""
+def _is_only_compared(name: str, tree: ast.Module) -> bool:
+    """Return whether a file only compares a text with others. The text is then what another program says."""
     nodes = list(ast.walk(tree))
-    loaded = [one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    uses = [one for one in nodes if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)]
     sides = [side for one in nodes if isinstance(one, ast.Compare) for side in (one.left, *one.comparators)]
-    names = [side.id for side in sides if isinstance(side, ast.Name)]
-    return {name for name in names if names.count(name) == loaded.count(name)}
+    return bool(uses) and all(use in sides for use in uses)
 
 
 def _of(node: ast.AST, constants: Constants, *, said: bool) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from tests.cluster.binaries import ROOT
-from tests.messages.python_files import PythonFiles
+from tests.messages.python_files import python_messages
 
 PAGE = (ROOT / "docs/messages.md").read_text()
 
@@ -20,7 +20,7 @@ def rows() -> list[list[str]]:
 @cache
 def messages() -> str:
     """Return all messages of the program, one on each line."""
-    return "\n".join(message for _, message in PythonFiles(ROOT).messages())
+    return "\n".join(message for _, message in python_messages(ROOT))
 
 
 def is_said(message: str) -> bool:
