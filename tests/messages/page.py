@@ -28,7 +28,8 @@ The program may join several lines to one message. The right column has the modu
 
 A program finds the messages in the source. It takes each text of errors, warnings, lines of logs, help texts and
 printed lines. It takes other texts if they have three words, or two words and an ellipsis.
-The page leaves out the texts on the pages that `collectorfleet report` writes, and messages of other programs.
+The page leaves out messages of other programs, names that the program puts into a message, and the texts on the pages
+that `collectorfleet report` writes.
 """
 
 

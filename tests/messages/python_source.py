@@ -22,9 +22,9 @@ _SKIPPED: Final = {
     *("Number", "compile", "filterwarnings", "fullmatch", "sub"),
 }
 _WORD: Final = re.compile(r"\S*[A-Za-z]{2}\S*")
-_CEL: Final = re.compile(r"\bself\.\w|&&|\bhas\(|[!=<>]=|\.(?:all|exists|filter|map)\(|\bk in\b")
-_CEL_MESSAGE: Final = re.compile(r"'(.*)'\.format\(\[.*")
-_NOT_PROSE: Final = re.compile(r"</?[a-z]+[ >]|/>|\{[a-z-]+:|=\"|^import |\| `|\0")
+_CEL: Final = re.compile(r"\bself\.\w|&&|\bhas\(| [!=<>]= |\.(?:all|exists|filter|map)\(|\bk in\b")
+_CEL_MESSAGE: Final = re.compile(r"'(.*?)'\.format\(\[.*")
+_NOT_PROSE: Final = re.compile(r"</?[a-z]+[ >]|/>|\{[a-z-]+:\S|=\"|^import |\| `|\0")
 
 
 def messages_of(tree: ast.Module, constants: Constants) -> Iterator[str]:
@@ -80,8 +80,8 @@ def _of(node: ast.AST, constants: Constants, *, said: bool) -> Iterator[str]:
             yield from _of(value, constants, said=said or arg in _SAID)
         case ast.Dict(values=values):
             yield from _each(values, constants, said=said)
-        case ast.Subscript(value=value):
-            yield from _of(value, constants, said=said)
+        case ast.Subscript(value=value, slice=key):
+            yield from _each([value] if texts(key, constants) else [value, key], constants, said=said)
         case _:
             yield from _each(ast.iter_child_nodes(node), constants, said=said and isinstance(node, ast.Starred))
 

@@ -37,6 +37,8 @@ def test_the_written_page_is_what_the_source_says() -> None:
         ('text = "the pod runs" if running else "the pod has ended"', ["the pod runs", "the pod has ended"]),
         ("text = f\"{pod}: {describe('the pod is lost')}\"", ["the pod is lost"]),
         ('HINTS = {"a key of it": "free the volume first"}', ["free the volume first"]),
+        ('Port = Annotated[str, matching("a+", "is not a port; write a number")]', ["is not a port; write a number"]),
+        ('raise Refused("write {key: gpu} or team!=a")', ["write {key: gpu} or team!=a"]),
         ('parser.add_argument("--all", help="all fleets")', ["all fleets"]),
         ('raise Refused("too large", key="of a pod")', ["too large", "of a pod"]),
         ("Rule('self.a > 0', \"'%d is too small; use %d'.format([self.a, 1])\")", ["… is too small; use …"]),
