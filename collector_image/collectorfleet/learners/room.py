@@ -13,6 +13,8 @@ import ray
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+from collectorfleet.errors import InfrastructureError
+from collectorfleet.learners.calls import Deadline
 from collectorfleet_api.packing.shards import PodSize
 
 
@@ -44,6 +46,24 @@ class Room:
     def end(self) -> None:
         """Free the resources. The actors that use these resources end at once."""
         remove_placement_group(self._group)
+
+
+def wait_for_rooms(rooms: Sequence[Room], deadline: Deadline) -> None:
+    """Block until all rooms have their resources. Raise InfrastructureError after the deadline."""
+    waiting = [room.ready for room in rooms]
+    placed, _ = ray.wait(waiting, num_returns=len(waiting), timeout=deadline.left)
+    if len(placed) < len(waiting):
+        raise InfrastructureError(
+            f"learner shards: {len(placed)} of {len(waiting)} have room after {deadline.seconds:g} s; "
+            "other processes use the rest of the nodes; end them, add a node, or request less"
+        )
+
+
+def end_rooms(rooms: Sequence[Room]) -> None:
+    """End all rooms if Ray still runs."""
+    if ray.is_initialized():
+        for room in rooms:
+            room.end()
 
 
 def bundle(cpus: float, gpu: float, further: Mapping[str, float]) -> dict[str, float]:

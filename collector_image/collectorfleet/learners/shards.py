@@ -5,22 +5,21 @@ from __future__ import annotations
 import logging
 import weakref
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
-from functools import partial
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import ray
 
-from collectorfleet.errors import CollectorClosed, CollectorFleetError, InfrastructureError, InvalidOption
+from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.fleet.signature import takes
-from collectorfleet.learners.calls import Deadline, answer, answers
+from collectorfleet.learners.actor_classes import ActorClasses
+from collectorfleet.learners.calls import Deadline, answers
+from collectorfleet.learners.checkpoints import Checkpoints, Learner, present
 from collectorfleet.learners.options import LearnerOptions, merged
-from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
-from collectorfleet.learners.returning import drained, keep, returning
-from collectorfleet.learners.room import Room, bundle, nodes
+from collectorfleet.learners.record import Earlier
+from collectorfleet.learners.returning import drained
+from collectorfleet.learners.room import Room, bundle, end_rooms, nodes, wait_for_rooms
 from collectorfleet.learners.roster import Placement, Roster
 from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.shards import ShardPacking
@@ -32,12 +31,6 @@ _MINUTE: Final = timedelta(minutes=1)
 # One hour is enough to write hundreds of GB of frames to a slow volume. The limit applies if a volume hangs. If an
 # actor is lost, the call raises earlier.
 _HOUR: Final = timedelta(hours=1)
-
-
-@dataclass(frozen=True)
-class _Learner:
-    actor: Any
-    kept_in: Path | None  # a new file, because an earlier policy of the same id may still write its file
 
 
 class LearnerShards:
@@ -64,21 +57,17 @@ class LearnerShards:
         self.packing: ShardPacking = options.packed(nodes(options.resources))
         self._roster = Roster(self.packing.slots, Placement(options.placement))
         self._earlier = Earlier(options.resume_folder, self.packing.slots)
-        self._classes: dict[type, Any] = {}
-        self._policies: dict[str, _Learner] = {}
+        self._checkpoints = Checkpoints(options.checkpoint_dir, self._earlier, self.packing.slots)
+        self._classes = ActorClasses(options)
+        self._policies: dict[str, Learner] = {}
         self._fed = Counter[str]()
-        # Removed policies whose frames may still exist, each with the shard of these frames.
-        self._undropped: set[tuple[str, int]] = set()
-        # Files of removed policies, which the index on disk may still name.
-        self._unneeded: list[Path] = []
-        self._added = 0
         gpu = 0.0 if options.fake_gpus else self.packing.gpu_per_policy
         self._gpu_per_actor = gpu
         policy = bundle(options.policy_cpus, gpu, options.resources)
         replay = bundle(options.replay_cpus, 0.0, options.resources)
         self._rooms = [Room([replay, *[policy] * slots]) for slots in self.packing.slots]
         # If the object is garbage-collected without stop(), the actors end, too.
-        self._end = weakref.finalize(self, _end, self._rooms)
+        self._end = weakref.finalize(self, end_rooms, self._rooms)
         self._end.atexit = False
         try:
             self._replays = self._started(Deadline(options.start_timeout))
@@ -117,7 +106,7 @@ class LearnerShards:
         Raises the errors of :meth:`add_policy`. If one policy fails, none of them is added.
         """
         self._check_open()
-        started: dict[str, _Learner] = {}
+        started: dict[str, Learner] = {}
         try:
             for policy_id, config in configs.items():
                 policy_class = (policy_classes or {}).get(policy_id, self._options.policy_class)
@@ -138,7 +127,7 @@ class LearnerShards:
                 policy_id,
                 place.shard,
                 len(self),
-                self._places,
+                sum(self.packing.slots),
             )
         return {policy_id: one.actor for policy_id, one in started.items()}
 
@@ -168,11 +157,9 @@ class LearnerShards:
             log.warning("policy %s was still busy after %g s, and is ended", policy_id, deadline.seconds)
         ray.kill(actor, no_restart=True)
         del self._policies[policy_id]
-        self._earlier.forget(policy_id)
         self._roster.remove(policy_id)
-        self._undropped.add((policy_id, shard))
-        self._unneeded += _present(file)
-        self._drop(policy_id, shard, Deadline(timeout))
+        self._checkpoints.remove(policy_id, shard, file)
+        self._checkpoints.drop(policy_id, shard, self._replays[shard], Deadline(timeout))
 
     def get_policy_actor(self, policy_id: str) -> Any:
         """Return the policy's actor. Raise InvalidOption for an unknown id, as all methods with an id do."""
@@ -224,44 +211,7 @@ class LearnerShards:
             InfrastructureError: an actor is dead, or did not answer in time.
         """
         self._check_open()
-        if self._options.checkpoint_dir is None:
-            raise InvalidOption("checkpoint: checkpoint_dir is not set; pass it to LearnerShards")
-        folder = Path(self._options.checkpoint_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        left = self._undropped | set(self._earlier.left().items())
-        drops = {
-            f"replay actor of shard {shard}, policy {policy_id}": partial(self._replays[shard].forget.remote, policy_id)
-            for policy_id, shard in left
-        }
-        writes = {
-            f"replay actor of shard {shard}": partial(
-                replay.__ray_call__.remote,
-                keep,
-                self._replay_file(shard),
-                [policy_id for policy_id, its_shard in left if its_shard == shard],
-            )
-            for shard, replay in enumerate(self._replays)
-        }
-        for policy_id, learner in self._policies.items():
-            writes[f"policy {policy_id}"] = partial(learner.actor.__ray_call__.remote, keep, learner.kept_in)
-        failures = []
-        for asks in (drops, writes):
-            try:
-                answers(asks, Deadline(timeout))
-            except CollectorFleetError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
-        kept = {
-            policy_id: Kept(self._roster.place(policy_id), learner.kept_in.name)
-            for policy_id, learner in self._policies.items()
-            if learner.kept_in is not None
-        }
-        write_record(folder, self.packing.slots, kept)
-        self._earlier.drop_left()
-        self._undropped -= left
-        while self._unneeded:
-            self._unneeded.pop().unlink(missing_ok=True)
+        self._checkpoints.write(self._replays, self._policies, self._roster.place, timeout)
 
     @property
     def resumes(self) -> frozenset[str]:
@@ -292,98 +242,48 @@ class LearnerShards:
 
     # ---------------------------------------------------------------- internals
     def _started(self, deadline: Deadline) -> list[Any]:
-        waiting = [room.ready for room in self._rooms]
-        placed, _ = ray.wait(waiting, num_returns=len(waiting), timeout=deadline.left)
-        if len(placed) < len(waiting):
-            raise InfrastructureError(
-                f"learner shards: {len(placed)} of {len(waiting)} have room after {deadline.seconds:g} s; "
-                "other processes use the rest of the nodes; end them, add a node, or request less"
-            )
-        replay_class = self._class(self._options.replay_class)
+        wait_for_rooms(self._rooms, deadline)
+        replay_class = self._classes.of(self._options.replay_class)
         config = self._options.replay_config
         replays = [
-            room.start(replay_class, _REPLAY, self._restarts, self._replay_files(shard), 0.0, config)
+            room.start(replay_class, _REPLAY, self._restarts, self._checkpoints.replay_files(shard), 0.0, config)
             for shard, room in enumerate(self._rooms)
         ]
         answers({f"replay actor of shard {at}": it.__ray_ready__.remote for at, it in enumerate(replays)}, deadline)
         return replays
 
-    def _start(self, policy_id: str, config: Mapping[str, Any], policy_class: type) -> _Learner:
+    def _start(self, policy_id: str, config: Mapping[str, Any], policy_class: type) -> Learner:
         """Give the policy a place and start its actor. Return before the actor is built."""
-        actor_class = self._class(policy_class)
+        actor_class = self._classes.of(policy_class)
         keywords = merged(self._options.config, config)
         place = self._roster.add(policy_id, self._earlier.place(policy_id))
-        if (policy_id, place.shard) in self._undropped:
+        if self._checkpoints.has_frames_to_drop(policy_id, place.shard):
+            deadline = Deadline(self._options.start_timeout)
             try:
-                self._drop(policy_id, place.shard, Deadline(self._options.start_timeout))
+                self._checkpoints.drop(policy_id, place.shard, self._replays[place.shard], deadline)
             except BaseException:
                 self._roster.remove(policy_id)
                 raise
-        self._added += 1
-        file = self._file(f"policy-{policy_id}-{self._added}.pt")
+        file = self._checkpoints.new_policy_file(policy_id)
         earlier = self._earlier.policy_files(policy_id)
-        files = [*_present(file), *earlier]
+        files = [*present(file), *earlier]
         room = self._rooms[place.shard]
         actor = room.start(
             actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords, bool(earlier)
         )
-        return _Learner(actor, file)
-
-    def _drop(self, policy_id: str, shard: int, deadline: Deadline) -> None:
-        """Drop the frames of a removed policy. Blocks. Raises UserCodeError or InfrastructureError."""
-        who, replay = f"replay actor of shard {shard}", self._replays[shard]
-        answer(who, partial(replay.forget.remote, policy_id), deadline)
-        kept = self._replay_file(shard)
-        if kept is not None and kept.exists():
-            # Without a new checkpoint, a restarted replay actor would load the dropped frames.
-            answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
-        self._undropped.discard((policy_id, shard))
-
-    def _class(self, of: type) -> Any:
-        """Return ``of`` as a class of Ray actors. The result is cached, because Ray's head never frees a class."""
-        if of not in self._classes:
-            if of is not self._options.replay_class:
-                self._options.check_policy_class(of)
-            # Turn off Ray's record of each call, because only Ray's dashboard reads these records.
-            unrecorded: Any = {"enable_task_events": False}
-            self._classes[of] = ray.remote(**unrecorded)(returning(of))
-        return self._classes[of]
+        return Learner(actor, file)
 
     @property
     def _restarts(self) -> int:
         return 0 if self._options.checkpoint_dir is None else self._options.max_restarts
 
-    @property
-    def _places(self) -> int:
-        return sum(self.packing.slots)
-
     def _replay(self, policy_id: str) -> Any:
         self._check_open()
         return self._replays[self._roster.place(policy_id).shard]
 
-    def _replay_files(self, shard: int) -> list[Path]:
-        return [*_present(self._replay_file(shard)), *self._earlier.replay_files(shard)]
-
-    def _replay_file(self, shard: int) -> Path | None:
-        return self._file(replay_file(shard))
-
-    def _file(self, name: str) -> Path | None:
-        folder = self._options.checkpoint_dir
-        return None if folder is None else Path(folder) / name
-
     def _check_open(self) -> None:
         if not self._end.alive:
             raise CollectorClosed("learner shards: used after stop()")
-
-
-def _present(file: Path | None) -> list[Path]:
-    return [] if file is None else [file]
-
-
-def _end(rooms: Sequence[Room]) -> None:
-    if ray.is_initialized():
-        for room in rooms:
-            room.end()
 
 
 def _summary(packing: ShardPacking) -> str:

@@ -1,0 +1,128 @@
+"""Write the checkpoints of learner shards, name their files, and drop frames that no policy needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from collectorfleet.errors import CollectorFleetError, InvalidOption
+from collectorfleet.learners.calls import Deadline, answer, answers
+from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
+from collectorfleet.learners.returning import keep
+from collectorfleet.learners.roster import Place
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A policy's actor, and the file of its checkpoints."""
+
+    actor: Any
+    kept_in: Path | None  # a new file, because an earlier policy of the same id may still write its file
+
+
+class Checkpoints:
+    """The checkpoints of learner shards, and the earlier checkpoint that the shards resume from.
+
+    ``folder`` is None if the shards write no checkpoints. ``slots`` has the number of places of each shard.
+    """
+
+    def __init__(self, folder: str | Path | None, earlier: Earlier, slots: Sequence[int]) -> None:
+        self._folder = folder
+        self._earlier = earlier
+        self._slots = slots
+        # Removed policies whose frames may still exist, each with the shard of these frames.
+        self._undropped: set[tuple[str, int]] = set()
+        # Files of removed policies, which the index on disk may still name.
+        self._unneeded: list[Path] = []
+        self._added = 0
+
+    def write(
+        self,
+        replays: Sequence[Any],
+        policies: Mapping[str, Learner],
+        place_of: Callable[[str], Place],
+        timeout: timedelta,
+    ) -> None:
+        """Write the state of every actor, as :meth:`LearnerShards.checkpoint` describes."""
+        if self._folder is None:
+            raise InvalidOption("checkpoint: checkpoint_dir is not set; pass it to LearnerShards")
+        folder = Path(self._folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        left = self._undropped | set(self._earlier.left().items())
+        drops = {
+            f"replay actor of shard {shard}, policy {policy_id}": partial(replays[shard].forget.remote, policy_id)
+            for policy_id, shard in left
+        }
+        writes = {
+            f"replay actor of shard {shard}": partial(
+                replay.__ray_call__.remote,
+                keep,
+                self._replay_file(shard),
+                [policy_id for policy_id, its_shard in left if its_shard == shard],
+            )
+            for shard, replay in enumerate(replays)
+        }
+        for policy_id, learner in policies.items():
+            writes[f"policy {policy_id}"] = partial(learner.actor.__ray_call__.remote, keep, learner.kept_in)
+        failures = []
+        for asks in (drops, writes):
+            try:
+                answers(asks, Deadline(timeout))
+            except CollectorFleetError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        kept = {
+            policy_id: Kept(place_of(policy_id), learner.kept_in.name)
+            for policy_id, learner in policies.items()
+            if learner.kept_in is not None
+        }
+        write_record(folder, self._slots, kept)
+        self._earlier.drop_left()
+        self._undropped -= left
+        while self._unneeded:
+            self._unneeded.pop().unlink(missing_ok=True)
+
+    def remove(self, policy_id: str, shard: int, file: Path | None) -> None:
+        """Forget a policy. Its frames in the shard are still to be dropped."""
+        self._earlier.forget(policy_id)
+        self._undropped.add((policy_id, shard))
+        self._unneeded += present(file)
+
+    def has_frames_to_drop(self, policy_id: str, shard: int) -> bool:
+        """Return whether the shard may still have frames of a removed policy of this id."""
+        return (policy_id, shard) in self._undropped
+
+    def drop(self, policy_id: str, shard: int, replay: Any, deadline: Deadline) -> None:
+        """Drop the frames of a removed policy. Blocks. Raises UserCodeError or InfrastructureError."""
+        who = f"replay actor of shard {shard}"
+        answer(who, partial(replay.forget.remote, policy_id), deadline)
+        kept = self._replay_file(shard)
+        if kept is not None and kept.exists():
+            # Without a new checkpoint, a restarted replay actor would load the dropped frames.
+            answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
+        self._undropped.discard((policy_id, shard))
+
+    def new_policy_file(self, policy_id: str) -> Path | None:
+        """Return the path of a file that no earlier policy uses."""
+        self._added += 1
+        return self._file(f"policy-{policy_id}-{self._added}.pt")
+
+    def replay_files(self, shard: int) -> list[Path]:
+        """Return the files that a replay actor resumes from, the newest first."""
+        return [*present(self._replay_file(shard)), *self._earlier.replay_files(shard)]
+
+    def _replay_file(self, shard: int) -> Path | None:
+        return self._file(replay_file(shard))
+
+    def _file(self, name: str) -> Path | None:
+        folder = self._folder
+        return None if folder is None else Path(folder) / name
+
+
+def present(file: Path | None) -> list[Path]:
+    return [] if file is None else [file]
