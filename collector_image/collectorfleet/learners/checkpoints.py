@@ -11,6 +11,7 @@ from typing import Any
 
 from collectorfleet.errors import CollectorFleetError, InvalidOption
 from collectorfleet.learners.calls import Deadline, answer, answers
+from collectorfleet.learners.checkpoint_folder import CheckpointFolder
 from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
 from collectorfleet.learners.returning import keep
 from collectorfleet.learners.roster import Place
@@ -27,10 +28,14 @@ class Learner:
 class Checkpoints:
     """The checkpoints of learner shards, and the earlier checkpoint that the shards resume from.
 
-    ``folder`` is None if the shards write no checkpoints. ``slots`` has the number of places of each shard.
+    ``path`` is the path of ``folder``. Both are None if the shards write no checkpoints. ``slots`` has the number of
+    places of each shard.
     """
 
-    def __init__(self, folder: str | Path | None, earlier: Earlier, slots: Sequence[int]) -> None:
+    def __init__(
+        self, path: Path | None, folder: CheckpointFolder | None, earlier: Earlier, slots: Sequence[int]
+    ) -> None:
+        self._path = path
         self._folder = folder
         self._earlier = earlier
         self._slots = slots
@@ -39,6 +44,7 @@ class Checkpoints:
         # Files of removed policies, which the index on disk may still name.
         self._unneeded: list[Path] = []
         self._added = 0
+        self._has_begun_to_write = False
 
     def write(
         self,
@@ -48,44 +54,44 @@ class Checkpoints:
         timeout: timedelta,
     ) -> None:
         """Write the state of every actor, as :meth:`LearnerShards.checkpoint` describes."""
-        if self._folder is None:
+        if self._path is None or self._folder is None:
             raise InvalidOption("checkpoint: checkpoint_dir is not set; pass it to LearnerShards")
-        folder = Path(self._folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        left = self._undropped | set(self._earlier.left().items())
-        drops = {
-            f"replay actor of shard {shard}, policy {policy_id}": partial(replays[shard].forget.remote, policy_id)
-            for policy_id, shard in left
-        }
-        writes = {
-            f"replay actor of shard {shard}": partial(
-                replay.__ray_call__.remote,
-                keep,
-                self._replay_file(shard),
-                [policy_id for policy_id, its_shard in left if its_shard == shard],
-            )
-            for shard, replay in enumerate(replays)
-        }
-        for policy_id, learner in policies.items():
-            writes[f"policy {policy_id}"] = partial(learner.actor.__ray_call__.remote, keep, learner.kept_in)
-        failures = []
-        for asks in (drops, writes):
-            try:
-                answers(asks, Deadline(timeout))
-            except CollectorFleetError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
-        kept = {
-            policy_id: Kept(place_of(policy_id), learner.kept_in.name)
-            for policy_id, learner in policies.items()
-            if learner.kept_in is not None
-        }
-        write_record(folder, self._slots, kept)
-        self._earlier.drop_left()
-        self._undropped -= left
-        while self._unneeded:
-            self._unneeded.pop().unlink(missing_ok=True)
+        with self._folder.writing():
+            self._has_begun_to_write = True
+            left = self._undropped | set(self._earlier.left().items())
+            drops = {
+                f"replay actor of shard {shard}, policy {policy_id}": partial(replays[shard].forget.remote, policy_id)
+                for policy_id, shard in left
+            }
+            writes = {
+                f"replay actor of shard {shard}": partial(
+                    replay.__ray_call__.remote,
+                    keep,
+                    self._replay_file(shard),
+                    [policy_id for policy_id, its_shard in left if its_shard == shard],
+                )
+                for shard, replay in enumerate(replays)
+            }
+            for policy_id, learner in policies.items():
+                writes[f"policy {policy_id}"] = partial(learner.actor.__ray_call__.remote, keep, learner.kept_in)
+            failures = []
+            for asks in (drops, writes):
+                try:
+                    answers(asks, Deadline(timeout))
+                except CollectorFleetError as error:
+                    failures.append(error)
+            if failures:
+                raise failures[0]
+            kept = {
+                policy_id: Kept(place_of(policy_id), learner.kept_in.name)
+                for policy_id, learner in policies.items()
+                if learner.kept_in is not None
+            }
+            write_record(self._path, self._slots, kept)
+            self._earlier.drop_left()
+            self._undropped -= left
+            while self._unneeded:
+                self._unneeded.pop().unlink(missing_ok=True)
 
     def remove(self, policy_id: str, shard: int, file: Path | None) -> None:
         """Forget a policy. Its frames in the shard are still to be dropped."""
@@ -102,7 +108,8 @@ class Checkpoints:
         who = f"replay actor of shard {shard}"
         answer(who, partial(replay.forget.remote, policy_id), deadline)
         kept = self._replay_file(shard)
-        if kept is not None and kept.exists():
+        # If this process has not written anything, a file of this name is another driver's file.
+        if self._has_begun_to_write and kept is not None and kept.exists():
             # Without a new checkpoint, a restarted replay actor would load the dropped frames.
             answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
         self._undropped.discard((policy_id, shard))
@@ -120,8 +127,7 @@ class Checkpoints:
         return self._file(replay_file(shard))
 
     def _file(self, name: str) -> Path | None:
-        folder = self._folder
-        return None if folder is None else Path(folder) / name
+        return None if self._path is None else self._path / name
 
 
 def present(file: Path | None) -> list[Path]:

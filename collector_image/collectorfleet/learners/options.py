@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
@@ -12,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from collectorfleet import option_types
-from collectorfleet.durable_files import is_full
-from collectorfleet.errors import InvalidOption, describe
+from collectorfleet.errors import InvalidOption
 from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.roster import Placement
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup, PodSize, ShardPacking, pack_shards
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +76,6 @@ class LearnerOptions:
             raise InvalidOption(f"placement: {self.placement!r}; use {' or '.join(Placement)}")
         for name in ("config", "replay_config", "resources"):
             object.__setattr__(self, name, merged(getattr(self, name), {}))
-        object.__setattr__(self, "checkpoint_dir", _empty_folder(self.checkpoint_dir))
         _has_to(self.replay_class, "replay_class", "forget")
         if self.checkpoint_dir is not None:
             _has_to(self.replay_class, "replay_class", "state_dict", "load_state_dict")
@@ -90,6 +85,10 @@ class LearnerOptions:
         """Raise InvalidOption if checkpoints are enabled and the class cannot save and load its state."""
         if self.checkpoint_dir is not None:
             _has_to(policy_class, "policy_class", "state_dict", "load_state_dict")
+
+    @property
+    def checkpoint_folder(self) -> Path | None:
+        return None if self.checkpoint_dir is None else Path(self.checkpoint_dir).absolute()
 
     @property
     def resume_folder(self) -> Path | None:
@@ -136,20 +135,3 @@ def _merged_value(common: Any, wins: Any) -> Any:
 
 def _cpus(number: float) -> Fraction:
     return parse_quantity(number)
-
-
-def _empty_folder(folder: str | Path | None) -> Path | None:
-    if folder is None:
-        return None
-    path = Path(folder).absolute()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        if not is_full(error):
-            raise
-        # Training works without the folder. checkpoint() makes the folder later, or raises the error.
-        log.warning("checkpoint_dir: %s is made with the first checkpoint: %s", path, describe(error))
-        return path
-    if any(path.iterdir()):
-        raise InvalidOption(f"checkpoint_dir: {path} is not empty and belongs to another run; use an empty folder")
-    return path

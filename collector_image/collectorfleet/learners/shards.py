@@ -15,6 +15,7 @@ from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.fleet.signature import takes
 from collectorfleet.learners.actor_classes import ActorClasses
 from collectorfleet.learners.calls import Deadline, answers
+from collectorfleet.learners.checkpoint_folder import CheckpointFolder, NewFolder
 from collectorfleet.learners.checkpoints import Checkpoints, Learner, present
 from collectorfleet.learners.options import LearnerOptions, merged
 from collectorfleet.learners.record import Earlier
@@ -51,18 +52,22 @@ class LearnerShards:
 
     @takes(LearnerOptions)
     def __init__(self, options: LearnerOptions) -> None:
+        path = options.checkpoint_folder
+        self._open(options, None if path is None else NewFolder(path))
+
+    def _open(self, options: LearnerOptions, folder: CheckpointFolder | None) -> None:
+        """Start the shards. ``folder`` decides whether this process may write into ``checkpoint_dir``."""
         if not ray.is_initialized():
             raise InvalidOption("LearnerShards: Ray is not initialized; call ray.init() first")
         self._options = options
         self.packing: ShardPacking = options.packed(nodes(options.resources))
         self._roster = Roster(self.packing.slots, Placement(options.placement))
         self._earlier = Earlier(options.resume_folder, self.packing.slots)
-        self._checkpoints = Checkpoints(options.checkpoint_dir, self._earlier, self.packing.slots)
+        self._checkpoints = Checkpoints(options.checkpoint_folder, folder, self._earlier, self.packing.slots)
         self._classes = ActorClasses(options)
         self._policies: dict[str, Learner] = {}
         self._fed = Counter[str]()
-        gpu = 0.0 if options.fake_gpus else self.packing.gpu_per_policy
-        self._gpu_per_actor = gpu
+        gpu = self._gpu_per_actor = 0.0 if options.fake_gpus else self.packing.gpu_per_policy
         policy = bundle(options.policy_cpus, gpu, options.resources)
         replay = bundle(options.replay_cpus, 0.0, options.resources)
         self._rooms = [Room([replay, *[policy] * slots]) for slots in self.packing.slots]
@@ -204,7 +209,9 @@ class LearnerShards:
         Raises the first of these errors. Unless stated otherwise, the method first writes the states of all other
         actors:
 
-            InvalidOption: ``checkpoint_dir`` is not set. Nothing is written.
+            InvalidOption: ``checkpoint_dir`` is not set, or another program made it while the volume was full. Nothing
+                is written.
+            FolderTakenOver: the shards belong to a run, and the run has a newer driver.
             OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. This
                 error is also raised if the index of the checkpoint cannot be written.
             UserCodeError: a ``state_dict()`` or a ``forget()`` raised, or a pod cannot access the folder.
@@ -240,7 +247,6 @@ class LearnerShards:
             "LearnerShards cannot be pickled, because a copy would not know later changes; pass its actors instead"
         )
 
-    # ---------------------------------------------------------------- internals
     def _started(self, deadline: Deadline) -> list[Any]:
         wait_for_rooms(self._rooms, deadline)
         replay_class = self._classes.of(self._options.replay_class)
@@ -267,8 +273,7 @@ class LearnerShards:
         file = self._checkpoints.new_policy_file(policy_id)
         earlier = self._earlier.policy_files(policy_id)
         files = [*present(file), *earlier]
-        room = self._rooms[place.shard]
-        actor = room.start(
+        actor = self._rooms[place.shard].start(
             actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords, bool(earlier)
         )
         return Learner(actor, file)

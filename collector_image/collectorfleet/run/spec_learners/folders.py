@@ -15,8 +15,8 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -40,21 +40,23 @@ class LearnerFolders:
         named = sorted((one for one in folder.path.iterdir() if _NAME.fullmatch(one.name)), key=_number)
         self._earlier = [one for one in named if _is_ours(one)]
         self._next = _number(named[-1]) + 1 if named else 0
-        # The path of this driver's folder, as long as the volume is too full to make the folder.
-        self._unpublished: Path | None = None
+        # This driver's folder, and whether this driver has made it. A full volume has no room for the folder.
+        self._own: Path | None = None
+        self._is_made = False
 
     def make_own(self) -> Path:
         """Publish the folder of this driver, and return its path. Raises FolderTakenOver or OSError.
 
-        On a full volume, :meth:`check` publishes the folder later.
+        On a full volume, :meth:`writing` publishes the folder later.
         """
         try:
-            return self._publish(lambda _place: None)
+            self._own = self._publish(lambda _place: None)
+            self._is_made = True
         except OSError as error:
             if not is_full(error):
                 raise
-            self._unpublished = self._path(self._next)
-            return self._unpublished
+            self._own = self._path(self._next)
+        return self._own
 
     def newest(self) -> Path | None:
         """Return the newest folder of earlier drivers that has a complete checkpoint, or None if no folder has one."""
@@ -82,16 +84,26 @@ class LearnerFolders:
     def check(self) -> None:
         """Raise FolderTakenOver if another driver has taken over the run's folder.
 
-        If the volume had no room for the folder of this driver, publish the folder now. Raises OSError if there still
-        is no room.
+        If the volume had no room for the folder of this driver, or somebody removed the folder, publish the folder now.
+        Raises OSError if there is no room.
         """
-        if self._unpublished is None:
-            self._folder.check()
+        self._folder.check()
+        if self._own is None or (self._is_made and self._own.exists()):
             return
         # A later driver may have chosen the same name. Publishing fails if there is a later driver.
-        with self._folder.publishing(self._unpublished.name) as place:
+        with self._folder.publishing(self._own.name) as place:
             place.mkdir()
-        self._unpublished = None
+        self._is_made = True
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """:meth:`check` the folder of this driver, and let the ``with`` block write into the folder.
+
+        If a newer driver takes over meanwhile, an error of the block is replaced by FolderTakenOver.
+        """
+        self.check()
+        with self.reporting_takeover():
+            yield
 
     def reporting_takeover(self) -> AbstractContextManager[None]:
         """If a newer driver took the folder, replace an error of the ``with`` block by FolderTakenOver."""

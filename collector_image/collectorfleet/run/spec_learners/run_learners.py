@@ -20,6 +20,7 @@ from collectorfleet.errors import CollectorFleetError, describe
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.learners.calls import Deadline, answer, answers
 from collectorfleet.learners.feed import LearnerFeed
+from collectorfleet.learners.options import LearnerOptions
 from collectorfleet.learners.shards import LearnerShards
 from collectorfleet.learners.versions import PolicyStatus
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
@@ -83,18 +84,20 @@ class RunLearners:
         """
         if self._folders is None:
             return
-        self._folders.check()
-        try:
-            self.shards.checkpoint(within)
-        except (CollectorFleetError, OSError):
-            self._folders.check()  # the next driver may have removed the folder
-            raise
+        self.shards.checkpoint(within)
         self._folders.tidy()
 
     def close(self) -> None:
         """End all actors. Call this after the shutdown of the collector."""
         self.feed.end()
         self.shards.stop()
+
+
+class _FencedShards(LearnerShards):
+    """The shards of a run. Only the newest driver of the run writes their checkpoints, whoever requests them."""
+
+    def __init__(self, options: LearnerOptions, folders: LearnerFolders | None) -> None:
+        self._open(options, folders)
 
 
 class _Learning:
@@ -171,7 +174,7 @@ def open_learners(
             log.warning("files of earlier drivers will be removed later: %s", describe(error))
     # The next driver may remove the copy that this driver reads.
     with folders.reporting_takeover() if folders else nullcontext():
-        shards = LearnerShards(
+        options = LearnerOptions(
             code.of_policies[asked.policies[0].id],
             **_shard_options(asked, on_gpus=on_gpus),
             replay_class=code.replay,
@@ -179,6 +182,7 @@ def open_learners(
             resume_from=before,
             start_timeout=timedelta(seconds=spec.collectors.available_timeout_seconds),
         )
+        shards = _FencedShards(options, folders)
         try:
             # Resumed policies get their places before new policies.
             in_order = sorted(asked.policies, key=lambda policy: policy.id not in shards.resumes)

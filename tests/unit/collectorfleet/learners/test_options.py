@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import errno
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +11,6 @@ from collectorfleet.learners.options import LearnerOptions, merged
 
 class Policy:
     """Has no way back from a checkpoint."""
-
-
-class Returns:
-    def state_dict(self) -> dict[str, Any]:
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
 def test_a_configuration_of_its_own_wins_key_by_key_and_changes_neither() -> None:
@@ -53,25 +44,3 @@ def test_what_cannot_work_is_said_in_one_sentence(tmp_path: Path) -> None:
         LearnerOptions(Policy, 1, replay_class=Policy)
     with pytest.raises(InvalidOption, match=r"^placement: 'Best'; use Spread or FirstFit$"):
         LearnerOptions(Policy, 1, placement="Best")
-    (tmp_path / "old.pt").touch()
-    with pytest.raises(InvalidOption, match=r"^checkpoint_dir: .* is not empty and belongs to another run"):
-        LearnerOptions(Policy, 1, checkpoint_dir=tmp_path)
-
-
-def test_a_full_volume_has_room_for_the_folder_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def mkdir(path: Path, **_: Any) -> None:
-        raise OSError(error, "no room", str(path))
-
-    monkeypatch.setattr(Path, "mkdir", mkdir)
-    for error in (errno.ENOSPC, errno.EDQUOT):
-        with caplog.at_level(logging.WARNING):
-            found = LearnerOptions(Returns, 1, checkpoint_dir=tmp_path / "new").checkpoint_dir
-        assert found == tmp_path / "new"
-        assert caplog.messages.pop().endswith(
-            f"new is made with the first checkpoint: OSError: [Errno {error}] no room: '{tmp_path}/new'"
-        )
-    error = errno.EACCES
-    with pytest.raises(PermissionError):
-        LearnerOptions(Returns, 1, checkpoint_dir=tmp_path / "new")
