@@ -24,7 +24,7 @@ from collectorfleet.actor.inbox import Offer
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.evaluation.state.episodes import seed_of
 from collectorfleet.messages import Request
-from collectorfleet_api.v1alpha1.report import EvaluationStatus
+from collectorfleet_api.v1alpha1.evaluation_status import EvaluationStatus
 
 TRANSPORTS = ["object_store", "torch_distributed", "rpc"]
 LENGTH = 10

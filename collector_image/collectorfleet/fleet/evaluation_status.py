@@ -8,7 +8,7 @@ from collectorfleet.evaluation.loop import EvaluationLoop
 from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.evaluation import EvaluationState
 from collectorfleet.evaluation.state.videos import Videos
-from collectorfleet_api.v1alpha1.report import BestEvaluation, EvaluationStatus, VideoStatus
+from collectorfleet_api.v1alpha1.evaluation_status import BestEvaluation, EvaluationStatus, VideoStatus
 
 _LONGEST_FAILURE = 300
 

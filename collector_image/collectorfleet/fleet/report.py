@@ -11,22 +11,16 @@ from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.slots import Slot
 from collectorfleet.gather.state.statistics import Statistics
 from collectorfleet_api.v1alpha1 import run_progress
-from collectorfleet_api.v1alpha1.report import (
+from collectorfleet_api.v1alpha1.collectors_status import (
     CollectorCounts,
     CollectorState,
     CollectorStatus,
-    DriverReport,
-    EnvironmentParametersStatus,
-    EpisodesStatus,
     GroupCounts,
-    ParametersOf,
-    Progress,
-    Publishes,
-    PublishLag,
-    Staleness,
-    WeightsStatus,
     groups_summary,
 )
+from collectorfleet_api.v1alpha1.progress_status import EpisodesStatus, Progress
+from collectorfleet_api.v1alpha1.report import DriverReport, EnvironmentParametersStatus, ParametersOf
+from collectorfleet_api.v1alpha1.weights_status import Publishes, PublishLag, Staleness, WeightsStatus
 
 # The status must stay small, so only this number of collectors is listed. Collectors that need attention are first in
 # the list.

@@ -15,7 +15,7 @@ from collectorfleet_api.v1alpha1 import (
     WeightsStatus,
     run_progress,
 )
-from collectorfleet_api.v1alpha1.report import groups_summary
+from collectorfleet_api.v1alpha1.collectors_status import groups_summary
 
 MOST_ROWS: Final = 100  # rows of collectors in a status
 # Only a running driver has these values.

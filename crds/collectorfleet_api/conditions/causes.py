@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from collectorfleet_api.v1alpha1.report import CollectorState, CollectorStatus
+from collectorfleet_api.v1alpha1.collectors_status import CollectorState, CollectorStatus
 
 LONGEST_CAUSE: Final = 1000
 _MOST_CAUSES: Final = 3

@@ -6,9 +6,11 @@ from typing import Final
 
 from collectorfleet_api.conditions.causes import most_frequent_errors
 from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1.collectors_status import CollectorCounts, CollectorState
 from collectorfleet_api.v1alpha1.condition import Condition
+from collectorfleet_api.v1alpha1.progress_status import Progress
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
-from collectorfleet_api.v1alpha1.report import CollectorCounts, CollectorState, DriverReport, Progress
+from collectorfleet_api.v1alpha1.report import DriverReport
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 _TYPE: Final = ConditionType.COLLECTORS_AVAILABLE

@@ -10,7 +10,8 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1.condition import Condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
-from collectorfleet_api.v1alpha1.report import DriverReport, WeightsStatus
+from collectorfleet_api.v1alpha1.report import DriverReport
+from collectorfleet_api.v1alpha1.weights_status import WeightsStatus
 
 # How long collectors may take to acknowledge a version. A collector ends its rollout before it applies weights.
 ACKNOWLEDGE_WITHIN: Final = timedelta(seconds=60)

@@ -29,6 +29,7 @@ from collectorfleet_api.v1alpha1.collectors import (
     Collectors,
     Resources,
 )
+from collectorfleet_api.v1alpha1.collectors_status import CollectorCounts, CollectorState, CollectorStatus, GroupCounts
 from collectorfleet_api.v1alpha1.condition import Condition, ConditionStatus
 from collectorfleet_api.v1alpha1.devices import (
     Devices,
@@ -41,6 +42,7 @@ from collectorfleet_api.v1alpha1.environment import (
     ParametersThrough,
 )
 from collectorfleet_api.v1alpha1.evaluation import Evaluation, EvaluationResources, EvaluationVideo, StopWhen
+from collectorfleet_api.v1alpha1.evaluation_status import BestEvaluation, EvaluationStatus, VideoStatus
 from collectorfleet_api.v1alpha1.factory import (
     Factory,
 )
@@ -59,6 +61,7 @@ from collectorfleet_api.v1alpha1.learners import (
     Learners,
     ShardPlacement,
 )
+from collectorfleet_api.v1alpha1.learners_status import LearnerPolicyStatus, LearnersStatus
 from collectorfleet_api.v1alpha1.lifecycle import (
     WhenFinished,
 )
@@ -71,32 +74,13 @@ from collectorfleet_api.v1alpha1.output import (
     ReplayBuffer,
 )
 from collectorfleet_api.v1alpha1.process import Process
+from collectorfleet_api.v1alpha1.progress_status import EpisodesStatus, Progress
 from collectorfleet_api.v1alpha1.reasons import (
     ConditionType,
     Phase,
     Reason,
 )
-from collectorfleet_api.v1alpha1.report import (
-    BestEvaluation,
-    CheckpointStatus,
-    CollectorCounts,
-    CollectorState,
-    CollectorStatus,
-    DriverReport,
-    EnvironmentParametersStatus,
-    EpisodesStatus,
-    EvaluationStatus,
-    GroupCounts,
-    LearnerPolicyStatus,
-    LearnersStatus,
-    Progress,
-    Publishes,
-    PublishLag,
-    Staleness,
-    VideoStatus,
-    WeightsFailure,
-    WeightsStatus,
-)
+from collectorfleet_api.v1alpha1.report import CheckpointStatus, DriverReport, EnvironmentParametersStatus
 from collectorfleet_api.v1alpha1.scheduling import (
     Toleration,
 )
@@ -129,6 +113,7 @@ from collectorfleet_api.v1alpha1.weights import (
     Weights,
     WeightsDtype,
 )
+from collectorfleet_api.v1alpha1.weights_status import Publishes, PublishLag, Staleness, WeightsFailure, WeightsStatus
 from collectorfleet_api.v1alpha1.workers import Workers
 
 __all__ = [

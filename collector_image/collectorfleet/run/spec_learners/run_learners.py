@@ -29,7 +29,7 @@ from collectorfleet.run.spec_learners.folders import LearnerFolders
 from collectorfleet_api.names import LEARNER_RESOURCE
 from collectorfleet_api.packing.learner_pods import LearnerPods
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, LearnerPolicyStatus, Learners, LearnersStatus
-from collectorfleet_api.v1alpha1.report import PolicyStaleness
+from collectorfleet_api.v1alpha1.learners_status import PolicyStaleness
 
 log = logging.getLogger(__name__)
 
