@@ -73,8 +73,10 @@ from collectorfleet_api.v1alpha1.output import (
     OutputFormat,
     ReplayBuffer,
 )
+from collectorfleet_api.v1alpha1.policy import Policy
 from collectorfleet_api.v1alpha1.process import Process
 from collectorfleet_api.v1alpha1.progress_status import EpisodesStatus, Progress
+from collectorfleet_api.v1alpha1.ray import Head, Ray
 from collectorfleet_api.v1alpha1.reasons import (
     ConditionType,
     Phase,
@@ -86,11 +88,8 @@ from collectorfleet_api.v1alpha1.scheduling import (
 )
 from collectorfleet_api.v1alpha1.spec import (
     CollectorFleetSpec,
-    Head,
     ImagePullPolicy,
     Launcher,
-    Policy,
-    Ray,
 )
 from collectorfleet_api.v1alpha1.status import (
     CodeStatus,

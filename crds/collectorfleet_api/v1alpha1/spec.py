@@ -22,18 +22,17 @@ from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors
 from collectorfleet_api.v1alpha1.driver import Driver
 from collectorfleet_api.v1alpha1.environment import Environment
 from collectorfleet_api.v1alpha1.evaluation import Evaluation
-from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.groups import over
 from collectorfleet_api.v1alpha1.learners import Learners
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.network_policy import NetworkPolicy
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
+from collectorfleet_api.v1alpha1.policy import Policy
+from collectorfleet_api.v1alpha1.ray import Ray
 from collectorfleet_api.v1alpha1.scheduling import Toleration
 from collectorfleet_api.v1alpha1.types import (
     BY_NAME,
     ObjectName,
-    PodTemplate,
-    RayVersion,
 )
 from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategy
 from collectorfleet_api.v1alpha1.weights import Weights
@@ -49,33 +48,6 @@ class ImagePullPolicy(StrEnum):
 class Launcher(StrEnum):
     RAY_CLUSTER = "RayCluster"
     JOB = "Job"
-
-
-class Policy(Factory):
-    trust: bool | None = Field(
-        default=None,
-        description=(
-            "True: the policy reads and writes a TensorDict, and collectors do not wrap the policy. Absent: TorchRL "
-            "decides."
-        ),
-    )
-
-
-class Head(Model):
-    template: PodTemplate = Field(
-        default_factory=dict,
-        description=(
-            "Partial pod template, merged over the operator's template of the head pod. Lists merge by name. Values of "
-            "this field take precedence."
-        ),
-    )
-
-
-class Ray(Model):
-    version: RayVersion = Field(
-        default="2.60.0", description="Ray version of the image. Token authentication needs 2.52.0 or later."
-    )
-    head: Head = Field(default_factory=Head, description="The head pod, which runs no collectors.")
 
 
 class CollectorFleetSpec(Model):
