@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from collectorfleet.cli.version import version
 from collectorfleet_api.names import EXIT_USER_ERROR, MAX_NAME_LENGTH
+from collectorfleet_api.object_names import SERVICE_NAME
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -23,8 +24,6 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "gather": ("every", "cartpole", "gather"),
     "script": ("every", "cartpole", "script"),
 }
-# The CRD has the same pattern for names.
-_NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 # In the project, the names of these files begin with a dot. The templates' names have no dot. Otherwise git would apply
 # the templates in this repository.
 _HIDDEN: Final = frozenset({"gitignore", "collectorfleetignore"})
@@ -54,7 +53,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _init(options: argparse.Namespace) -> int:
     name, folder = options.name, Path(options.name)
-    if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+    if len(name) > MAX_NAME_LENGTH or not re.fullmatch(SERVICE_NAME, name):
         return _error(
             f"{name!r} cannot name a fleet; use up to {MAX_NAME_LENGTH} lower-case letters, digits and '-', "
             "starting with a letter and ending in a letter or digit"

@@ -6,16 +6,14 @@ import re
 from typing import Final
 
 from collectorfleet.errors import FleetNotFound, FleetRejected, InvalidOption
+from collectorfleet_api.object_names import MAX_OBJECT_NAME_LENGTH, NAMESPACE_NAME, OBJECT_NAME
 
-_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST: Final = 253  # characters of a name
 _SHOWN: Final = 60  # characters in a message
 
 
 def checked_namespace(namespace: str) -> str:
     """Return ``namespace``. Raises InvalidOption if no namespace can have this name."""
-    if not _NAMESPACE.fullmatch(namespace):
+    if not re.fullmatch(NAMESPACE_NAME, namespace):
         raise InvalidOption(
             f"namespace {_shown(namespace)}: a namespace has up to 63 lower-case letters, digits and '-'; correct the "
             "name"
@@ -38,7 +36,7 @@ def checked_object(kind: str, name: str) -> str:
 
 
 def _is_name(name: str) -> bool:
-    return len(name) <= _LONGEST and _NAME.fullmatch(name) is not None
+    return len(name) <= MAX_OBJECT_NAME_LENGTH and re.fullmatch(OBJECT_NAME, name) is not None
 
 
 def _shown(name: str) -> str:

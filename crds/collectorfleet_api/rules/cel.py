@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_NAME_LENGTH_OF_A_JOB
+from collectorfleet_api.object_names import SERVICE_NAME
 from collectorfleet_api.rules import cel_custom, cel_groups
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.rules.combinations.questions import FIRST_SHARES
@@ -61,7 +62,7 @@ _NAME = [
         f"use at most {MAX_NAME_LENGTH_OF_A_JOB}'.format([self.metadata.name.size()])",
     ),
     Rule(
-        "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+        f"self.metadata.name.matches('^{SERVICE_NAME}$')",
         "metadata.name: use lower-case letters, digits and '-', starting with a letter and not ending in '-', "
         "because Services are named after it",
     ),

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_NAME_LENGTH_OF_A_JOB, MAX_SPEC_BYTES
 from collectorfleet_api.nesting import TooDeepError, check_depth
+from collectorfleet_api.object_names import SERVICE_NAME
 from collectorfleet_api.packing.pods import pack
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
@@ -87,7 +88,7 @@ def _name(fleet: CollectorFleet) -> Iterator[Problem]:
     if not fleet.spec.has_ray and len(name) > MAX_NAME_LENGTH_OF_A_JOB:
         text = f"{len(name)} characters are too many for the pods of launcher Job that are named after it; use at most"
         yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH_OF_A_JOB}")
-    if not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
+    if not re.fullmatch(SERVICE_NAME, name):
         yield Problem(
             "metadata.name",
             f'"{name}" cannot name a Service; use lower-case letters, digits and "-", '

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from collectorfleet_api.object_names import LABEL_WORD, MAX_OBJECT_NAME_LENGTH, NAME_PART, OBJECT_NAME, SERVICE_NAME
 from collectorfleet_api.packing.quantity import PATTERN, QuantityError, parse_quantity
 
 _WORDS: Final = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
@@ -14,8 +15,6 @@ _IMPORT_PATH: Final = f"^{_WORDS}:{_WORDS}$"
 _DEVICE: Final = "^(cpu|cuda(:[0-9]{1,2})?)$"
 _VERSION: Final = r"^[0-9]+\.[0-9]+\.[0-9]+$"
 _PERCENTAGE: Final = "^([1-9][0-9]?|100)%$"
-_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_DOMAIN: Final = f"{_LABEL}(\\.{_LABEL})*"
 _FOLDER: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
 
@@ -84,7 +83,7 @@ Sha256 = Annotated[
 ExtendedResource = Annotated[
     str,
     *_matching(
-        f"^{_DOMAIN}/[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?$",
+        f"^{OBJECT_NAME}/{LABEL_WORD}$",
         253,
         "is not an extended resource; write its domain and name, such as nvidia.com/mig-1g.10gb",
     ),
@@ -92,17 +91,17 @@ ExtendedResource = Annotated[
 ObjectName = Annotated[
     str,
     *_matching(
-        f"^{_DOMAIN}$",
-        253,
+        f"^{OBJECT_NAME}$",
+        MAX_OBJECT_NAME_LENGTH,
         "is not a name of an object; write lower-case letters, digits, '-' and '.', as kubectl shows it",
     ),
 ]
 # The name is a part of the names of pods and annotations.
 GroupName = Annotated[
     str,
-    *_matching(f"^{_LABEL}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
+    *_matching(f"^{NAME_PART}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
 ]
-_PORT_NAME: Final = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
+_PORT_NAME: Final = f"^{SERVICE_NAME}$"
 _PYTHON: Final = "python"
 
 
@@ -124,12 +123,11 @@ PortName = Annotated[
     AfterValidator(_is_no_placeholder),
     WithJsonSchema({"type": "string", "pattern": _PORT_NAME, "maxLength": 15, "not": {"enum": [_PYTHON]}}),
 ]
-_LABEL_WORD: Final = "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 # The form of keys and values of labels and taints.
 LabelKey = Annotated[
     str,
     *_matching(
-        f"^({_DOMAIN}/)?{_LABEL_WORD}$",
+        f"^({OBJECT_NAME}/)?{LABEL_WORD}$",
         317,
         "is not a key of a taint; write a name such as gpu, or with a domain before it such as nvidia.com/gpu",
     ),
@@ -137,7 +135,7 @@ LabelKey = Annotated[
 LabelValue = Annotated[
     str,
     *_matching(
-        f"^({_LABEL_WORD})?$",
+        f"^({LABEL_WORD})?$",
         63,
         "is not a value of a taint; use letters, digits, '-', '_' and '.', and begin and end with a letter or a digit",
     ),

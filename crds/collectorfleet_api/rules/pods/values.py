@@ -10,6 +10,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any, Final
 
+from collectorfleet_api.object_names import LABEL_WORD, MAX_OBJECT_NAME_LENGTH, NAME_PART, NAMESPACE_NAME, OBJECT_NAME
 from collectorfleet_api.rules.config_map_keys import key_problem
 from collectorfleet_api.rules.sentences import did_you_mean
 
@@ -92,9 +93,6 @@ RANGES: Final[dict[tuple[str, str], tuple[int, int]]] = {
     ("WeightedPodAffinityTerm", "weight"): (1, 100),
 }
 
-_LABEL: Final = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
-_SUBDOMAIN: Final = r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_WORD: Final = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _HINT_OF_LABEL: Final = "use up to 63 lower-case letters, digits and '-', with a letter or digit at both ends"
 _HINT_OF_SUBDOMAIN: Final = "use up to 253 lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
 _HINT_OF_PATH: Final = "use a relative path without '..'"
@@ -108,20 +106,20 @@ def _form(pattern: str, what: str, hint: str) -> Check:
     return lambda text: None if compiled.fullmatch(text) else f'"{text[:80]}" is not a valid {what}; {hint}'
 
 
-NAME: Final = _form(_LABEL, "name", _HINT_OF_LABEL)
-SUBDOMAIN: Final = _form(_SUBDOMAIN, "name of an object", _HINT_OF_SUBDOMAIN)
+NAME: Final = _form(NAMESPACE_NAME, "name", _HINT_OF_LABEL)
+SUBDOMAIN: Final = _form(rf"(?=.{{1,{MAX_OBJECT_NAME_LENGTH}}}$){OBJECT_NAME}", "name of an object", _HINT_OF_SUBDOMAIN)
 LABEL_NAME: Final = _form(
-    rf"((?=[^/]{{1,253}}/){_SUBDOMAIN.removeprefix('(?=.{1,253}$)')}/)?{_WORD}",
+    rf"((?=[^/]{{1,{MAX_OBJECT_NAME_LENGTH}}}/){OBJECT_NAME}/)?{LABEL_WORD}",
     "key of a label",
     "use up to 63 letters, digits, '-', '_' and '.', after a domain and '/' if it has one",
 )
 LABEL_VALUE: Final = _form(
-    rf"({_WORD})?",
+    rf"({LABEL_WORD})?",
     "value of a label",
     "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends",
 )
 PORT_NAME: Final = _form(
-    r"(?=.{1,15}$)(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?",
+    rf"(?=.{{1,15}}$)(?=.*[a-z])(?!.*--){NAME_PART}",
     "name of a port",
     "use up to 15 lower-case letters, digits and '-', at least one of them a letter",
 )
