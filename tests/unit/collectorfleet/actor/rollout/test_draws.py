@@ -13,7 +13,7 @@ from torch import Tensor
 from torchrl.envs import ExplorationType, set_exploration_type
 from torchrl.modules import OneHotCategorical, SafeProbabilisticModule, TanhNormal
 
-from collectorfleet.actor.rollout import policies
+from collectorfleet.actor.rollout import module_calls
 from collectorfleet.actor.rollout.draws import find_draw
 from collectorfleet.actor.rollout.policies import find_policy
 
@@ -39,7 +39,7 @@ def drawn(module: ProbabilisticTensorDictModule, parameters: dict[str, Tensor], 
         action, log_prob = draw(parameters)
     else:
         values = dict(parameters)
-        policies._Drawing(module)._by_distribution(values, InteractionType.RANDOM)
+        module_calls.DrawCall(module)._by_distribution(values, InteractionType.RANDOM)
         action, log_prob = values["action"], values.get("action_log_prob")
     return action, log_prob, torch.get_rng_state()
 
@@ -95,7 +95,7 @@ def test_other_settings_are_the_distributions_to_draw(distribution: type, keys: 
 
 def test_a_draw_that_differs_from_the_distribution_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = torch.tensor([7, 7])
-    monkeypatch.setattr(policies, "find_draw", lambda *_, **__: lambda _: (wrong, None))
+    monkeypatch.setattr(module_calls, "find_draw", lambda *_, **__: lambda _: (wrong, None))
     policy = find_policy(drawing(OneHotCategorical, ["logits"], False), ["logits"], torch.Size([3]))
     with set_exploration_type(ExplorationType.RANDOM):
         for _ in range(3):
