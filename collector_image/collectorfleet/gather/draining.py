@@ -6,7 +6,7 @@ import logging
 
 from collectorfleet.gather.losses import Losses
 from collectorfleet.gather.shared import Shared
-from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.collector import Collector
 
 log = logging.getLogger("collectorfleet")
 

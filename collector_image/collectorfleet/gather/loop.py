@@ -23,7 +23,7 @@ from collectorfleet.gather.normalization_store import NormalizationStore
 from collectorfleet.gather.outbox import Outbox
 from collectorfleet.gather.publishing import Publishing
 from collectorfleet.gather.shared import Shared
-from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.collector import Collector
 from collectorfleet.messages import (
     Answer,
     Applied,

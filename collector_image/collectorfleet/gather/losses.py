@@ -10,7 +10,7 @@ from typing import Final
 from collectorfleet.errors import InfrastructureError, TooFewCollectors, UserCodeError
 from collectorfleet.gather.outbox import Outbox
 from collectorfleet.gather.shared import Shared
-from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.collector import Collector
 from collectorfleet.gather.state.shortage import Shortage
 from collectorfleet.messages import Fault, Raised
 from collectorfleet.recovery.deadline import LearnedDeadline

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from collectorfleet.gather.normalization_store import NormalizationStore
 from collectorfleet.gather.outbox import Outbox
 from collectorfleet.gather.shared import Shared
-from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.collector import Collector
 from collectorfleet.gather.state.offers import Pace
 from collectorfleet.messages import Request, Stored, Weights
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
+from collectorfleet.gather.state.collector import Collector
+from collectorfleet.gather.state.lowest_version import LowestVersion
 from collectorfleet.gather.state.plan import DEPTH
 from collectorfleet.messages import CollectorId
 from collectorfleet_api.v1alpha1 import CollectorState
@@ -19,41 +20,6 @@ from collectorfleet_api.v1alpha1 import CollectorState
 # For this number of seconds, the first ready collectors of a fleet leave some shares to collectors that are still
 # starting.
 START_TOGETHER_SECONDS = 10.0
-
-
-@dataclass(eq=False, slots=True)
-class Collector:
-    """A living collector.
-
-    Only :class:`Collectors` may change this object, because the counts have to change with it.
-    """
-
-    id: CollectorId
-    slot: int
-    started_at: float
-    group: str | None = None
-    state: CollectorState = CollectorState.STARTING
-    pod: str | None = None
-    node: str | None = None
-    pid: int | None = None
-    loop: str | None = None  # the name of its rollout loop
-    building_since: float | None = None  # None: it neither builds nor loads its first weights
-    applied_version: int | None = None
-    offered_version: int = 0
-    parameters_sent: int = 0  # the newest version of parameters that was sent to it
-    parameters: int = 0  # the oldest version in its environments
-    in_flight: deque[int] = field(default_factory=deque)
-    working_since: float | None = None  # when its work on its oldest open request began
-    answered: int = 0
-    draining: bool = False
-    newest_admission: int = -1  # the newest admission that it got a request for
-    starts_with_the_fleet: bool = False
-    turn: int = 0  # of its valid entry in _free; others are outdated
-
-    @property
-    def is_free(self) -> bool:
-        return self.state is CollectorState.READY and not self.draining and len(self.in_flight) < DEPTH
-
 
 # The entry of a free collector in a heap: its ``newest_admission``, its slot, its ``turn``, the collector.
 _Place = tuple[int, int, int, Collector]
@@ -73,7 +39,7 @@ class Collectors:
         self._joining = 0
         self._starting_with_the_fleet = 0
         self._first_ready_at: float | None = None
-        self._applied = _Lowest()
+        self._applied = LowestVersion()
         # The free collectors: for each number of open requests, a heap with the lowest ``newest_admission`` first.
         self._free: list[list[_Place]] = [[] for _ in range(DEPTH)]
         self._turns = 0
@@ -298,31 +264,3 @@ class Collectors:
 
 def _is_taken(place: _Place) -> bool:
     return place[3].turn == place[2]
-
-
-class _Lowest:
-    """Tracks the lowest version in a multiset that changes."""
-
-    def __init__(self) -> None:
-        self._counts: dict[int, int] = {}
-        self._heap: list[int] = []
-
-    def add(self, version: int) -> None:
-        if version not in self._counts:
-            heappush(self._heap, version)
-        self._counts[version] = self._counts.get(version, 0) + 1
-
-    def remove(self, version: int | None) -> None:
-        if version is None:
-            return
-        left = self._counts[version] - 1
-        if left:
-            self._counts[version] = left
-        else:
-            del self._counts[version]
-
-    @property
-    def lowest(self) -> int | None:
-        while self._heap and self._heap[0] not in self._counts:
-            heappop(self._heap)
-        return self._heap[0] if self._heap else None

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from collectorfleet.gather.state.admissions import Admission, Admissions, Batch, Share
-from collectorfleet.gather.state.collectors import Collector, Collectors
+from collectorfleet.gather.state.collector import Collector
+from collectorfleet.gather.state.collectors import Collectors
 from collectorfleet.gather.state.plan import DEPTH, Plan
 from collectorfleet.messages import Answer, Request
 from collectorfleet.recent import LargestOfRecent

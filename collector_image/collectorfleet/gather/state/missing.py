@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from collectorfleet.gather.state.collectors import Collector, Collectors
+from collectorfleet.gather.state.collector import Collector
+from collectorfleet.gather.state.collectors import Collectors
 from collectorfleet.gather.state.slots import Slot, Slots
 from collectorfleet_api.v1alpha1 import CollectorState
 

@@ -14,7 +14,7 @@ from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.admissions import Batch
-from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.collector import Collector
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import (

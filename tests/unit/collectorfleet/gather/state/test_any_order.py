@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.unit.collectorfleet.gather.world import join
 
 from collectorfleet.gather.state.admissions import Admission
-from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.collector import Collector
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import DEPTH, Plan
 from collectorfleet.messages import Answer, CollectorId, Request

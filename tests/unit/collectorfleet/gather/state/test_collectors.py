@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from collectorfleet.gather.state.collectors import START_TOGETHER_SECONDS, Collector, Collectors
+from collectorfleet.gather.state.collector import Collector
+from collectorfleet.gather.state.collectors import START_TOGETHER_SECONDS, Collectors
 from collectorfleet.messages import CollectorId
 from collectorfleet_api.v1alpha1 import CollectorState
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tests.unit.collectorfleet.gather.world import join
 
-from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.collector import Collector
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Answer, CollectorId

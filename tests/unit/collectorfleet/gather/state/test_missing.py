@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from collectorfleet.gather.state.collectors import Collector, Collectors
+from collectorfleet.gather.state.collector import Collector
+from collectorfleet.gather.state.collectors import Collectors
 from collectorfleet.gather.state.missing import described, missing
 from collectorfleet.gather.state.slots import Slots
 from collectorfleet.messages import CollectorId, Fault

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collectorfleet.gather.state.collectors import Collector, Collectors
+from collectorfleet.gather.state.collector import Collector
+from collectorfleet.gather.state.collectors import Collectors
 from collectorfleet.gather.state.offers import AT_ONCE, PER_SECOND, Pace
 from collectorfleet.messages import CollectorId
 
