@@ -21,7 +21,7 @@ ENV_OWNER = "COLLECTORFLEET_TESTS_FORKS_OWNER"
 PLAIN = ("tensordict", "gymnasium", "mujoco", "requests", "wsgiref.simple_server", "collectorfleet_api.v1alpha1")
 # Modules that import Ray or TorchRL: in each process of a fleet, and also in Ray's log monitor and in drivers.
 OF_COLLECTORS = ("torchrl.collectors", "torchrl.envs", "collectorfleet.transport.ray.actor")
-READING = (*OF_COLLECTORS, "ray._private.log_monitor", "collectorfleet.run.session", "collectorfleet.cli.run")
+READING = (*OF_COLLECTORS, "ray._private.log_monitor", "collectorfleet.run.session_opening", "collectorfleet.cli.run")
 # Variables that differ between programs, and that none of the modules reads during its import.
 IGNORED = frozenset(
     {

@@ -12,7 +12,7 @@ from tests.wait import eventually
 from collectorfleet.run.driver_code import load_driver_code
 from collectorfleet.run.endings import EndReason
 from collectorfleet.run.history import RunHistory
-from collectorfleet.run.session import open_session
+from collectorfleet.run.session_opening import open_session
 from collectorfleet.run.stop import StopReason, StopRequest, stop_on_signals
 from collectorfleet_api.v1alpha1 import DriverReport
 

@@ -122,7 +122,7 @@ class LocalRun:
         # Import this here: torch takes seconds to import, and Ray's workers import it in parallel once Ray runs.
         with self._stop.interruptible(), without_garbage_collection():
             from collectorfleet.run.driver_code import load_driver_code
-            from collectorfleet.run.session import open_session
+            from collectorfleet.run.session_opening import open_session
 
         log_milestone(Milestone.IMPORTS)
         here = gpus_here() if gpus is None else gpus

@@ -75,7 +75,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         # These imports take seconds. Meanwhile, the other threads connect to the API server and to Ray.
         with stop.interruptible(), without_garbage_collection():
             from collectorfleet.run.driver_code import load_driver_code
-            from collectorfleet.run.session import open_session
+            from collectorfleet.run.session_opening import open_session
 
         log_milestone(Milestone.IMPORTS)
         fleet = reporter.fleet()
