@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -20,10 +20,10 @@ from collectorfleet.actor.early_end import EarlyEnd, padded
 from collectorfleet.actor.environment_calls import watch_environments
 from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.factories import PolicyFactory
+from collectorfleet.actor.finished_rollout import Rollout, with_parameters, write_frames
 from collectorfleet.actor.first_starts import FirstStarts
 from collectorfleet.actor.frame_entries import (
     SERVICE_VERSION,
-    on_the_cpu,
     take_stamped_versions,
     valid_frames,
     with_service_version,
@@ -35,9 +35,7 @@ from collectorfleet.actor.parameters.stamps import ParameterStamps
 from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
 from collectorfleet.actor.stamp import SharedVersion
 from collectorfleet.actor.target import target_of
-from collectorfleet.codec import frames as keys
-from collectorfleet.messages import POLICY, Episodes, Recorded, Request, Segment
-from collectorfleet.normalization import Normalization
+from collectorfleet.messages import POLICY, Request, Segment
 from collectorfleet.torchrl_private.collectors import (
     frames_so_far,
     keeps_batch,
@@ -53,30 +51,6 @@ _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
 # Some methods return an object of one of these classes to allow chained calls. Such an object is not sent to the
 # driver.
 _STAYS = (EnvBase, Transform, BaseCollector)
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """A finished rollout.
-
-    ``batch`` is None if the collector wrote the frames to a replay buffer. ``segments`` is None if each frame of the
-    batch has an entry with its weights version.
-    """
-
-    batch: TensorDictBase | None
-    frames: int
-    oldest_version: int
-    segments: Sequence[Segment] | None
-    normalization: Normalization | None = None  # the statistics of this rollout's steps
-    episodes: Episodes | None = None  # the episodes that ended in this rollout
-    loop: str | None = None  # the loop of the next rollout; None: unchanged
-    first_starts: str | None = None  # set in one rollout only, see :class:`FirstStarts`
-    # The version of the environment parameters in all frames. None: each frame has an entry with its version, or the
-    # environments take no parameters.
-    parameters: int | None = None
-    oldest_parameters: int | None = None  # the oldest version that an environment uses
-    recorded: Recorded | None = None  # the recorded first episodes, if requested
-    varies: bool = False  # whether entries may have other sizes in the next rollout
 
 
 class RolloutRunner:
@@ -252,30 +226,14 @@ class RolloutRunner:
             oldest = min(segment.version for segment in segments)
             rollout = Rollout(batch, frames, oldest, segments, episodes=episodes)
         if self._parameters is not None:
-            rollout = _with_parameters(rollout, self._parameters)
+            rollout = with_parameters(rollout, self._parameters)
         rollout = replace(rollout, varies=self._varies)
-        return rollout if self._config.replay_buffer is None else self._written(rollout)
+        buffer = self._config.replay_buffer
+        return rollout if buffer is None else write_frames(rollout, buffer, self._incarnation)
 
     def _steps_of(self, batch: TensorDictBase) -> int:
         environments: int = math.prod(batch.shape[:-1])
         return -(-self._frames // environments)
-
-    def _written(self, rollout: Rollout) -> Rollout:
-        batch = rollout.batch
-        if batch is None:
-            return rollout
-        batch = on_the_cpu(batch).copy()
-        if rollout.segments is not None:
-            batch[keys.VERSION_KEY] = keys.versions_of(rollout.segments, batch.batch_size)
-        if rollout.parameters is not None:
-            batch[keys.PARAMETERS_KEY] = torch.full(batch.batch_size, rollout.parameters, dtype=torch.int64)
-        ids = batch.get(keys.TRAJECTORY_KEY, None)
-        if ids is not None:
-            batch[keys.TRAJECTORY_KEY] = keys.distinct_trajectories(ids, self._incarnation)
-        mask = batch.get(keys.MASK_KEY, None)
-        with calling(Origin.REPLAY_BUFFER):
-            self._config.replay_buffer.extend(batch.reshape(-1) if mask is None else batch[mask])
-        return replace(rollout, batch=None, segments=None, parameters=None)
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
         collector = self.collector
@@ -325,17 +283,3 @@ def _policy_of(collector: Any, config: CollectorConfig) -> Any:
     if not config.has_processes:
         return collector.policy
     return config.policy if config.policy_factory is None else PolicyFactory(config.policy_factory)()
-
-
-def _with_parameters(rollout: Rollout, parameters: ParameterStamps) -> Rollout:
-    """Add the version of the environment parameters to the rollout: one version, or an entry in each frame."""
-    batch = rollout.batch
-    if batch is None:
-        return rollout
-    versions = parameters.end_rollout(batch)
-    if isinstance(versions, int):
-        return replace(rollout, parameters=versions, oldest_parameters=parameters.oldest)
-    batch = batch.copy()
-    batch[keys.COLLECTOR] = batch[keys.COLLECTOR].copy()
-    batch[keys.PARAMETERS_KEY] = versions
-    return replace(rollout, batch=batch, oldest_parameters=parameters.oldest)

@@ -28,10 +28,11 @@ from collectorfleet.actor.build import build, build_player
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.evaluation.player import EpisodePlayer
 from collectorfleet.actor.findings import findings
+from collectorfleet.actor.finished_rollout import Rollout
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.origin import Origin, calling, cause_of, origin_of
 from collectorfleet.actor.rollout.exact import FastLoopUnsupported
-from collectorfleet.actor.rollouts import Rollout, RolloutRunner
+from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.actor.seeds import Seeds
 from collectorfleet.actor.simulator.failure import SimulatorFailed
 from collectorfleet.actor.simulator.watch import WatchedSimulator

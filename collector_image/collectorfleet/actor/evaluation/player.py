@@ -18,11 +18,11 @@ from collectorfleet.actor.evaluation.frames import Frames
 from collectorfleet.actor.evaluation.normalization import FrozenNormalization
 from collectorfleet.actor.evaluation.recorder import EpisodeRecorder
 from collectorfleet.actor.factories import PolicyFactory
+from collectorfleet.actor.finished_rollout import Rollout
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.normalization.search import transforms_of
 from collectorfleet.actor.origin import Origin, calling
-from collectorfleet.actor.rollouts import Rollout
 from collectorfleet.actor.seeds import seed_everything
 from collectorfleet.actor.target import WeightsTarget, target_of
 from collectorfleet.codec.settings import move_settings

@@ -17,7 +17,7 @@ from tests.unit.collectorfleet.actor.evaluation.played import offer, player
 from torchrl.envs import SerialEnv
 
 from collectorfleet.actor.evaluation.player import EpisodePlayer
-from collectorfleet.actor.rollouts import Rollout
+from collectorfleet.actor.finished_rollout import Rollout
 from collectorfleet.codec.video import decode
 from collectorfleet.messages import Recorded, Request
 

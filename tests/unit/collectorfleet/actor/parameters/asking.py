@@ -13,7 +13,8 @@ from torchrl.envs import EnvBase
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig
-from collectorfleet.actor.rollouts import Rollout, RolloutRunner
+from collectorfleet.actor.finished_rollout import Rollout
+from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.codec.frames import PARAMETERS_KEY
 from collectorfleet.messages import Parameters, Request
 from collectorfleet.parameters import EnvironmentParameters

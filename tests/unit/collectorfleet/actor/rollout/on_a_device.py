@@ -18,7 +18,7 @@ from torch.distributions import Normal
 from torchrl.envs import EnvBase
 from torchrl.modules import NormalParamExtractor, OneHotCategorical, ProbabilisticActor
 
-from collectorfleet.actor.rollouts import Rollout
+from collectorfleet.actor.finished_rollout import Rollout
 
 STORED = {"storing_device": "cpu", "env_device": "cpu"}
 

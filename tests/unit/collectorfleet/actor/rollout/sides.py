@@ -12,8 +12,9 @@ from torchrl.envs import EnvBase
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.finished_rollout import Rollout
 from collectorfleet.actor.inbox import Offer
-from collectorfleet.actor.rollouts import Rollout, RolloutRunner
+from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.messages import Request
 from collectorfleet.normalization import Normalization
 
