@@ -136,7 +136,7 @@ def test_a_fleet_that_is_over_says_that_it_does_not_run_a_changed_spec(code: int
     world.edit({"spec.collectors.resources": {"gpu": 1.5}})
     status, reason, message = told(world.look(), "UpToDate")
     assert (status, reason) == ("False", "Completed" if how == "Complete" else "Failed")
-    assert message.startswith("generation 2 of the spec is not run")
+    assert message.startswith("generation 2 of the spec does not run")
 
 
 def test_a_driver_that_is_about_to_end_leaves_the_fleet_as_it_was() -> None:
