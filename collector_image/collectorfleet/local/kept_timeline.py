@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.display.report.files import write_page
-from collectorfleet.errors import InvalidOption
+from collectorfleet.durable_files import explain_failure, is_temporary
+from collectorfleet.errors import InfrastructureError, InvalidOption
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
 from collectorfleet.run.timeline_keeper import Keep, TimelineKeeper, keeper_in
@@ -22,8 +23,11 @@ def kept_timeline(
 ) -> TimelineKeeper | None:
     """Return the keeper of the timeline, or None if ``checkpoints`` and ``page`` are None.
 
-    The page shows the newest videos in the folder ``videos``. Raises InvalidOption at once if the page cannot be
-    written.
+    The page shows the newest videos in the folder ``videos``.
+
+    Raises:
+        InfrastructureError: the page cannot be written now, because its volume is full or fails.
+        InvalidOption: the page can never be written.
     """
     shows = {} if page is None else {"the report": _shown(fleet.metadata.name, page, videos)}
     if checkpoints is not None:
@@ -48,5 +52,7 @@ def _shown(fleet: str, page: Path, videos: Path | None) -> Keep:
     try:
         show(Timeline(fleet=fleet, began=time.time()))
     except OSError as error:
+        if is_temporary(error):
+            raise InfrastructureError(f"--report {page}: {explain_failure(error)}") from error
         raise InvalidOption(f"--report {page}: it cannot be written: {error.strerror}") from error
     return show
