@@ -17,6 +17,7 @@ SLOW = frozenset(
         "test_a_fault_is_one_sentence_and_a_code",
         "test_a_hook_may_take_an_entry_out_of_each_batch",
         "test_a_missing_right_is_no_error_in_the_middle_of_a_line",
+        "test_a_page_without_room_is_the_failure_of_a_volume_and_not_of_a_manifest",
         "test_a_private_authority_is_taken_from_the_manifests_or_the_system",
         "test_a_proxy_of_the_environment_is_asked_however_it_is_written",
         "test_a_shard_without_room_is_refused_in_a_sentence_and_kills_nobody",

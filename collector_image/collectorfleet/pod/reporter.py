@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 JOIN_SECONDS: Final = LAST_REPORT_SECONDS + 2
 # Seconds until a waiting thread notices the end of the run.
 NOTICE_SECONDS: Final = 0.2
+# A cancelled renewal ends at once, unless a library loses the cancellation.
+_CANCEL_SECONDS: Final = 1.0
 
 
 class Reporter:
@@ -115,9 +117,14 @@ class Reporter:
             finally:
                 renewing.cancel()
                 # Wait until the loop has ended. Otherwise a renewal could overtake the release.
-                await asyncio.wait([renewing])
+                _, pending = await asyncio.wait([renewing], timeout=_CANCEL_SECONDS)
+                if pending:
+                    log.warning(
+                        "the renewal of the Lease did not end within %g s; the Lease expires on its own",
+                        _CANCEL_SECONDS,
+                    )
                 # After an error here, the run may still work on its last batch. The Lease then expires on its own.
-                if self._closing.is_set() or not self._fleet.done():
+                elif self._closing.is_set() or not self._fleet.done():
                     await lease.release()
 
     async def _renew(self, lease: LeaseLoop) -> None:

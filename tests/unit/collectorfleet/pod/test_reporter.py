@@ -64,6 +64,30 @@ def test_a_driver_that_ends_during_a_renewal_releases_its_lease(server: PlayedSe
     assert server.holder is None
 
 
+def test_a_renewal_that_ignores_its_cancellation_is_not_waited_for_and_keeps_the_lease(
+    server: PlayedServer, stop: StopRequest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    step, renews_again = LeaseLoop._step, threading.Event()
+
+    async def swallows_one_cancellation(loop: LeaseLoop) -> float | None:
+        try:
+            return await step(loop)
+        except asyncio.CancelledError:
+            renews_again.set()
+            return 60.0
+
+    monkeypatch.setattr(LeaseLoop, "_step", swallows_one_cancellation)
+    with caplog.at_level(logging.WARNING), Reporter(SETTINGS, stop) as reporting:
+        reporting.fleet()
+        server.seconds_per_answer, renewed = 60, server.patches
+        eventually(lambda: server.patches > renewed, within=10, every=0.01, what="a renewal without an answer")
+        server.seconds_per_answer = 0
+    assert renews_again.is_set()
+    assert not reporting._thread.is_alive()
+    assert server.holder == SETTINGS.pod, "a renewal could overtake the release"
+    assert caplog.messages == ["the renewal of the Lease did not end within 1 s; the Lease expires on its own"]
+
+
 def test_odd_answers_delay_the_start_and_nothing_else(server: PlayedServer, stop: StopRequest) -> None:
     server.odd_answers = [ValueError("no JSON"), {}, KeyError("metadata")]
     with Reporter(SETTINGS, stop) as reporting:
