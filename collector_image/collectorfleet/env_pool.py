@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -10,6 +10,7 @@ from gymnasium.vector.utils import batch_space
 
 from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
+from collectorfleet.option_ranges import NotEmpty, Positive
 
 
 class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -34,7 +35,7 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """
 
     @option_types.checked("EnvPool.")
-    def __init__(self, task_id: str, num_envs: int, **options: Any) -> None:
+    def __init__(self, task_id: Annotated[str, NotEmpty("Pong-v5")], num_envs: Positive, **options: Any) -> None:
         if options.get("batch_size", num_envs) != num_envs:
             some = options["batch_size"]
             raise InvalidOption(

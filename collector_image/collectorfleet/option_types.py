@@ -1,9 +1,11 @@
-"""Check options against their type annotations, and describe types in the same words everywhere. Imports no torch."""
+"""Check options against their annotations, and describe types in the same words everywhere. Imports no torch.
+
+An annotation has the type of an option, and may have its range: ``Annotated[int, Range(least=1)]``.
+"""
 
 from __future__ import annotations
 
 import inspect
-import reprlib
 import sys
 from collections import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +13,10 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from collectorfleet.errors import InvalidOption, with_article
+from collectorfleet.option_ranges import Limit, shown
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -52,14 +55,27 @@ _WORDS: Final = {
 
 
 def members(annotation: Any) -> tuple[Any, ...]:
-    """Return the alternatives of an annotation: ``int`` and ``NoneType`` for ``int | None``."""
-    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    """Return the alternatives of an annotation: ``int`` and ``NoneType`` for ``int | None``.
+
+    The range of a union is the range of each of its alternatives.
+    """
+    if get_origin(annotation) is Annotated:
+        inner, *limits = get_args(annotation)
+        return tuple(Annotated[(one, *limits)] for one in members(inner))
+    if get_origin(annotation) in (Union, UnionType):
+        return tuple(one for alternative in get_args(annotation) for one in members(alternative))
+    return (annotation,)
+
+
+def hints_of(annotated: Any) -> dict[str, Any]:
+    """Return the annotations of a class or function, by name, with their ranges."""
+    return get_type_hints(annotated, include_extras=True)
 
 
 def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
-    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``.
+    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``, or is out of its range.
 
-    Return None if the type is right. The elements of a list are checked, too. Keys and values of a dict are not
+    Return None if the value is allowed. The elements of a list are checked, too. Keys and values of a dict are not
     checked.
     """
     if Any in alternatives or (value is None and NoneType in alternatives):
@@ -68,9 +84,12 @@ def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
     fitting = [one for one, kind in kinds if kind.allows(value)]
     if not fitting:
         return f"{_found(value)}; give {_words(kinds)}"
-    if any(get_origin(one) is not abc.Sequence for one in fitting):
+    for limit in _limits(fitting[0]):
+        if found := limit.problem(value):
+            return found
+    if any(get_origin(_type(one)) is not abc.Sequence for one in fitting):
         return None
-    (elements,) = get_args(fitting[0])
+    (elements,) = get_args(_type(fitting[0]))
     return next(filter(None, (problem(one, members(elements)) for one in value)), None)
 
 
@@ -79,7 +98,7 @@ def plain(value: Any, annotation: Any) -> Any:
 
     If the option takes an int, a whole float becomes an int, because many scripts write a count as ``1e6``.
     """
-    alternatives = members(annotation)
+    alternatives = [_type(one) for one in members(annotation)]
     if _is_array(value) and not value.ndim:
         value = value.item()
     elif _is_array(value) and any(map(_has_numbers, alternatives)):
@@ -91,15 +110,15 @@ def plain(value: Any, annotation: Any) -> Any:
 
 
 def check_fields(options: Any, where: str, names: Sequence[str] | None = None) -> None:
-    """Convert numbers in a frozen dataclass's fields to Python numbers, and raise InvalidOption for a wrong type.
+    """Convert numbers in a frozen dataclass's fields to Python numbers, and check types and ranges.
 
-    In the message, ``where`` precedes the name of the field, such as ``evaluation.``. ``names`` are the fields to
-    check. None: all fields.
+    If a check fails, raise InvalidOption. In the message, ``where`` precedes the name of the field, such as
+    ``evaluation.``. ``names`` are the fields to check. None: all fields.
     """
     # A user's subclass may have fields whose annotations cannot be evaluated or checked.
     ours = (one for one in type(options).__mro__ if one.__module__.partition(".")[0] == __package__)
     own = next(ours, type(options))
-    hints = get_type_hints(own)
+    hints = hints_of(own)
     for name in [field.name for field in fields(own) if names is None or field.name in names]:
         object.__setattr__(options, name, _checked(name, getattr(options, name), hints, where))
 
@@ -112,7 +131,7 @@ def checked(where: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
 
         @wraps(init)
         def constructor(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            hints = get_type_hints(init)
+            hints = hints_of(init)
             bound = signature.bind(*args, **kwargs)
             for name, value in bound.arguments.items():
                 if signature.parameters[name].kind is not inspect.Parameter.VAR_KEYWORD:
@@ -133,8 +152,18 @@ def _checked(name: str, value: Any, hints: Mapping[str, Any], where: str) -> Any
     return value
 
 
+def _type(annotation: Any) -> Any:
+    """Return the annotation without its range."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+def _limits(annotation: Any) -> Sequence[Limit]:
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
 def _kind(annotation: Any) -> _Kind:
-    kind = get_origin(annotation) or annotation
+    bare = _type(annotation)
+    kind = get_origin(bare) or bare
     if kind in _KINDS:
         return _KINDS[kind]
     if getattr(kind, "_is_protocol", False):
@@ -149,11 +178,11 @@ def _kind(annotation: Any) -> _Kind:
 
 
 def _words(kinds: Sequence[tuple[Any, _Kind]]) -> str:
-    shown = [kind.words for _, kind in kinds]
-    if _WORDS["device"] in shown:
+    words = [kind.words for _, kind in kinds]
+    if _WORDS["device"] in words:
         # A device may be a str or an int, and the words for devices show both.
-        shown = [kind.words for one, kind in kinds if one not in (str, int)]
-    return " or ".join(shown)
+        words = [kind.words for one, kind in kinds if _type(one) not in (str, int)]
+    return " or ".join(words)
 
 
 def _found(value: Any) -> str:
@@ -161,7 +190,7 @@ def _found(value: Any) -> str:
         return "the value is None"
     if isinstance(value, type):
         return f"{value.__qualname__} is a class"
-    return f"{reprlib.repr(value)} is {with_article(type(value).__name__)}"
+    return f"{shown(value)} is {with_article(type(value).__name__)}"
 
 
 def _is_array(value: Any) -> bool:
@@ -177,4 +206,4 @@ def _has_numbers(annotation: Any) -> bool:
     """Return whether the annotation is a list of numbers."""
     if get_origin(annotation) is not abc.Sequence:
         return False
-    return any(one in (int, float) for element in get_args(annotation) for one in members(element))
+    return any(_type(one) in (int, float) for element in get_args(annotation) for one in members(element))

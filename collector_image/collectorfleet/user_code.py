@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import Parameter
-from typing import Any
+from typing import Annotated, Any
 
 from collectorfleet import option_types
 from collectorfleet.errors import UserCodeError, with_article
+from collectorfleet.option_ranges import NotEmpty
 
 
 def load(import_path: str) -> Callable[..., Any]:
@@ -52,7 +53,7 @@ class Factory:
     A call of the object imports the callable and calls it in the current process. The call may add keyword arguments.
     """
 
-    path: str
+    path: Annotated[str, NotEmpty("my_envs:make_env")]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -87,13 +87,13 @@ REFUSED = [
     pytest.param(
         ("tensorpipe-options-are-known", "tensorpipe_options"),
         {"transport": "rpc", "tensorpipe_options": {"rpc_timeout": 0}},
-        "rpc_timeout is 0; use more than 0 seconds",
+        "rpc_timeout: 0 is too small; use more than 0 and at most 604800",
         id="calls without a deadline",
     ),
     pytest.param(
         ("tensorpipe-options-are-known", "tensorpipe_options"),
         {"transport": "rpc", "tensorpipe_options": {"num_worker_threads": 0}},
-        "num_worker_threads is 0; use at least 1",
+        "num_worker_threads: 0 is too small; use 1 to 10000",
         id="nobody who serves calls",
     ),
     pytest.param(

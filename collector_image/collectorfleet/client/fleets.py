@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kubernetes import client
 
+from collectorfleet import option_types
 from collectorfleet.client.changes import Change, await_change, changes
 from collectorfleet.client.conditions import condition_is_true, describe_readiness, stalled
 from collectorfleet.client.connection import Connection, connect, without_retries
@@ -21,6 +22,7 @@ from collectorfleet.client.release import cluster_release
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
 from collectorfleet.errors import one_sentence
+from collectorfleet.option_ranges import Collectors, Finite, Positive, Seconds
 from collectorfleet.timeline.packed import unpack
 from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api import names
@@ -46,12 +48,13 @@ class Fleets:
     * FleetRejected: the API server rejects the fleet as invalid.
     """
 
+    @option_types.checked("Fleets.")
     def __init__(
         self,
         connection: Connection | None = None,
         *,
         namespace: str | None = None,
-        request_seconds: float = REQUEST_SECONDS,
+        request_seconds: Seconds = REQUEST_SECONDS,
     ) -> None:
         """Use ``connection``, or the cluster and namespace of kubectl.
 
@@ -140,7 +143,8 @@ class Fleets:
             self.stored(name)
         yield from changes(self._requests, Selection(name, selector, all_namespaces), self._parsed)
 
-    def events(self, name: str, last: int = 5) -> Sequence[client.CoreV1Event]:
+    @option_types.checked("Fleets.events.")
+    def events(self, name: str, last: Positive = 5) -> Sequence[client.CoreV1Event]:
         """Return the newest Events about the fleet, in order of time."""
         about = f"involvedObject.kind={names.KIND},involvedObject.name={name}"
         with self._explained():
@@ -171,12 +175,13 @@ class Fleets:
         except ValueError as error:
             raise ClusterError(f"ConfigMap {names.timeline_name(name)} has no timeline: {error}") from error
 
+    @option_types.checked("Fleets.wait.")
     def wait(
         self,
         name: str,
         condition: str | Callable[[CollectorFleet], bool] = ConditionType.COMPLETED,
         *,
-        timeout: float,
+        timeout: Finite,
     ) -> CollectorFleet:
         """Block until a condition is True, or a function of the fleet returns True. Return the fleet.
 
@@ -213,7 +218,8 @@ class Fleets:
         except ClusterUnavailable as error:
             return error
 
-    def scale(self, name: str, collectors: int) -> None:
+    @option_types.checked("Fleets.scale.")
+    def scale(self, name: str, collectors: Collectors) -> None:
         """Set the number of collectors. The remaining collectors are not restarted."""
         self._requests.scale(name, collectors)
 
@@ -233,7 +239,8 @@ class Fleets:
         """Delete the fleet with all its pods. Returns without waiting for the end of the pods."""
         self._requests.delete(name)
 
-    def logs(self, name: str, *, follow: bool = False, since_seconds: int | None = None) -> Iterator[LogLine]:
+    @option_types.checked("Fleets.logs.")
+    def logs(self, name: str, *, follow: bool = False, since_seconds: Positive | None = None) -> Iterator[LogLine]:
         """Yield the lines that the driver and the collectors printed, oldest first, each with its source.
 
         With ``follow``, the log continues until the driver's pod ends.

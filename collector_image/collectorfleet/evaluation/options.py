@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-import torch
 from torchrl.envs.utils import ExplorationType
 
 from collectorfleet import option_types
 from collectorfleet.actor.simulator.options import SimulatorProcess
+from collectorfleet.devices import Device
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.state.schedule import Interval
+from collectorfleet.option_ranges import Finite, NotEmpty, Positive, Range, Seconds, Threads, Timeout
 from collectorfleet_api.counts import counted
 
 _DEFAULT_EVERY_VERSIONS: Final = 10
 _LARGEST_SEED: Final = 2**31 - 1
 _MOST_RECORDED: Final = 5
+_MOST_EVALUATORS: Final = 100
+_MOST_EPISODES: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,12 @@ class Video:
         InvalidOption: a value cannot work.
     """
 
-    episodes: int = 1
-    every_evaluations: int = 5
-    pixel_key: str | None = None
+    episodes: Annotated[int, Range(least=1, most=_MOST_RECORDED)] = 1
+    every_evaluations: Positive = 5
+    pixel_key: Annotated[str, NotEmpty("pixels")] | None = None
 
     def __post_init__(self) -> None:
         option_types.check_fields(self, "evaluation.video.")
-        if not 1 <= self.episodes <= _MOST_RECORDED:
-            raise InvalidOption(f"evaluation.video.episodes: {self.episodes} is not from 1 to {_MOST_RECORDED}")
-        if self.every_evaluations <= 0:
-            raise InvalidOption(f"evaluation.video.every_evaluations: {self.every_evaluations} is not above 0")
 
 
 @dataclass(frozen=True)
@@ -93,38 +92,31 @@ class Evaluation:
         InvalidOption: a value cannot work.
     """
 
-    replicas: int = 1
+    replicas: Annotated[int, Range(least=1, most=_MOST_EVALUATORS)] = 1
     create_env_fn: Callable[..., Any] | None = None
     create_env_kwargs: Mapping[str, Any] | None = None
     process: SimulatorProcess | None = None
     exploration_type: ExplorationType | None = ExplorationType.DETERMINISTIC
-    every_versions: int | None = None
-    every_seconds: float | None = None
-    every_frames: int | None = None
-    episodes: int = 10
-    seeds: Sequence[int] = (0,)
-    timeout: timedelta = timedelta(minutes=10)
-    stop_at_return: float | None = None
+    every_versions: Positive | None = None
+    every_seconds: Seconds | None = None
+    every_frames: Positive | None = None
+    episodes: Annotated[int, Range(least=1, most=_MOST_EPISODES)] = 10
+    seeds: Sequence[Annotated[int, Range(least=0, most=_LARGEST_SEED)]] = (0,)
+    timeout: Timeout = timedelta(minutes=10)
+    stop_at_return: Finite | None = None
     keep_best: bool = False
     video: Video | None = None
-    device: torch.device | str | int | None = None
-    threads: int = 1
+    device: Device | None = None
+    threads: Threads = 1
     remote_config: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         option_types.check_fields(self, "evaluation.")
-        for name in ("replicas", "every_versions", "every_seconds", "every_frames", "episodes", "threads"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise InvalidOption(f"evaluation.{name}: {value} is not above 0")
         given = [name for name in ("every_versions", "every_seconds", "every_frames") if getattr(self, name)]
         if len(given) > 1:
             raise InvalidOption(f"evaluation: {' and '.join(given)} exclude each other; keep one of them")
         if not self.seeds:
             raise InvalidOption("evaluation.seeds: the list is empty; give at least one seed, such as 0")
-        for seed in self.seeds:
-            if not 0 <= seed <= _LARGEST_SEED:
-                raise InvalidOption(f"evaluation.seeds: {seed} is not from 0 to {_LARGEST_SEED}")
         repeated = next((seed for seed in self.seeds if list(self.seeds).count(seed) > 1), None)
         if repeated is not None:
             raise InvalidOption(
@@ -135,8 +127,6 @@ class Evaluation:
                 f"evaluation.video.episodes: {self.video.episodes} is more than the "
                 f"{counted(self.episodes, 'episode')} of an evaluation; record fewer episodes, or play more"
             )
-        if self.timeout <= timedelta(0):
-            raise InvalidOption(f"evaluation.timeout: {self.timeout} is not above 0")
 
     @property
     def interval(self) -> Interval:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy as shallow_copy
 from dataclasses import KW_ONLY, dataclass, fields
 from datetime import timedelta
-from typing import Any, Final, get_type_hints
+from typing import Annotated, Any, Final
 
 import torch
 from tensordict import TensorDictBase
@@ -15,10 +15,12 @@ from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, Mu
 from torchrl.envs.utils import ExplorationType
 
 from collectorfleet.actor.simulator.options import SimulatorProcess
+from collectorfleet.devices import Device
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.fleet import per_collector
 from collectorfleet.fleet.per_collector import PerCollector
-from collectorfleet.option_types import plain
+from collectorfleet.option_ranges import Collectors, Count, CountOrNone, Positive, Range, Threads, Timeout
+from collectorfleet.option_types import hints_of, plain
 from collectorfleet.parameters import CurriculumFunction, EnvironmentParameters
 from collectorfleet.recovery.failure import FailurePolicy
 from collectorfleet.scaling import ScalingPolicy
@@ -34,7 +36,6 @@ _PASSED_ON: Final = (
     *("reset_at_each_iter", "exploration_type", "trust_policy", "no_cuda_sync", "trajs_per_batch"),
     *("pre_collect_hook", "post_collect_hook"),
 )
-_Device = torch.device | str | int
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,43 +48,43 @@ class FleetArguments:
     # RayCollector has the following arguments, too, with the same meaning and the same defaults.
     policy_factory: Callable[[], Any] | Sequence[Callable[[], Any]] | None = None
     trust_policy: bool | None = None
-    frames_per_batch: int
-    total_frames: int = -1
-    device: _Device | Sequence[_Device | None] | None = None
-    storing_device: _Device | Sequence[_Device | None] | None = None
-    env_device: _Device | Sequence[_Device | None] | None = None
-    policy_device: _Device | Sequence[_Device | None] | None = None
+    frames_per_batch: Positive
+    total_frames: CountOrNone = -1
+    device: Device | Sequence[Device | None] | None = None
+    storing_device: Device | Sequence[Device | None] | None = None
+    env_device: Device | Sequence[Device | None] | None = None
+    policy_device: Device | Sequence[Device | None] | None = None
     create_env_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
-    max_frames_per_traj: int | None = -1
-    init_random_frames: int | None = -1
+    max_frames_per_traj: CountOrNone | None = -1
+    init_random_frames: CountOrNone | None = -1
     reset_at_each_iter: bool = False
     postproc: Callable[[TensorDictBase], TensorDictBase] | None = None
     split_trajs: bool = False
     exploration_type: ExplorationType | None = ExplorationType.RANDOM
     collector_class: str | type[BaseCollector] = Collector
     collector_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
-    num_workers_per_collector: int = 1
+    num_workers_per_collector: Annotated[int, Range(least=1, most=1000)] = 1
     sync: bool = False
     ray_init_config: Mapping[str, Any] | None = None
     remote_configs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
-    num_collectors: int | None = None
+    num_collectors: Collectors | None = None
     groups: Sequence[str] | None = None
     update_after_each_batch: bool = False
-    max_weight_update_interval: int = -1
+    max_weight_update_interval: CountOrNone = -1
     replay_buffer: Any = None
     weight_updater: Any = None
     weight_sync_schemes: Any = None
     weight_recv_schemes: Any = None
     use_env_creator: bool = False
     no_cuda_sync: bool | None = None
-    trajs_per_batch: int | None = None
+    trajs_per_batch: Positive | None = None
     pre_collect_hook: Callable[[], None] | None = None
     post_collect_hook: Callable[[TensorDictBase], None] | None = None
     # RayCollector lacks the following arguments.
-    envs_per_collector: int = 1
+    envs_per_collector: Positive = 1
     process: SimulatorProcess | Sequence[SimulatorProcess | None] | None = None
-    shares: int | None = None
-    max_staleness: int | None = None
+    shares: Annotated[int, Range(least=1, most=10_000)] | None = None
+    max_staleness: Count | None = None
     exact_staleness: bool = False
     first_shares: int | None = None
     preemptive_threshold: float | None = None
@@ -98,11 +99,11 @@ class FleetArguments:
     launcher: Any = None
     tensorpipe_options: Mapping[str, Any] | None = None
     visible_devices: Any = None
-    threads_per_collector: int | Sequence[int] = 1
-    min_available: int = 1
-    available_timeout: timedelta = timedelta(minutes=10)
-    request_timeout: timedelta = timedelta(minutes=1)
-    first_request_timeout: timedelta = timedelta(minutes=5)
+    threads_per_collector: Threads | Sequence[Threads] = 1
+    min_available: Collectors = 1
+    available_timeout: Timeout = timedelta(minutes=10)
+    request_timeout: Timeout = timedelta(minutes=1)
+    first_request_timeout: Timeout = timedelta(minutes=5)
     on_environment_error: str = "fail"
     failure_policy: FailurePolicy | None = None
     scaling_policy: ScalingPolicy | None = None
@@ -114,7 +115,7 @@ class FleetArguments:
     def __post_init__(self) -> None:
         # Copy the values, because the caller may change lists and dicts later. Convert scalars of numpy and torch to
         # Python's numbers, because some code accepts only these.
-        hints = get_type_hints(FleetArguments)
+        hints = hints_of(FleetArguments)
         for field in fields(self):
             object.__setattr__(self, field.name, plain(_own(getattr(self, field.name)), hints[field.name]))
 

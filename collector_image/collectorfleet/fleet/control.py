@@ -16,6 +16,7 @@ import ray
 from torch import nn
 from torchrl.envs import EnvBase
 
+from collectorfleet import option_types
 from collectorfleet.actor.normalization.environment import load
 from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import CollectorClosed, InvalidOption
@@ -26,6 +27,7 @@ from collectorfleet.fleet.iteration import Resumable
 from collectorfleet.fleet.parameter_control import ParameterControl
 from collectorfleet.fleet.report import report, stats
 from collectorfleet.gather import counters
+from collectorfleet.option_ranges import Collectors
 from collectorfleet.transport.interface import FleetTransport
 from collectorfleet_api.v1alpha1.report import DriverReport
 
@@ -203,10 +205,9 @@ class FleetControl(ParameterControl):
         """Return an attribute of the replay buffer."""
         return getattr(self.replay_buffer, attr)
 
-    def resize(self, num_collectors: int, min_available: int | None = None) -> None:
+    @option_types.checked("")
+    def resize(self, num_collectors: Collectors, min_available: Collectors | None = None) -> None:
         """Change the number of collectors and the minimum number of available collectors, also during the iteration."""
-        if num_collectors < 1:
-            raise InvalidOption(f"num_collectors: {num_collectors} is less than 1")
         self._consumer.resize(num_collectors, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:

@@ -15,6 +15,7 @@ from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption, with_article
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.fleet.signature import takes
+from collectorfleet.option_ranges import CountOrNone, Positive
 from collectorfleet.transport.interface import TransportKind
 
 _LAUNCHERS: Final = ("mp", "ray")
@@ -75,7 +76,7 @@ class Common:
     collector_class: str | type[BaseCollector] = Collector
     collector_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     num_workers_per_collector: int = 1
-    max_weight_update_interval: int = -1
+    max_weight_update_interval: CountOrNone = -1
     slurm_kwargs: Mapping[str, Any] | None = None
     backend: str = "gloo"
     launcher: str = "submitit"
@@ -119,10 +120,6 @@ class Common:
         interval = given.get("update_interval")
         if interval is None:
             return self.max_weight_update_interval
-        if interval < 1:
-            raise InvalidOption(
-                f"update_interval={interval} of {self.name} is too small; use at least 1 batch between two updates"
-            )
         if self.max_weight_update_interval >= 0 or given.get("update_after_each_batch"):
             raise InvalidOption(
                 f"update_interval={interval} of {self.name} excludes max_weight_update_interval and "
@@ -155,7 +152,7 @@ class _Distributed(Common):
     _: KW_ONLY
     sync: bool = False
     update_after_each_batch: bool = False
-    update_interval: int | None = None
+    update_interval: Positive | None = None
     weight_updater: Any = None
     weight_sync_schemes: Any = None
     weight_recv_schemes: Any = None
@@ -168,7 +165,7 @@ class _DistributedSync(Common):
     name = "DistributedSyncCollector"
 
     _: KW_ONLY
-    update_interval: int | None = None
+    update_interval: Positive | None = None
 
     def for_fleet(self) -> dict[str, Any]:
         return super().for_fleet() | {"sync": True}

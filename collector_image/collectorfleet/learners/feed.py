@@ -20,6 +20,7 @@ from collectorfleet.learners.returning import steps_of
 from collectorfleet.learners.router import FrameRouter, Split
 from collectorfleet.learners.shards import LearnerShards
 from collectorfleet.learners.versions import PolicyStatus, PolicyVersions
+from collectorfleet.option_ranges import Timeout
 
 _MINUTES: Final = timedelta(minutes=5)
 
@@ -41,7 +42,7 @@ class LearnerFeed:
         policies: Mapping[str, nn.Module],
         split: Split,
         *,
-        timeout: timedelta = _MINUTES,
+        timeout: Timeout = _MINUTES,
     ) -> None:
         """Block until the modules have the first weights of their learners. Make the feed before the FleetCollector.
 

@@ -8,15 +8,20 @@ from datetime import timedelta
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.roster import Placement
+from collectorfleet.option_ranges import Count, NotEmpty, Positive, Range, Timeout
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup, PodSize, ShardPacking, pack_shards
+
+
+_Cpus = Annotated[float, Range(above=0, most=10_000)]
+_Folder = Annotated[str, NotEmpty("checkpoints")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,23 +57,23 @@ class LearnerOptions:
     """
 
     policy_class: type
-    max_policies: int
+    max_policies: Positive
     _: KW_ONLY
     config: Mapping[str, Any] = field(default_factory=dict)
-    gpus: float = 0.0
-    shards: int | None = None
+    gpus: Annotated[float, Range(least=0, most=1024)] = 0.0
+    shards: Positive | None = None
     placement: Placement | str = Placement.SPREAD
     fake_gpus: bool = False
     replay_class: type = PolicyReplay
     replay_config: Mapping[str, Any] = field(default_factory=dict)
-    policy_cpus: float = 1.0
-    replay_cpus: float = 1.0
+    policy_cpus: _Cpus = 1.0
+    replay_cpus: _Cpus = 1.0
     pods: Sequence[PodSize] | None = None
-    checkpoint_dir: str | Path | None = None
-    resume_from: str | Path | None = None
+    checkpoint_dir: _Folder | Path | None = None
+    resume_from: _Folder | Path | None = None
     resources: Mapping[str, float] = field(default_factory=dict)
-    max_restarts: int = 10
-    start_timeout: timedelta = timedelta(minutes=5)
+    max_restarts: Count = 10
+    start_timeout: Timeout = timedelta(minutes=5)
 
     def __post_init__(self) -> None:
         option_types.check_fields(self, "")
@@ -134,4 +139,4 @@ def _merged_value(common: Any, wins: Any) -> Any:
 
 
 def _cpus(number: float) -> Fraction:
-    return parse_quantity(number)
+    return parse_quantity(float(number))

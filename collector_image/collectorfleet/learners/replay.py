@@ -8,7 +8,9 @@ import torch
 from tensordict import TensorDictBase
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 
+from collectorfleet import option_types
 from collectorfleet.codec.frames import VERSION_KEY
+from collectorfleet.option_ranges import Positive
 
 # The parts of a policy's frames in a checkpoint. While a checkpoint is loaded, one part is in memory twice.
 _PARTS: Final = 16
@@ -20,7 +22,8 @@ class PolicyReplay:
     A policy's buffer is made when its first frames arrive.
     """
 
-    def __init__(self, capacity: int = 100_000) -> None:
+    @option_types.checked("PolicyReplay.")
+    def __init__(self, capacity: Positive = 100_000) -> None:
         self._capacity = capacity
         self._buffers: dict[str, TensorDictReplayBuffer] = {}
 

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from collectorfleet import option_types
 from collectorfleet.messages import Fault
+from collectorfleet.option_ranges import Count, Pause
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,9 @@ class ReplaceWithBackoff:
     fail occasionally. With ``on_environment_error=RESTART``, their errors count as losses.
     """
 
-    budget: int = 10
-    first_pause: timedelta = timedelta(seconds=1)
-    longest_pause: timedelta = timedelta(minutes=1)
+    budget: Count = 10
+    first_pause: Pause = timedelta(seconds=1)
+    longest_pause: Pause = timedelta(minutes=1)
     on_environment_error: OnEnvironmentError = OnEnvironmentError.FAIL
 
     def __post_init__(self) -> None:
@@ -92,5 +93,11 @@ class ReplaceWithBackoff:
         if loss.restarts >= self.budget:
             all_restarts = "its only restart is" if self.budget == 1 else f"all {self.budget} restarts are"
             return GiveUp(f"{loss.cause}; {all_restarts} used up")
-        pause = self.first_pause * 2 ** (loss.restarts - 1) if loss.restarts else timedelta(0)
-        return Replace(min(pause, self.longest_pause), f"{loss.cause}; {count}")
+        return Replace(self._pause(loss.restarts), f"{loss.cause}; {count}")
+
+    def _pause(self, restarts: int) -> timedelta:
+        if restarts == 0:
+            return timedelta(0)
+        factor = 2 ** (restarts - 1)
+        # Compare before the multiplication, because a timedelta cannot have more than 999,999,999 days.
+        return self.longest_pause if self.longest_pause // factor < self.first_pause else self.first_pause * factor

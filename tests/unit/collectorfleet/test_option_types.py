@@ -167,12 +167,6 @@ def test_a_class_is_no_policy_because_its_methods_have_no_object() -> None:
         FleetOptions(**FLEET, scaling_policy=EmptyWholePods)  # type: ignore[arg-type]
 
 
-def test_a_port_that_no_machine_has_is_refused() -> None:
-    given: dict[str, Any] = HOSTS | {"port": 70_000}
-    with pytest.raises(InvalidOption, match=r"^port: 70000 is not from 0 to 65535$"):
-        CollectorHosts(**given)
-
-
 def test_values_that_work_like_the_type_of_an_option_are_taken() -> None:
     given: dict[str, Any] = {
         "replicas": np.int64(2),

@@ -9,10 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Annotated, Final
 
 from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
+from collectorfleet.option_ranges import NotEmpty, Timeout
 
 # The keyword argument with which the environment factory gets the addresses.
 ADDRESSES: Final = "process"
@@ -39,9 +40,9 @@ class SimulatorProcess:
         InvalidOption: a value cannot work.
     """
 
-    command: Sequence[str]
+    command: Sequence[Annotated[str, NotEmpty("./server")]]
     ports: Sequence[str]
-    ready_timeout: timedelta = timedelta(minutes=1)
+    ready_timeout: Timeout = timedelta(minutes=1)
 
     def __post_init__(self) -> None:
         option_types.check_fields(self, "process.")
@@ -63,8 +64,6 @@ class SimulatorProcess:
             )
         if len(set(self.ports)) < len(self.ports):
             raise InvalidOption(f"process.ports: {', '.join(self.ports)} has a name twice; name each port once")
-        if self.ready_timeout <= timedelta(0):
-            raise InvalidOption(f"process.ready_timeout: {self.ready_timeout} is not above 0")
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
-"""Rules about the types of options. The annotations of FleetArguments define the allowed types of an option."""
+"""Rules about the types and ranges of options. The annotations of FleetArguments define both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Final, get_origin, get_type_hints
+from typing import Any, Final, get_origin
 
 from collectorfleet import option_types
+from collectorfleet.devices import Device
 from collectorfleet.fleet.arguments import FleetArguments
-from collectorfleet.fleet.per_collector import NAMES
+from collectorfleet.fleet.per_collector import DEVICES, NAMES
 from collectorfleet.fleet.rules.rule import Rule
 
 # Options that have a separate rule. The message of that rule names the wrong type, or the allowed words.
@@ -19,7 +20,7 @@ _HAVE_A_RULE: Final = (
 
 def _rules() -> Sequence[Rule]:
     """Return one rule for each option, except options of the type Any, whose types are not checked."""
-    hints = get_type_hints(FleetArguments)
+    hints = option_types.hints_of(FleetArguments)
     names = [field.name for field in fields(FleetArguments)]
     return [_rule(name, hints[name]) for name in names if name not in _HAVE_A_RULE and hints[name] is not Any]
 
@@ -36,4 +37,20 @@ def _rule(name: str, annotation: Any) -> Rule:
     return Rule("has-its-type", name, lambda options: not problems(options), lambda options: problems(options)[0])
 
 
-TYPES: Final = tuple(_rules())
+def _keyword_problems(options: FleetArguments) -> list[str]:
+    """Return why devices in ``collector_kwargs`` are invalid. A collector with several processes may have a list."""
+    allowed = option_types.members(Device | Sequence[Device | None] | None)
+    given = [keywords or {} for keywords in options.of_each("collector_kwargs").values]
+    devices = [(name, one[name]) for one in given for name in DEVICES if name in one]
+    return [f"{name}: {found}" for name, value in devices if (found := option_types.problem(value, allowed))]
+
+
+TYPES: Final = (
+    *_rules(),
+    Rule(
+        "keyword-is-a-device",
+        "collector_kwargs",
+        lambda options: not _keyword_problems(options),
+        lambda options: _keyword_problems(options)[0],
+    ),
+)

@@ -1,8 +1,7 @@
-"""Rules about the value of one option, or about the length of its list."""
+"""Rules about options that have to be absent, and about lists and their lengths."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Final
 
 from collectorfleet.fleet.arguments import FleetArguments
@@ -30,21 +29,6 @@ def _one_for_each(name: str) -> Rule:
     return Rule("list-has-one-for-each", name, holds, sentence)
 
 
-def _at_least(least: int, name: str) -> Rule:
-    def holds(options: FleetArguments) -> bool:
-        return all(value is None or bool(value >= least) for value in options.of_each(name).values)
-
-    return Rule("at-least", name, holds, lambda options: f"{getattr(options, name)} is less than {least}")
-
-
-def _some_time(name: str) -> Rule:
-    def sentence(options: FleetArguments) -> str:
-        seconds = getattr(options, name).total_seconds()
-        return f"{seconds:g} s is not a positive time; give more than 0"
-
-    return Rule("some-time", name, lambda options: getattr(options, name) > timedelta(0), sentence)
-
-
 VALUES: Final = (
     *(
         Rule(
@@ -58,15 +42,6 @@ VALUES: Final = (
     ),
     # An empty list of ``remote_configs`` counts as unset.
     *(_not_empty(name) for name in NAMES if name != "remote_configs"),
-    *(
-        _at_least(1, name)
-        for name in (
-            *("num_collectors", "num_workers_per_collector", "envs_per_collector", "threads_per_collector"),
-            *("frames_per_batch", "shares", "trajs_per_batch"),
-        )
-    ),
-    _at_least(0, "max_staleness"),
-    *(_some_time(name) for name in ("available_timeout", "request_timeout", "first_request_timeout")),
     *(_one_for_each(name) for name in NAMES),
     Rule(
         "groups-have-names",

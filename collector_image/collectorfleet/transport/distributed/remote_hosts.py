@@ -12,11 +12,12 @@ import logging
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Annotated, Final
 
 from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 from collectorfleet.messages import CollectorId, Fault
+from collectorfleet.option_ranges import Collectors, NotEmpty, Range
 from collectorfleet.transport.distributed import host_messages
 from collectorfleet.transport.distributed.link import Address, Link, Listener
 from collectorfleet.transport.processes.launched import Ended
@@ -75,17 +76,19 @@ class CollectorHosts:
 
     @option_types.checked("CollectorHosts.")
     def __init__(
-        self, host: str, port: int, token: bytes, *, collectors_per_host: int = 1, gpus_per_collector: float = 0.0
+        self,
+        host: Annotated[str, NotEmpty("127.0.0.1")],
+        port: Annotated[int, Range(least=0, most=_LARGEST_PORT)],
+        token: bytes,
+        *,
+        collectors_per_host: Collectors = 1,
+        gpus_per_collector: Annotated[float, Range(least=0, most=64)] = 0.0,
     ) -> None:
         if len(token) < SHORTEST_TOKEN_BYTES:
             raise InvalidOption(
                 f"token: {len(token)} bytes are too few to be secret; use {SHORTEST_TOKEN_BYTES} or more, "
                 "such as those of `openssl rand -hex 32`"
             )
-        if not 0 <= port <= _LARGEST_PORT:
-            raise InvalidOption(f"port: {port} is not from 0 to {_LARGEST_PORT}")
-        if collectors_per_host < 1:
-            raise InvalidOption(f"collectors_per_host: {collectors_per_host} is too small; use at least 1")
         share = gpu_units(gpus_per_collector, "gpus_per_collector")
         if isinstance(share, Refusal):
             raise InvalidOption(f"{share.field}: {share.message}")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
+
+from collectorfleet import option_types
+from collectorfleet.errors import InvalidOption
+from collectorfleet.option_ranges import NotEmpty, Seconds, Threads
+
+_Name = Annotated[str, NotEmpty("uv")]
 
 
 @dataclass(frozen=True)
@@ -15,10 +21,13 @@ class TensorPipeOptions:
     ``_channels`` is None, TensorPipe chooses the transports or the channels.
     """
 
-    num_worker_threads: int = 16
-    rpc_timeout: float = 60.0
-    _transports: tuple[str, ...] | None = ("uv",)
-    _channels: tuple[str, ...] | None = None
+    num_worker_threads: Threads = 16
+    rpc_timeout: Seconds = 60.0
+    _transports: Sequence[_Name] | None = ("uv",)
+    _channels: Sequence[_Name] | None = None
+
+    def __post_init__(self) -> None:
+        option_types.check_fields(self, "")
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> TensorPipeOptions:
@@ -42,11 +51,10 @@ def problem(given: Mapping[str, Any]) -> str | None:
     unknown = sorted(given.keys() - set(_NAMES))
     if unknown:
         return f"{', '.join(unknown)} cannot be set here; use {', '.join(_NAMES)}"
-    # torch treats 0 as no timeout.
-    if not given.get("rpc_timeout", 1) > 0:
-        return f"rpc_timeout is {given['rpc_timeout']}; use more than 0 seconds"
-    if not given.get("num_worker_threads", 1) >= 1:
-        return f"num_worker_threads is {given['num_worker_threads']}; use at least 1"
+    try:
+        TensorPipeOptions.of(given)
+    except InvalidOption as error:
+        return str(error)
     return None
 
 

@@ -23,6 +23,18 @@ def test_each_pause_is_twice_the_last_up_to_the_longest(restarts: int, seconds: 
     assert decide(restarts) == Replace(timedelta(seconds=seconds), text)
 
 
+@pytest.mark.parametrize(("first", "longest"), [(1, 60), (0, 0), (604_800, 1), (0.000001, 604_800)])
+def test_a_pause_has_its_limit_after_any_number_of_restarts(first: float, longest: float) -> None:
+    policy = ReplaceWithBackoff(5000, timedelta(seconds=first), timedelta(seconds=longest))
+    text = "pod evicted; restart 4001 of 5000"
+    assert decide(4000, policy=policy) == Replace(timedelta(seconds=longest), text)
+
+
+def test_without_a_first_pause_no_restart_waits() -> None:
+    policy = ReplaceWithBackoff(5000, first_pause=timedelta(0))
+    assert decide(4000, policy=policy) == Replace(timedelta(0), "pod evicted; restart 4001 of 5000")
+
+
 @pytest.mark.parametrize("restarts", [4, 5])
 def test_a_collector_is_given_up_once_its_restarts_are_used_up(restarts: int) -> None:
     assert decide(restarts) == GiveUp("pod evicted; all 4 restarts are used up")

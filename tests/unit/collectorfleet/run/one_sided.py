@@ -39,7 +39,10 @@ LEAST_ONLY_IN_MANIFESTS = {
     "collection.initRandomFrames": "-1 and 0 are none, as TorchRL has it",
     "weights.maxWeightUpdateInterval": "-1 is never, as RayCollector has it",
 }
-LEAST_ONLY_IN_PYTHON = {"threads_per_collector": "of any CPUs that a manifest names at least one is made"}
+LEAST_ONLY_IN_PYTHON = {
+    "threads_per_collector": "of any CPUs that a manifest names at least one is made",
+    "min_available": "in a manifest it may be a percentage, whose type has the range",
+}
 RULES_ONLY_IN_MANIFESTS = {
     **dict.fromkeys(
         (
@@ -120,7 +123,7 @@ RULES_ONLY_IN_PYTHON = {
     **dict.fromkeys(("list-not-empty", "list-has-one-for-each"), "collectors of a manifest are replicas"),
     **dict.fromkeys(
         (
-            *("at-least", "some-time", "collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
+            *("collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
             *("transport-is-known", "has-its-type"),
         ),
         "said by the types of the manifest's fields",
@@ -151,6 +154,7 @@ RULES_ONLY_IN_PYTHON = {
     **dict.fromkeys(
         ("only-with-rpc", "tensorpipe-options-are-known", "visible-devices-are-known"), "no manifest has transport rpc"
     ),
+    "keyword-is-a-device": "keywords-said-once refuses devices in collectors.kwargs",
     "keywords-are-not-the-fleets": "keywords_said_once refuses these and more",
     **dict.fromkeys(
         ("compact-observations-of-one-version", "update-between-steps-breaks-the-graph"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from functools import reduce
 from types import SimpleNamespace
-from typing import Any, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import pytest
 from pydantic.fields import FieldInfo
@@ -28,6 +28,8 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.rules.collectors import FLEETS_OWN
 from collectorfleet.fleet.rules.table import RULES
+from collectorfleet.option_ranges import Range
+from collectorfleet.option_types import hints_of, members
 from collectorfleet.run.collector_options import ARGUMENTS, Built, Derived, Plain, collector_options
 from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.rules.collector_kwargs import FIELDS
@@ -94,6 +96,11 @@ def _least(path: str, spec: dict[str, Any]) -> int | None:
     return least
 
 
+def _has_least(hint: Any) -> bool:
+    limits = [limit for one in members(hint) if get_origin(one) is Annotated for limit in get_args(one)[1:]]
+    return any(isinstance(limit, Range) and limit.least is not None for limit in limits)
+
+
 def _refusal(row: Plain | Derived | Built, value: Any) -> str:
     said = row.convert(value) if isinstance(row, Plain) else value
     try:
@@ -107,13 +114,13 @@ def test_a_number_has_the_same_least_value() -> None:
     spec = schema()["properties"]["spec"]
     least = {path: number for path in ARGUMENTS if (number := _least(path, spec)) is not None}
     arguments = {path: ARGUMENTS[path].argument for path in least}
-    bounded = {rule.option for rule in RULES if rule.name == "at-least"}
+    bounded = {name for name, hint in hints_of(FleetOptions).items() if _has_least(hint)}
     assert bounded - set(arguments.values()) == LEAST_ONLY_IN_PYTHON.keys()
     too_small = {path: _refusal(ARGUMENTS[path], number - 1) for path, number in least.items()}
     taken = {path for path, refusal in too_small.items() if not refusal.startswith(f"{arguments[path]}: ")}
     assert taken == LEAST_ONLY_IN_MANIFESTS.keys()
     enough = {path: _refusal(ARGUMENTS[path], number) for path, number in least.items()}
-    assert {path for path, refusal in enough.items() if "is less than" in refusal} == set()
+    assert {path for path, refusal in enough.items() if "is too small" in refusal} == set()
 
 
 def test_each_rule_is_one_of_both_sides() -> None:
