@@ -19,7 +19,6 @@ from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup, PodSize, ShardPacking, pack_shards
 
-
 _Cpus = Annotated[float, Range(above=0, most=10_000)]
 _Folder = Annotated[str, NotEmpty("checkpoints")]
 

@@ -7,7 +7,6 @@ of the other collectors continue while a new gang is formed.
 
 from __future__ import annotations
 
-import threading
 import traceback
 import weakref
 from collections.abc import Sequence
@@ -30,6 +29,7 @@ from collectorfleet.transport.processes.launched import Launched
 from collectorfleet.transport.processes.mailbox import Mailbox
 from collectorfleet.transport.processes.parcel import Parcel, offered, parcels
 from collectorfleet.transport.processes.user_objects import Builds, ConfigOf
+from collectorfleet.transport.processes.watches import ProcessWatches
 
 
 @dataclass
@@ -58,6 +58,7 @@ class DistributedTransport:
         self._unanswered = PendingCalls()
         self._followed: weakref.WeakSet[Parcel] = weakref.WeakSet()
         self._mailbox = Mailbox()
+        self._watches = ProcessWatches()
         self._courier = Courier(launcher.host, self._mailbox.put)
         self._listener = Listener((launcher.host, 0), launcher.token)
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
@@ -67,7 +68,7 @@ class DistributedTransport:
         # The process may connect at once, so the collector is registered first.
         self._collectors[collector] = started = _Collector(self._builds.of(collector))
         started.process = self._launcher.launch(collector, self._listener.address)
-        threading.Thread(target=self._watch, args=(collector, started.process), daemon=True).start()
+        self._watches.begin(self._watch, collector, started.process)
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         parcel = Parcel.of(snapshot)
@@ -143,6 +144,7 @@ class DistributedTransport:
         self._listener.close()
         self._courier.close()
         self._launcher.close()
+        self._watches.join()
 
     def _say(self, collector: CollectorId, said: object) -> None:
         link = self._collectors[collector].link

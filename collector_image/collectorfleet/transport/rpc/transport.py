@@ -38,6 +38,7 @@ from collectorfleet.transport.processes.launched import LocalProcess
 from collectorfleet.transport.processes.mailbox import Mailbox
 from collectorfleet.transport.processes.parcel import Parcel, offered, parcels
 from collectorfleet.transport.processes.user_objects import Builds, ConfigOf
+from collectorfleet.transport.processes.watches import ProcessWatches
 from collectorfleet.transport.rpc import station
 from collectorfleet.transport.rpc.agent import is_late
 from collectorfleet.transport.rpc.member import LATE, Place, member, queue_message
@@ -92,6 +93,7 @@ class RpcTransport:
         self._changing = threading.Lock()
         self._unanswered = PendingCalls()
         self._mailbox = Mailbox()
+        self._watches = ProcessWatches()
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
         self._station, self._key = station.register_transport(TensorPipeOptions.of(options), self)
 
@@ -107,7 +109,7 @@ class RpcTransport:
             self._visible_of(collector.name),
         )
         started.process = LocalProcess(forking.begin(member, (place,), name=f"collector-{collector}"))
-        threading.Thread(target=self._watch, args=(collector, started, started.process), daemon=True).start()
+        self._watches.begin(self._watch, collector, started, started.process)
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         parcel = Parcel.of(snapshot)
@@ -169,6 +171,7 @@ class RpcTransport:
         for collector in list(self._collectors):
             self.stop(collector)
         station.unregister_transport(self._key)
+        self._watches.join()
 
     # ------------------------------------------------- what collectors call, on threads of the agent
     def joined(self, number: int, address: str) -> bytes | None:
