@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from numbers import Integral, Real
@@ -75,8 +75,8 @@ def hints_of(annotated: Any) -> dict[str, Any]:
 def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
     """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``, or is out of its range.
 
-    Return None if the value is allowed. The elements of a list are checked, too. Keys and values of a dict are not
-    checked.
+    Return None if the value is allowed. The elements of a list and the values of a dict are checked, too. The keys of a
+    dict are not checked.
     """
     if Any in alternatives or (value is None and NoneType in alternatives):
         return None
@@ -87,10 +87,20 @@ def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
     for limit in _limits(fitting[0]):
         if found := limit.problem(value):
             return found
-    if any(get_origin(_type(one)) is not abc.Sequence for one in fitting):
+    if len(fitting) > 1:
         return None
-    (elements,) = get_args(_type(fitting[0]))
-    return next(filter(None, (problem(one, members(elements)) for one in value)), None)
+    return next(_inner_problems(value, _type(fitting[0])), None)
+
+
+def _inner_problems(value: Any, annotation: Any) -> Iterator[str]:
+    """Yield why elements of a list, or values of a dict, are not allowed."""
+    match get_origin(annotation), get_args(annotation):
+        case abc.Sequence, (elements,):
+            yield from filter(None, (problem(one, members(elements)) for one in value))
+        case abc.Mapping, (_, values) if values is not Any:
+            for key in value.keys():  # noqa: SIM118  (a ModuleDict of torch is no Mapping)
+                if found := problem(value[key], members(values)):
+                    yield f"{key!r}: {found}"
 
 
 def plain(value: Any, annotation: Any) -> Any:
@@ -124,7 +134,7 @@ def check_fields(options: Any, where: str, names: Sequence[str] | None = None) -
 
 
 def checked(where: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Return a decorator that checks the arguments of a constructor as :func:`check_fields` checks fields."""
+    """Return a decorator that checks the arguments of a function as :func:`check_fields` checks fields."""
 
     def decorated(init: Callable[_P, _R]) -> Callable[_P, _R]:
         signature = inspect.signature(init)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from collectorfleet import option_types
 from collectorfleet.client.listing import IGNORE_FILE
 from collectorfleet.client.refusals import FolderRefused, TooLarge, shown
 from collectorfleet.client.selection import select
@@ -88,6 +89,7 @@ class Tree:
         return {**fleet, "spec": {**fleet["spec"], "code": self.code(fleet["metadata"]["name"], path)}}
 
 
+@option_types.checked("pack.")
 def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path] = ()) -> Tree:
     """Pack the code below ``folder``.
 
@@ -104,6 +106,7 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
         without: files that are not packed, such as the manifest.
 
     Raises:
+        InvalidOption: an argument has a wrong type.
         FolderRefused: a file's name looks like a key or secret, a file cannot be read, or a link cannot be followed.
             Also raised if a line of ``include`` matches nothing.
         TooLarge: the files do not fit into a ConfigMap. If the files have more than 16 MiB in total, they are not read.

@@ -70,7 +70,7 @@ class LearnerOptions:
     pods: Sequence[PodSize] | None = None
     checkpoint_dir: _Folder | Path | None = None
     resume_from: _Folder | Path | None = None
-    resources: Mapping[str, float] = field(default_factory=dict)
+    resources: Mapping[str, Annotated[float, Range(least=0)]] = field(default_factory=dict)
     max_restarts: Count = 10
     start_timeout: Timeout = timedelta(minutes=5)
 

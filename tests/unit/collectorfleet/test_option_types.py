@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from collectorfleet import (
     SimulatorProcess,
     Video,
 )
+from collectorfleet.client import pack
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.learners.options import LearnerOptions
 from collectorfleet.recovery.failure import OnEnvironmentError, ReplaceWithBackoff
@@ -104,6 +106,8 @@ FLEET = {"create_env_fn": [envs.make_counting], "frames_per_batch": 10}
             "max_weight_update_interval: '1' is a str; give an int",
         ),
         (RPCCollector, FLEET, {"tcp_port": 1.5}, "tcp_port: 1.5 is a float; give an int or a str"),
+        (pack, {}, {"folder": "my-project"}, "pack.folder: 'my-project' is a str; give a Path"),
+        (pack, {"folder": Path()}, {"include": "*.npz"}, "pack.include: '*.npz' is a str; give a list"),
         (FleetOptions, FLEET, {"threads_per_collector": ["1"]}, "threads_per_collector: '1' is a str; give an int"),
     ],
 )
