@@ -18,7 +18,7 @@ class Limit(Protocol):
     """A condition for the value of an option whose type is right."""
 
     def problem(self, value: Any) -> str | None:
-        """Return why ``value`` is not allowed, such as ``-5 is too small; use 0 or more``. None: it is allowed."""
+        """Return why ``value`` is not allowed, such as ``-5 is too small; use at least 0``. None: it is allowed."""
         ...
 
 
@@ -44,7 +44,9 @@ class Range:
     @property
     def _words(self) -> str:
         if self.least is not None:
-            return f"{shown(self.least)} {'or more' if self.most is None else f'to {shown(self.most)}'}"
+            return (
+                f"at least {shown(self.least)}" if self.most is None else f"{shown(self.least)} to {shown(self.most)}"
+            )
         if self.above is not None:
             return f"more than {shown(self.above)}" + ("" if self.most is None else f" and at most {shown(self.most)}")
         return "a finite number"

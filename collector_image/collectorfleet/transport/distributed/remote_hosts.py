@@ -17,7 +17,7 @@ from typing import Annotated, Final
 from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 from collectorfleet.messages import CollectorId, Fault
-from collectorfleet.option_ranges import Collectors, NotEmpty, Range
+from collectorfleet.option_ranges import NotEmpty, Positive, Range
 from collectorfleet.transport.distributed import host_messages
 from collectorfleet.transport.distributed.link import Address, Link, Listener
 from collectorfleet.transport.processes.launched import Ended
@@ -81,7 +81,7 @@ class CollectorHosts:
         port: Annotated[int, Range(least=0, most=_LARGEST_PORT)],
         token: bytes,
         *,
-        collectors_per_host: Collectors = 1,
+        collectors_per_host: Positive = 1,
         gpus_per_collector: Annotated[float, Range(least=0, most=64)] = 0.0,
     ) -> None:
         if len(token) < SHORTEST_TOKEN_BYTES:

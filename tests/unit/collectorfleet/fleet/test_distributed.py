@@ -114,7 +114,7 @@ def test_how_often_weights_are_published(name: str, changes: dict[str, Any], int
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"update_interval": 0}, "update_interval: 0 is too small; use 1 or more"),
+        ({"update_interval": 0}, "update_interval: 0 is too small; use at least 1"),
         ({"update_interval": 2, "max_weight_update_interval": 3}, "each of them decides when weights are published"),
         ({"update_interval": 2, "update_after_each_batch": True}, "each of them decides when weights are published"),
     ],
