@@ -24,13 +24,14 @@ class Limit(Protocol):
 
 @dataclass(frozen=True)
 class Range:
-    """Finite numbers or times, from ``least`` (or above ``above``) to ``most``. None: no limit."""
+    """Finite numbers or times from ``least`` to ``most``, or above ``above`` and up to ``most``. None: no limit."""
 
     least: Any = None
     most: Any = None
     above: Any = None
 
     def problem(self, value: Any) -> str | None:
+        # math.isfinite raises OverflowError for an int that no float can represent.
         if value != value or value in (inf, -inf):
             return f"{value} is not finite; use {self._words}"
         if (self.least is not None and value < self.least) or (self.above is not None and value <= self.above):
@@ -43,12 +44,12 @@ class Range:
 
     @property
     def _words(self) -> str:
+        if self.least is not None and self.most is not None:
+            return f"{shown(self.least)} to {shown(self.most)}"
         if self.least is not None:
-            return (
-                f"at least {shown(self.least)}" if self.most is None else f"{shown(self.least)} to {shown(self.most)}"
-            )
+            return f"at least {shown(self.least)}"
         if self.above is not None:
-            return f"more than {shown(self.above)}" + ("" if self.most is None else f" and at most {shown(self.most)}")
+            return f"more than {shown(self.above)} and at most {shown(self.most)}"
         return "a finite number"
 
 

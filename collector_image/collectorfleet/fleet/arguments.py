@@ -19,7 +19,7 @@ from collectorfleet.devices import Device
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.fleet import per_collector
 from collectorfleet.fleet.per_collector import PerCollector
-from collectorfleet.option_ranges import Collectors, Count, CountOrNone, Positive, Range, Threads, Timeout
+from collectorfleet.option_ranges import Collectors, Count, CountOrNone, Finite, Positive, Range, Threads, Timeout
 from collectorfleet.option_types import hints_of, plain
 from collectorfleet.parameters import CurriculumFunction, EnvironmentParameters
 from collectorfleet.recovery.failure import FailurePolicy
@@ -86,8 +86,8 @@ class FleetArguments:
     shares: Annotated[int, Range(least=1, most=10_000)] | None = None
     max_staleness: Count | None = None
     exact_staleness: bool = False
-    first_shares: int | None = None
-    preemptive_threshold: float | None = None
+    first_shares: Annotated[int, Range()] | None = None
+    preemptive_threshold: Finite | None = None
     weights_dtype: torch.dtype | None = None
     weights_filter: Sequence[str] | Callable[[str], bool] | None = None
     models: Mapping[str, nn.Module] | None = None

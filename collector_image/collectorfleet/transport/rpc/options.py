@@ -48,9 +48,9 @@ _NAMES = tuple(field.name for field in fields(TensorPipeOptions))
 
 def problem(given: Mapping[str, Any]) -> str | None:
     """Return why the user's options are invalid, or None."""
-    unknown = sorted(given.keys() - set(_NAMES))
+    unknown = given.keys() - set(_NAMES)
     if unknown:
-        return f"{', '.join(unknown)} cannot be set here; use {', '.join(_NAMES)}"
+        return f"{', '.join(sorted(map(str, unknown)))} cannot be set here; use {', '.join(_NAMES)}"
     try:
         TensorPipeOptions.of(given)
     except InvalidOption as error:
