@@ -65,6 +65,8 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         # At this point the environment is built, but the environment's worker processes have not started.
         prepare_workers(env, seeds, config.parameters)
     collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
+    if shared is not None:
+        shared.remove_name()  # the processes of the collector have built their environments
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
         collector.must_be_fast = True
         if collector.inexact:

@@ -2,7 +2,8 @@
 
 Two kinds of collectors need this, because their rollouts may have frames of several versions. In the first kind,
 trajectories span rollouts. In the second kind, processes continue to step while weights arrive. The version is in
-shared memory, and a process opens this memory by its name. So every start method of processes works.
+shared memory. Each process of a collector opens this memory by its name while the collector is built, so every start
+method of processes works. The name is removed afterwards, so a killed collector leaves no memory behind.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ STAMP_KEY = ("next", STAMP)
 class SharedVersion:
     """The loaded version, an int64 that the processes of a collector share. Only the name of the memory is pickled."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._memory: shared_memory.SharedMemory | None = None
+    def __init__(self, memory: shared_memory.SharedMemory) -> None:
+        self._memory = memory
 
     @classmethod
     def create(cls) -> SharedVersion:
-        memory = shared_memory.SharedMemory(create=True, size=8)
-        made = cls(memory.name)
-        made._memory = memory
+        made = cls(shared_memory.SharedMemory(create=True, size=8))
         made.set(0)
         return made
+
+    @classmethod
+    def open(cls, name: str) -> SharedVersion:
+        return cls(shared_memory.SharedMemory(name))
 
     def set(self, version: int) -> None:
         self._bytes()[:8] = version.to_bytes(8, "little")
@@ -41,18 +43,18 @@ class SharedVersion:
     def get(self) -> int:
         return int.from_bytes(self._bytes()[:8], "little")
 
+    def remove_name(self) -> None:
+        """Let the kernel free the memory when the last process that has opened the memory ends."""
+        self._memory.unlink()
+
     def _bytes(self) -> memoryview:
-        if self._memory is None:
-            # Processes of one collector share one resource tracker. The tracker removes the memory when the last
-            # process ends.
-            self._memory = shared_memory.SharedMemory(self._name)
         buffer = self._memory.buf
         if buffer is None:
-            raise RuntimeError(f"shared memory {self._name} is closed")
+            raise RuntimeError(f"shared memory {self._memory.name} is closed")
         return buffer
 
-    def __reduce__(self) -> tuple[type[SharedVersion], tuple[str]]:
-        return SharedVersion, (self._name,)
+    def __reduce__(self) -> tuple[Callable[[str], SharedVersion], tuple[str]]:
+        return SharedVersion.open, (self._memory.name,)
 
 
 class VersionStamp(Transform):

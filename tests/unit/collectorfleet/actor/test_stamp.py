@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any
+
 import pytest
 from tensordict import TensorDict
 from tests import envs
+from torchrl.collectors import MultiAsyncCollector
 
+from collectorfleet.actor.build import build
+from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.stamp import STAMP, SharedVersion, VersionStamp
+from collectorfleet.messages import Request
 
 
 @pytest.mark.parametrize(
@@ -31,3 +38,21 @@ def test_a_frame_at_a_change_of_versions_records_the_older_one_where_weights_com
 def test_the_version_is_written_beside_the_observation() -> None:
     env = envs.make_counting().append_transform(VersionStamp(SharedVersion.create(), any_time=False))
     assert env.rollout(2)["next", STAMP].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"options": {"trajs_per_batch": 1}}, id="whole trajectories"),
+        pytest.param({"collector_class": MultiAsyncCollector, "workers": 2}, id="processes that never pause"),
+    ],
+)
+def test_the_memory_of_a_built_collector_has_no_name_so_a_killed_collector_leaves_none(options: dict[str, Any]) -> None:
+    runner = build(CollectorConfig(envs.make_counting, envs.make_policy(), 10, **options), 1)
+    try:
+        assert runner._shared is not None
+        with pytest.raises(FileNotFoundError):
+            SharedMemory(runner._shared._memory.name)
+        assert runner.run(Request(1, 10, 0)).oldest_version == 0
+    finally:
+        runner.collector.shutdown()
