@@ -7,7 +7,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import psutil
 import ray
 import torch
 from ray.exceptions import ObjectLostError
@@ -23,6 +22,7 @@ from tensordict import TensorDictBase
 from tests import envs
 from tests.contract.in_process import InProcess
 from tests.patience import waits
+from tests.simulated import runs
 from tests.wait import eventually
 from torch import nn
 from torch.distributed import rpc
@@ -128,6 +128,14 @@ class Harness:
         self.hear(Placed, collector)
         return self.hear(Started, collector)
 
+    def hear_answers(self, requests: Sequence[Request]) -> list[Answer]:
+        """The answers to all these requests, in the order of the requests.
+
+        Two answers that are ready at once may be heard in any order.
+        """
+        answers = {answer.request_id: answer for answer in (self.hear(Answer) for _ in requests)}
+        return [answers[request.id] for request in requests]
+
     def hear(self, kind: type[M], collector: CollectorId | None = None) -> M:
         """The next message of that kind, of that collector; the others stay for later."""
         began = time.monotonic()
@@ -189,7 +197,7 @@ class _BehindRay:
         os.kill(started.pid, signal.SIGKILL)
 
     def lives(self, started: Started) -> bool:
-        return psutil.pid_exists(started.pid) and psutil.Process(started.pid).status() != psutil.STATUS_ZOMBIE
+        return runs(started.pid)
 
     def lose(self, request_id: int) -> None:
         read = self._transport._message
@@ -219,7 +227,7 @@ class _BehindProcesses:
         os.kill(started.pid, signal.SIGKILL)
 
     def lives(self, started: Started) -> bool:
-        return psutil.pid_exists(started.pid) and psutil.Process(started.pid).status() != psutil.STATUS_ZOMBIE
+        return runs(started.pid)
 
     def lose(self, request_id: int) -> None:
         wait = self._transport.wait
