@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from tests import envs
-from tests.contract.harness import AGAIN, C0, PLAIN, Harness, misbehaving
+from tests.contract.harness import AGAIN, C0, PLAIN, Harness, make_gated, misbehaving, waits_at
 
 from collectorfleet.messages import Answer, Applied, CollectorId, Episodes, Lost, Raised, Weights
 
@@ -51,16 +52,18 @@ def test_another_evaluator_plays_the_same_episode(harness: Harness) -> None:
     assert len(lengths) == 1
 
 
-def test_an_evaluator_that_dies_in_an_episode_is_lost_and_its_successor_plays_it(harness: Harness) -> None:
-    harness.config = EVALUATOR
+def test_an_evaluator_that_dies_in_an_episode_is_lost_and_its_successor_plays_it(harness: Harness, gate: Path) -> None:
+    harness.config = replace(EVALUATOR, create_env=partial(make_gated, str(gate)))
     started = harness.start()
     weights = harness.store(1, 1.0)
-    before = episodes(harness, 3, 1, weights, C0)
+    harness.ask(C0, frames=0, min_version=1, version=1, seed=3, weights=weights)
+    waits_at(gate)
     harness.backdoor.kill(started)
     assert harness.hear(Lost).collector == C0
     harness.transport.stop(C0)
+    gate.touch()
     harness.start(incarnation=2)
-    assert episodes(harness, 3, 1, weights, AGAIN) == before
+    assert episodes(harness, 3, 1, weights, AGAIN) == Episodes((20.0,), (10,))
 
 
 def test_an_environment_that_raises_in_an_episode_is_the_users_error(harness: Harness) -> None:

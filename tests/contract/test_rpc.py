@@ -142,14 +142,12 @@ def test_fleets_of_one_process_share_its_agent_and_its_options(called: Harness) 
         InvalidOption, match=r"another fleet of this process has .*'rpc_timeout': 60.0.*give both fleets the same"
     ):
         Harness(over(rpc_timeout=6.0))
-    other = Harness(over(rpc_timeout=60.0))
-    other.config = PLAIN
-    other.start()
-    other.offer(C0, other.store(1, 3.0))
-    called.ask(C0)
-    other.ask(C0)
-    assert (values_of(called.hear(Answer)), values_of(other.hear(Answer))) == ({0.0}, {3.0})
-    other.transport.close()
+    with running(over(rpc_timeout=60.0)) as other:
+        other.start()
+        other.offer(C0, other.store(1, 3.0))
+        called.ask(C0)
+        other.ask(C0)
+        assert (values_of(called.hear(Answer)), values_of(other.hear(Answer))) == ({0.0}, {3.0})
     called.ask(C0)
     assert values_of(called.hear(Answer)) == {0.0}
 

@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 import pytest
 from tensordict import TensorDictBase
 from tests import envs
-from tests.contract.harness import C0, PLAIN, Harness, over_a_process_group, over_rpc, running
+from tests.contract.harness import C0, FRAMES, PLAIN, Harness, over_a_process_group, over_rpc, running
 
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.errors import InvalidOption
-from collectorfleet.messages import Failed, Lost, Raised
+from collectorfleet.messages import Failed, Lost, Raised, Returned
 
 PROCESSES = {"process_group": over_a_process_group, "rpc": over_rpc}
 
@@ -129,5 +129,8 @@ def test_a_question_that_cannot_be_read_there_or_an_answer_here_is_a_failed_one(
     failed = transport.answer(asked, 30)
     assert isinstance(failed, Failed)
     assert failed.cause.startswith("OSError: libnobodyhas.so: ")
-    asked = transport.ask(C0, "attribute", "rollout")
-    assert transport.answer(asked, 30) is not None  # it goes on
+    failed = transport.answer(transport.ask(C0, "attribute", "rollout"), 30)
+    assert isinstance(failed, Failed)
+    assert failed.cause.startswith("TypeError: cannot pickle")
+    asked = transport.ask(C0, "attribute", "frames_per_batch")
+    assert transport.answer(asked, 30) == Returned(FRAMES)  # it goes on
