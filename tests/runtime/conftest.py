@@ -12,6 +12,7 @@ from tests import envs
 if TYPE_CHECKING:
     from collectorfleet import LearnerShards
 
+MakeBuffer = Callable[..., Any]
 MakeShards = Callable[..., "LearnerShards"]
 
 
@@ -43,6 +44,30 @@ def make() -> Iterator[Callable[..., Any]]:
     yield one
     for collector in made:
         collector.shutdown(timeout=20)
+
+
+@pytest.fixture
+def make_buffer() -> Iterator[MakeBuffer]:
+    """Makes replay buffers in actors, which end with the test."""
+    from torchrl.data import LazyTensorStorage, ReplayBuffer
+
+    made: list[ReplayBuffer] = []
+
+    def one(**options: Any) -> ReplayBuffer:
+        buffer = ReplayBuffer(
+            storage=partial(LazyTensorStorage, 10_000),
+            batch_size=4,
+            service_backend="ray",
+            service_backend_options={"remote_config": {"num_cpus": 0}},
+            **options,
+        )
+        made.append(buffer)
+        return buffer
+
+    yield one
+    for buffer in made:
+        # A killed actor, as the buffer's own shutdown() leaves it, leaves its semaphores in /dev/shm.
+        buffer._rb.__ray_terminate__.remote()
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ import torch
 from tensordict import TensorDictBase
 from tests import envs, hooks
 from tests.runtime.batches import VERSION, Make, learn, values
+from tests.runtime.conftest import MakeBuffer
 from tests.wait import eventually
-from torchrl.data import LazyTensorStorage, ReplayBuffer, TensorDictReplayBuffer
+from torchrl.data import LazyTensorStorage, ReplayBuffer
 
 from collectorfleet import FleetCollector, InvalidOption, UserCodeError
 
@@ -283,43 +284,28 @@ def test_hooks_and_statistics(make: Make) -> None:
     assert stats["worker_0/frames"] + stats["worker_1/frames"] == 40
 
 
-def test_collectors_write_to_a_replay_buffer_and_can_be_paused(make: Make) -> None:
-    buffer = TensorDictReplayBuffer(
-        storage=partial(LazyTensorStorage, 1000),
-        batch_size=4,
-        service_backend="ray",
-        service_backend_options={"remote_config": {"num_cpus": 0}},
-    )
-    try:
-        collector = make(replay_buffer=buffer, total_frames=100, update_after_each_batch=True)
-        assert all(batch is None for batch in collector)
-        assert len(buffer) == 100
-        sample = buffer.sample(64)
-        assert ((sample["next", "reward"] / 2).squeeze(-1) == 0).all()
-        assert set(sample[VERSION].tolist()) <= {1, 2, 3, 4, 5}
-    finally:
-        buffer.shutdown()
+def test_collectors_write_to_a_replay_buffer(make: Make, make_buffer: MakeBuffer) -> None:
+    buffer = make_buffer()
+    collector = make(replay_buffer=buffer, total_frames=100, update_after_each_batch=True)
+    assert all(batch is None for batch in collector)
+    assert len(buffer) == 100
+    sample = buffer.sample(64)
+    assert ((sample["next", "reward"] / 2).squeeze(-1) == 0).all()
+    assert set(sample[VERSION].tolist()) <= {1, 2, 3, 4, 5}
 
 
-def test_nothing_is_written_while_it_is_paused_and_then_it_goes_on(make: Make) -> None:
-    buffer = TensorDictReplayBuffer(
-        storage=partial(LazyTensorStorage, 100_000),
-        service_backend="ray",
-        service_backend_options={"remote_config": {"num_cpus": 0}},
-    )
-    try:
-        collector = make(replay_buffer=buffer, sync=False, total_frames=-1)
-        collector.start()
-        eventually(lambda: buffer.write_count, within=60, what="frames in the buffer")
-        with collector.pause():
-            written = buffer.write_count
-            # Collectors answer this behind whatever they were asked before.
-            for _ in range(3):
-                collector.state_dict()
-            assert buffer.write_count == written
-        eventually(lambda: buffer.write_count > written, within=60, what="frames after the pause")
-    finally:
-        buffer.shutdown()
+def test_nothing_is_written_while_it_is_paused_and_then_it_goes_on(make: Make, make_buffer: MakeBuffer) -> None:
+    buffer = make_buffer()
+    collector = make(replay_buffer=buffer, sync=False, total_frames=-1)
+    collector.start()
+    eventually(lambda: buffer.write_count, within=60, what="frames in the buffer")
+    with collector.pause():
+        written = buffer.write_count
+        # Collectors answer this behind whatever they were asked before.
+        for _ in range(3):
+            collector.state_dict()
+        assert buffer.write_count == written
+    eventually(lambda: buffer.write_count > written, within=60, what="frames after the pause")
 
 
 def test_a_class_of_torchrls_is_what_runs_in_each_actor(make: Make) -> None:

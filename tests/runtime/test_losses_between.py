@@ -13,8 +13,8 @@ from tests import envs
 from tests.forks import program
 from tests.runtime import ray_ends_first
 from tests.runtime.batches import Make
+from tests.runtime.conftest import MakeBuffer
 from tests.wait import eventually
-from torchrl.data import LazyTensorStorage, ReplayBuffer
 
 from collectorfleet import FleetCollector, UserCodeError
 from collectorfleet.gather.built import wait_built
@@ -45,32 +45,25 @@ def test_seeds_are_set_although_one_was_lost_at_that_moment(make: Make) -> None:
     assert next(iter(collector)) is not None
 
 
-def test_what_ends_a_fleet_that_collects_by_itself_is_raised_where_weights_are_published(make: Make) -> None:
-    buffer = ReplayBuffer(
-        storage=partial(LazyTensorStorage, 1000),
-        batch_size=4,
-        service_backend="ray",
-        service_backend_options={"remote_config": {"num_cpus": 0}},
-    )
-    try:
-        broken = partial(envs.make_counting, misbehaves="raise", at=30)
-        collector = make(create_env_fn=broken, num_collectors=1, replay_buffer=buffer, sync=False)
-        collector.start()
-        weights = TensorDict.from_module(envs.make_policy(5.0))
+def test_what_ends_a_fleet_that_collects_by_itself_is_raised_where_weights_are_published(
+    make: Make, make_buffer: MakeBuffer
+) -> None:
+    broken = partial(envs.make_counting, misbehaves="raise", at=30)
+    collector = make(create_env_fn=broken, num_collectors=1, replay_buffer=make_buffer(), sync=False)
+    collector.start()
+    weights = TensorDict.from_module(envs.make_policy(5.0))
 
-        def raised() -> Exception | None:
-            try:
-                collector.update_policy_weights_(weights)
-            except UserCodeError as error:
-                return error
-            return None
-
-        error = eventually(raised, within=60, what="the environment's error")
-        assert "the game is broken" in str(error)
-        with pytest.raises(UserCodeError, match="the game is broken"):
+    def raised() -> Exception | None:
+        try:
             collector.update_policy_weights_(weights)
-    finally:
-        buffer.shutdown()
+        except UserCodeError as error:
+            return error
+        return None
+
+    error = eventually(raised, within=60, what="the environment's error")
+    assert "the game is broken" in str(error)
+    with pytest.raises(UserCodeError, match="the game is broken"):
+        collector.update_policy_weights_(weights)
 
 
 def test_a_collector_that_is_dropped_leaves_nothing_behind() -> None:

@@ -13,7 +13,7 @@ import ray
 from tensordict import TensorDict
 from tests import envs
 from tests.runtime.batches import VERSION, Make, values
-from torchrl.data import LazyTensorStorage, ReplayBuffer
+from tests.runtime.conftest import MakeBuffer
 from torchrl.modules.inference_server import InferenceServer
 
 from collectorfleet.errors import PolicyServiceLost
@@ -55,19 +55,11 @@ def test_weights_that_the_fleet_is_given_are_the_services_when_the_call_returns(
     assert collector.policy is service
 
 
-def test_frames_in_a_replay_buffer_say_the_services_version(make: Make, service: Any) -> None:
-    buffer = ReplayBuffer(
-        storage=partial(LazyTensorStorage, 100),
-        batch_size=4,
-        service_backend="ray",
-        service_backend_options={"remote_config": {"num_cpus": 0}},
-    )
-    try:
-        service.update_model_weights(weights(2.0))
-        assert all(batch is None for batch in make(policy=service, replay_buffer=buffer, total_frames=40))
-        assert set(buffer[:][VERSION].flatten().tolist()) == {1}
-    finally:
-        buffer.shutdown()
+def test_frames_in_a_replay_buffer_say_the_services_version(make: Make, service: Any, make_buffer: MakeBuffer) -> None:
+    buffer = make_buffer()
+    service.update_model_weights(weights(2.0))
+    assert all(batch is None for batch in make(policy=service, replay_buffer=buffer, total_frames=40))
+    assert set(buffer[:][VERSION].flatten().tolist()) == {1}
 
 
 def test_the_end_of_the_service_is_nobodys_fault_but_ends_the_run(make: Make, service: Any) -> None:

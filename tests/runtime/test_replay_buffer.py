@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,8 +12,8 @@ import ray
 from tensordict import TensorDictBase
 from tests import envs
 from tests.runtime.batches import Make
+from tests.runtime.conftest import MakeBuffer
 from tests.wait import eventually
-from torchrl.data import LazyTensorStorage, ReplayBuffer
 from torchrl.envs.transforms import Transform
 
 from collectorfleet import InfrastructureError, UserCodeError
@@ -25,28 +23,7 @@ from collectorfleet.run.work import train
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
-MakeBuffer = Callable[..., Any]
 WAYS = ["ray", "distributed"]
-
-
-@pytest.fixture
-def make_buffer() -> Iterator[MakeBuffer]:
-    made: list[Any] = []
-
-    def one(**options: Any) -> Any:
-        buffer = ReplayBuffer(
-            storage=partial(LazyTensorStorage, 10_000),
-            batch_size=4,
-            service_backend="ray",
-            service_backend_options={"remote_config": {"num_cpus": 0}},
-            **options,
-        )
-        made.append(buffer)
-        return buffer
-
-    yield one
-    for buffer in made:
-        ray.kill(buffer._rb)  # its own shutdown() waits for an answer of an actor that a test has killed
 
 
 def kill(buffer: Any) -> None:
