@@ -56,8 +56,8 @@ def test_the_sync_one_hands_out_what_the_newest_weights_made_and_each_collectors
 def test_the_others_hand_out_batches_of_one_collector_as_they_come(made: Make, name: str) -> None:
     batches = [batch.clone() for batch in made(name, total_frames=100, update_after_each_batch=True)]
     assert [tuple(batch.batch_size) for batch in batches] == [(20,)] * 5
-    first, *_, last = (set(batch[TRAJECTORY].tolist()) for batch in batches)
-    assert not first & last
+    # Two batches of one collector may have frames of one episode.
+    assert len({frozenset(batch[TRAJECTORY].tolist()) for batch in batches}) == 5
 
 
 def test_rpc_has_options_of_tensorpipe_an_interval_and_a_seed_with_sync_and_without_end(made: Make) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 import torch
-from tensordict import TensorDict
+from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule
 from tests import envs
 from tests.contract.harness import make_gated, waits_at
-from tests.runtime.batches import VERSION, Make, learn, values
+from tests.runtime.batches import TRAJECTORY, VERSION, Make, learn, values
 from tests.wait import eventually
 
 from collectorfleet import UserCodeError
@@ -179,13 +179,11 @@ def test_a_collector_that_comes_later_delivers_nothing_of_old_weights(make: Make
     collector.update_policy_weights_(wait=True)
     collector.resize(2)
 
-    def delivered_by_the_second() -> int:
-        batch = next(batches)
-        if int(batch["collector", "traj_ids"].max()) >> 32 == 2:
-            assert (batch[VERSION] >= 2).all()
-        return collector.stats("per_worker").get("worker_1/frames", 0)
+    def is_of_the_second(batch: TensorDictBase) -> bool:
+        return int(batch[TRAJECTORY].max()) >> 32 == 2
 
-    eventually(delivered_by_the_second, until=lambda frames: frames > 0, within=60, what="frames of c1")
+    first = eventually(lambda: next(batches), until=is_of_the_second, within=60, every=0, what="frames of c1")
+    assert (first[VERSION] >= 2).all()
 
 
 @dataclass

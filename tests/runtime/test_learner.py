@@ -118,8 +118,8 @@ def test_a_fleet_that_is_gone_takes_no_weights(how: str) -> None:
 
     def refused() -> bool:
         try:
-            ray.get(ours.publish.remote(1.0, 1), timeout=20)
-        except ray.exceptions.RayError:
+            ray.get(ours.publish.remote(1.0, 1), timeout=60)
+        except ray.exceptions.RayTaskError:
             return True
         return False
 
