@@ -96,14 +96,20 @@ def test_publishing_waits_for_no_rollout_and_asking_says_what_each_collector_has
     collector = make(create_env_fn=environments, sync=False, num_collectors=2)
     next(iter(collector))
     waits_at(gate)  # the first collector is in the middle of a rollout
-    results = collector.update_policy_weights_(wait=True, timeout=3.0)
-    assert results is not None
-    assert results["c0"] == PublishResult(1, acknowledged=False, error="not applied yet")
-    assert results["c1"] == PublishResult(2, acknowledged=True)
+
+    def publish() -> dict[str, PublishResult]:
+        return collector.update_policy_weights_(wait=True, timeout=0.1) or {}
+
+    results = eventually(publish, until=lambda seen: seen["c1"].acknowledged, within=60, every=0)
+    published = collector.status().weights.published
+    assert results == {
+        "c0": PublishResult(1, acknowledged=False, error="not applied yet"),
+        "c1": PublishResult(published, acknowledged=True),
+    }
     gate.touch()
     assert collector.update_policy_weights_(wait=True) == {
-        "c0": PublishResult(3, acknowledged=True),
-        "c1": PublishResult(3, acknowledged=True),
+        "c0": PublishResult(published + 1, acknowledged=True),
+        "c1": PublishResult(published + 1, acknowledged=True),
     }
 
 
@@ -127,17 +133,20 @@ def test_weights_apply_between_two_steps_and_every_frame_says_its_own(make: Make
     )
     batches = iter(collector)
     next(batches)
-    mixed = 0
-    for _ in range(4):
+
+    def next_one() -> TensorDictBase:
         for _ in range(3):
             learn(collector)
             collector.update_policy_weights_(wait=True)
-        batch = next(batches)
-        versions = batch[VERSION].flatten()
-        assert (versions == (batch["next", "reward"] / 2).flatten().long() + 1).all()
-        assert (versions.diff() >= 0).all()
-        mixed += versions.unique().numel() > 1
-    assert mixed
+        return next(batches)
+
+    def is_mixed(batch: TensorDictBase) -> bool:
+        return batch[VERSION].unique().numel() > 1
+
+    batch = eventually(next_one, until=is_mixed, within=60, every=0, what="a batch of several versions")
+    versions = batch[VERSION].flatten()
+    assert (versions == (batch["next", "reward"] / 2).flatten().long() + 1).all()
+    assert (versions.diff() >= 0).all()
 
 
 def test_the_newest_weights_are_taken_and_old_ones_are_let_go(make: Make) -> None:

@@ -147,7 +147,7 @@ def test_nothing_is_read_of_who_has_another_token(hosts: Hosts) -> None:
         with socket.create_connection((HERE, listening.port), 10) as stranger:
             # A greeting, and then what would be read as a message of 8 GiB, or as a pickle.
             stranger.sendall(bytes(32) + (2**33).to_bytes(8, "big") + b"cos\nsystem\n(S'true'\ntR." + bytes(32))
-            stranger.settimeout(20)
+            stranger.settimeout(60)
             with suppress(ConnectionResetError):  # what was not read is thrown away
                 while stranger.recv(4096):
                     pass
@@ -217,7 +217,7 @@ def test_who_was_greeted_when_hosts_are_closed_is_let_go(hosts: Hosts) -> None:
     try:
         listening.close()
         link.send_message(host_messages.HostHello(0, 1, "late"))
-        link._connection.settimeout(20)
+        link._connection.settimeout(60)
         with pytest.raises(EOFError):
             link.receive_message()  # and not a welcome
     finally:

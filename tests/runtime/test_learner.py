@@ -52,7 +52,7 @@ def test_what_a_learner_sends_is_published_and_acknowledged_as_everything_else(m
         batch = next(batches)
         assert values(batch) == {value}
         assert set(batch[VERSION].flatten().tolist()) == {version}
-    eventually(lambda: collector.status().weights.acknowledged, until=lambda seen: seen == 3, within=20)
+    eventually(lambda: collector.status().weights.acknowledged, until=lambda seen: seen == 3, within=60)
 
 
 def test_a_policy_version_that_is_tracked_is_the_learners_own(make: Make) -> None:
@@ -123,7 +123,7 @@ def test_a_fleet_that_is_gone_takes_no_weights(how: str) -> None:
             return True
         return False
 
-    eventually(refused, within=20)
+    eventually(refused, within=60)
 
 
 def test_weights_have_one_publisher(make: Make) -> None:

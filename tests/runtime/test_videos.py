@@ -140,7 +140,7 @@ def test_a_renderer_that_raises_is_reported_once_and_evaluation_and_training_go_
     )
 
 
-HUNG = "the recorded evaluation has not ended within 15 s"
+HUNG = "the recorded evaluation has not ended within 7.5 s"
 
 
 @pytest.mark.parametrize(("how", "cause"), [("crash", "Died: "), ("hang", HUNG)])
@@ -153,7 +153,7 @@ def test_a_renderer_that_ends_its_process_or_hangs_costs_the_video_and_no_evalua
             Video(every_evaluations=1),
             create_env_fn=make_crashing,
             create_env_kwargs={"how": how},
-            timeout=timedelta(seconds=12),
+            timeout=timedelta(seconds=6),
         ),
     )
     (result, *_) = results(collector)
@@ -182,6 +182,9 @@ def make_slow(seconds: float) -> GymWrapper:
     return GymWrapper(Slow(seconds))
 
 
+@pytest.mark.variant_of(
+    "tests/unit/collectorfleet/evaluation/state/test_videos.py::test_a_recorded_evaluation_has_a_quarter_of_the_timeout_more_for_its_renderer"
+)
 def test_a_long_episode_is_recorded_though_it_takes_more_than_half_of_the_timeout(fleet: Make) -> None:
     timeout = 15
     collector = fleet(
