@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
-from kubernetes.aio import client
 from kubernetes.aio.dynamic import DynamicClient
+from tests.unit import played_answers
 from tests.unit.collectorfleet.pod.played_api import SETTINGS
+from tests.unit.played_answers import Answer, says
 
 from collectorfleet.pod.access import Access
 from collectorfleet.pod.kubernetes_api import FleetApi
@@ -31,24 +29,13 @@ REQUESTS: list[Ask] = [
 NAMES = ["fleet", "status", "Lease", "renewal", "timeline", "written timeline"]
 
 
-def asked(ask: Ask, body: str, content_type: str = "application/json") -> Any:
-    async def answer(_: web.Request) -> web.Response:
-        return web.Response(text=body, content_type=content_type)
-
-    async def run() -> Any:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", answer)
-        async with TestServer(app) as server:
-            configuration = client.Configuration(host=str(server.make_url("")))
-            async with client.ApiClient(configuration) as api:
-                return await ask(FleetApi(DynamicClient(api), SETTINGS, Access(lambda: None)))
-
-    return asyncio.run(run())
+def asked(ask: Ask, answer: Answer) -> Any:
+    return played_answers.asked(lambda api: ask(FleetApi(DynamicClient(api), SETTINGS, Access(lambda: None))), answer)
 
 
 @pytest.mark.parametrize("ask", REQUESTS, ids=NAMES)
 def test_an_object_is_the_answer(ask: Ask) -> None:
-    assert asked(ask, json.dumps(STORED)) == STORED
+    assert asked(ask, says(json.dumps(STORED))) == STORED
 
 
 @pytest.mark.parametrize(
@@ -58,15 +45,15 @@ def test_an_object_is_the_answer(ask: Ask) -> None:
 )
 def test_an_answer_that_is_no_object_is_like_a_failed_request(body: str) -> None:
     with pytest.raises(TRANSIENT, match="the API server's answer is not an object"):
-        asked(FleetApi.lease, body)
+        asked(FleetApi.lease, says(body))
 
 
 @pytest.mark.parametrize("ask", REQUESTS, ids=NAMES)
 def test_every_request_checks_its_answer(ask: Ask) -> None:
     with pytest.raises(TRANSIENT):
-        asked(ask, "{}")
+        asked(ask, says("{}"))
 
 
 def test_the_page_of_a_proxy_is_like_a_failed_request() -> None:
     with pytest.raises(TRANSIENT):
-        asked(FleetApi.lease, "<html>Log in</html>", "text/html")
+        asked(FleetApi.lease, says("<html>Log in</html>", headers={"Content-Type": "text/html"}))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestServer
 from kubernetes.aio import client
+from tests.unit import played_answers
+from tests.unit.played_answers import Answer, says
 
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.pod_template import POD
@@ -20,34 +20,19 @@ from collectorfleet_operator.edge.listing import Listing, Unchanged
 from collectorfleet_operator.objects import Key
 
 LIST = b'{"kind":"PodList","metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"p","namespace":"lab"}}]}\n'
-JSON = {"Content-Type": "application/json"}
 FORBIDDEN = b'{"kind":"Status","message":"pods is forbidden"}'
-
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def listed(answer: Answer, *, times: int = 1) -> list[Any]:
     """What a list of pods gives, the last of so many."""
 
-    async def run() -> list[Any]:
-        app = web.Application()
-        app.router.add_get("/{path:.*}", answer)
-        async with TestServer(app) as server:
-            configuration = client.Configuration(host=str(server.make_url("")))
-            async with client.ApiClient(configuration) as api:
-                kube, into = Kube(api), Listing()
-                for _ in range(times):
-                    found = [one async for one in kube.list(POD, None, into, label="ours")]
-                return found
+    async def lists(api: client.ApiClient) -> list[Any]:
+        kube, into = Kube(api), Listing()
+        for _ in range(times):
+            found = [one async for one in kube.list(POD, None, into, label="ours")]
+        return found
 
-    return asyncio.run(run())
-
-
-def says(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    async def answer(_: web.Request) -> web.Response:
-        return web.Response(body=body, status=status, headers=headers)
-
-    return answer
+    return played_answers.asked(lists, answer)
 
 
 def test_a_list_is_asked_for_as_it_is_at_hand_and_not_compressed() -> None:
@@ -104,20 +89,12 @@ REQUESTS: list[Callable[[Kube], Awaitable[Any]]] = [
 
 
 def asked(ask: Callable[[Kube], Awaitable[Any]], answer: Answer) -> Any:
-    async def run() -> Any:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", answer)
-        async with TestServer(app) as server:
-            configuration = client.Configuration(host=str(server.make_url("")))
-            async with client.ApiClient(configuration) as api:
-                return await ask(Kube(api))
-
-    return asyncio.run(run())
+    return played_answers.asked(lambda api: ask(Kube(api)), answer)
 
 
 @pytest.mark.parametrize("ask", REQUESTS, ids=["find", "apply", "create"])
 def test_an_object_is_the_answer(ask: Callable[[Kube], Awaitable[Any]]) -> None:
-    assert asked(ask, says(LEASE_OF_OURS, headers=JSON)) == json.loads(LEASE_OF_OURS)
+    assert asked(ask, says(LEASE_OF_OURS)) == json.loads(LEASE_OF_OURS)
 
 
 @pytest.mark.parametrize(
@@ -128,24 +105,24 @@ def test_an_object_is_the_answer(ask: Callable[[Kube], Awaitable[Any]]) -> None:
 def test_an_answer_that_is_no_object_is_like_none(body: bytes) -> None:
     """As of a proxy that answers in the place of an API server: one answer must not end the operator's process."""
     with pytest.raises(UnavailableError, match=r"get Lease lab/it: the answer is not (JSON|an object)"):
-        asked(REQUESTS[0], says(body, headers=JSON))
+        asked(REQUESTS[0], says(body))
 
 
 @pytest.mark.parametrize("ask", REQUESTS, ids=["find", "apply", "create"])
 def test_every_request_for_an_object_checks_its_answer(ask: Callable[[Kube], Awaitable[Any]]) -> None:
     with pytest.raises(UnavailableError, match="the answer is not an object"):
-        asked(ask, says(b"{}", headers=JSON))
+        asked(ask, says(b"{}"))
 
 
 def test_a_deletion_is_answered_with_its_status() -> None:
     status = b'{"kind":"Status","metadata":{},"status":"Success"}'
-    asked(lambda kube: kube.delete(LEASE, Key("lab", "it"), "u-1"), says(status, headers=JSON))
+    asked(lambda kube: kube.delete(LEASE, Key("lab", "it"), "u-1"), says(status))
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"versions":[7]}'])
 def test_versions_that_are_none_are_like_no_answer(body: bytes) -> None:
     with pytest.raises(UnavailableError, match="get the versions of kueue"):
-        asked(lambda kube: kube.versions("kueue.x-k8s.io"), says(body, headers=JSON))
+        asked(lambda kube: kube.versions("kueue.x-k8s.io"), says(body))
 
 
 def test_a_proxy_is_the_environments_but_for_hosts_that_need_none(monkeypatch: pytest.MonkeyPatch) -> None:
