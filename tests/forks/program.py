@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from tests.forks import environments, server
+from tests.patience import waits
 
 
 @cache
@@ -44,6 +46,7 @@ def run(words: Sequence[Any], *, timeout: float, **options: Any) -> subprocess.C
 
     After ``timeout`` seconds, kill it and raise AssertionError with its output.
     """
+    began = time.monotonic()
     with Program(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
         try:
             out, err = process.communicate(timeout=timeout)
@@ -51,6 +54,7 @@ def run(words: Sequence[Any], *, timeout: float, **options: Any) -> subprocess.C
             process.kill()
             out, err = process.communicate()
             raise AssertionError(f"{[*map(str, words)]} did not end within {timeout:g} s:\n{out}\n{err}") from None
+    waits.note(time.monotonic() - began, timeout, f"the end of {' '.join(map(str, words))}")
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
