@@ -240,7 +240,10 @@ def _import_path() -> list[str]:
 
 
 def _start_anew() -> None:
-    """Repeat what each process does itself before or during these imports: changes of Ray, threads, and seeds."""
+    """Repeat what each process does itself before or during these imports.
+
+    These are changes of Ray, threads, seeds, and the choice of the folder for temporary files.
+    """
     from tests.forks import ray_workers
 
     ray_workers.use_in_fork()
@@ -248,6 +251,8 @@ def _start_anew() -> None:
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1))
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()
+    if tempfile := sys.modules.get("tempfile"):
+        tempfile.tempdir = None  # the server's imports have chosen it by the server's TMPDIR
 
 
 def _is_alive(pid: int) -> bool:

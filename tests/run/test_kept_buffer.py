@@ -68,6 +68,7 @@ class Run:
         try:
             pids = self._folder / "pids"
             eventually(lambda: pids.exists() or process.poll() is not None, within=120, what="a checkpoint")
+            assert self._ray_processes()
             os.kill(int(pids.read_text().split()[which]), signal.SIGKILL)
             _, err = process.communicate(timeout=120)
         finally:

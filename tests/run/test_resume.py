@@ -64,6 +64,7 @@ class Killed:
             there = self.far()
             eventually(lambda: self.far() >= there + 5 * FRAMES, within=60, what="five batches more")
             assert process.poll() is None
+            assert self._ray_processes()
             process.send_signal(signal.SIGKILL)
         finally:
             process.kill()

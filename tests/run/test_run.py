@@ -143,6 +143,13 @@ def test_a_signal_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(
             break
     else:
         pytest.fail("the run ended without a batch")
+    words = ["pgrep", "-f", f"{short_tmp}/cfleet-"]
+
+    def processes() -> str:
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+    assert processes()
+    assert len(list(short_tmp.iterdir())) == 1
     send(process.pid, number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
@@ -153,11 +160,6 @@ def test_a_signal_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(
     assert conditions(status)["Completed"] == ("False", "Interrupted")
     assert "phase" not in status
     assert list(short_tmp.iterdir()) == []
-    words = ["pgrep", "-f", f"{short_tmp}/cfleet-"]
-
-    def processes() -> str:
-        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
-
     # A worker of Ray ends with its raylet, which a busy machine may notice after the end of the run.
     eventually(processes, until=lambda left: not left, within=30, what="no process")
 

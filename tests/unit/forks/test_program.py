@@ -23,9 +23,10 @@ from tests.forks.program import Program, environment, run
 from tests.wait import eventually
 
 PROGRAM = """
-import json, os, sys
+import json, os, sys, tempfile
 import helper
-print(json.dumps([sys.argv, __name__, os.getcwd(), os.environ["WHO"], helper.__file__, sys.stdin.read()]))
+said = [os.environ["WHO"], helper.__file__, tempfile.gettempdir(), sys.stdin.read()]
+print(json.dumps([sys.argv, __name__, os.getcwd(), *said]))
 print(sorted(set(sys.path)), file=sys.stderr)
 sys.exit(3)
 """
@@ -41,7 +42,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("words", [["program.py", "--one"], ["-m", "program", "--one"]], ids=["file", "module"])
 def test_words_environment_folder_files_and_exit_code_are_its_own(folder: Path, words: list[str]) -> None:
-    options: dict[str, Any] = {"env": {"WHO": "me", "PYTHONPATH": str(folder / "elsewhere")}, "cwd": folder}
+    env = {"WHO": "me", "PYTHONPATH": str(folder / "elsewhere"), "TMPDIR": str(folder)}
+    options: dict[str, Any] = {"env": env, "cwd": folder}
     options |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, *words], **options) as plain:
         wanted = plain.communicate("said", timeout=60)
