@@ -206,7 +206,7 @@ def test_the_report_of_a_fleet_is_what_its_driver_wrote_and_what_is_true_by_now(
     fleets.submit(manifest("run"))
     fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.phase is Phase.STARTING, timeout=60)
     eventually(
-        lambda: control_plane.get("configmap/run-timeline", fleets.namespace), within=15, what="a place for a timeline"
+        lambda: control_plane.get("configmap/run-timeline", fleets.namespace), within=60, what="a place for a timeline"
     )
     page = tmp_path / "page.html"
     assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 1

@@ -15,8 +15,8 @@ from collectorfleet_operator.edge.ticks import TICK_SECONDS
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
 
-# On a machine that does other things, too.
-SOON = 5.0
+# On a machine that does other things, too. A deleted pod would have 30 s.
+SOON = 20.0
 
 
 def uid(plane: ControlPlane, target: str, namespace: str) -> str:

@@ -198,7 +198,9 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
             within=90,
             what="a timeline with another driver",
         )
-        (said,) = eventually(lambda: driver["pod-2"].says(r"((?:resuming|starting over).*) frames were lost"), within=5)
+        (said,) = eventually(
+            lambda: driver["pod-2"].says(r"((?:resuming|starting over).*) frames were lost"), within=60
+        )
     assert gone_on.happened[0].what == "the driver was restarted"
     assert (gone_on.began, gone_on.times[0]) == (before.began, before.times[0])
     assert again["progress"]["framesDelivered"] % 200 == 0

@@ -67,7 +67,7 @@ def test_a_fleet_collects_without_its_evaluators_and_has_them_made_again(
     events = eventually(
         lambda: plane.items("events", namespace),
         until=lambda found: "EvaluatorUnschedulable" in {one["reason"] for one in found},
-        within=20,
+        within=60,
         what="an Event about the evaluators",
     )
     assert {one["type"] for one in events if one["reason"] == "EvaluatorUnschedulable"} == {"Warning"}

@@ -65,7 +65,7 @@ def test_a_raycluster_that_a_policy_refuses_is_told_in_its_words_and_made_once_i
     control_plane: ControlPlane, namespace: str, policy: str
 ) -> None:
     control_plane.apply(manifest(replicas=1), namespace)
-    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace, within=15)
+    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace, within=60)
     assert told(seen, "RayClusterReady") == ("False", "Refused")
     assert "clusters of Ray need the blessing of the platform team" in message(seen, "Ready")
     control_plane.delete(f"validatingadmissionpolicybinding/{policy}")
@@ -80,7 +80,7 @@ def test_a_quota_that_lets_no_job_in_is_quoted_and_the_driver_comes_once_it_is_r
     control_plane.kubectl("create", "quota", "jobs", "--hard=count/jobs.batch=0", "-n", namespace)
     control_plane.wait_for("quota/jobs", lambda q: "count/jobs.batch" in q["status"]["hard"], namespace)
     control_plane.apply(manifest(replicas=1), namespace)
-    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace, within=15)
+    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace, within=60)
     assert told(seen, "DriverRunning")[1] in ("Refused", "QuotaExceeded")
     assert "exceeded quota: jobs" in message(seen, "DriverRunning")
     # No pod waits on GPUs for a driver that may not come.

@@ -165,7 +165,7 @@ def test_worker_pods_follow_replicas_up_and_down(control_plane: ControlPlane, na
     eventually(
         lambda: worker_group(control_plane, namespace).get("scaleStrategy"),
         until=lambda strategy: not strategy,
-        within=20,
+        within=60,
         what="names of deleted pods cleared",
     )
     assert worker_group(control_plane, namespace)["replicas"] == 1

@@ -132,7 +132,7 @@ def test_a_timeline_is_stored_while_the_run_goes_on_and_the_next_driver_goes_on_
         reporter.fleet()
         assert reporter.timeline_before is None
         reporter.keep_timeline(early)
-        eventually(stored, until=lambda found: found == early, within=10, what="the timeline of a run that goes on")
+        eventually(stored, until=lambda found: found == early, within=60, what="the timeline of a run that goes on")
         reporter.keep_timeline(late)
     assert stored() == late
 
@@ -149,10 +149,10 @@ def test_scaling_reaches_a_quiet_run(control_plane: ControlPlane, namespace: str
         reporter.fleet()
         reporter.attach(session)
         control_plane.kubectl("scale", "cfleet/fleet", "--replicas=5", "-n", namespace)
-        eventually(lambda: session.wanted, until=lambda seen: seen == [(5, 1)], within=15, what="resized once, to 5")
+        eventually(lambda: session.wanted, until=lambda seen: seen == [(5, 1)], within=60, what="resized once, to 5")
         change = '{"spec":{"collectors":{"minAvailable":4}}}'
         control_plane.kubectl("patch", "cfleet/fleet", "-n", namespace, "--type=merge", "-p", change)
-        eventually(lambda: session.wanted[1:], until=lambda seen: seen == [(5, 4)], within=15, what="minAvailable 4")
+        eventually(lambda: session.wanted[1:], until=lambda seen: seen == [(5, 4)], within=60, what="minAvailable 4")
 
 
 def test_a_crd_that_is_older_than_the_driver_costs_one_field_and_one_line(
@@ -191,7 +191,7 @@ def test_a_driver_whose_fleet_is_deleted_is_asked_to_stop(
         control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] == 3, namespace)
         # Without its children, so that the driver's rights outlive the fleet for as long as the test looks.
         control_plane.kubectl("delete", "cfleet/fleet", "-n", namespace, "--cascade=orphan")
-        eventually(lambda: stop.reason, within=15, what="a request to stop")
+        eventually(lambda: stop.reason, within=60, what="a request to stop")
     assert stop.reason is not None
     assert stop.reason.text == f"fleet {namespace}/fleet was deleted"
 
