@@ -72,11 +72,11 @@ def main() -> None:
         )
         introduction = (
             "# What evaluation costs\n\n"
-            f"PPO of `examples/evaluation.yaml`: {COLLECTORS} collectors of {ENVIRONMENTS} environments, "
-            f"batches of {FRAMES} frames. Collectors, driver and evaluator\n"
-            "share the cores of one machine; the evaluator has the lowest priority. The evaluator plays "
-            f"{EPISODES} episodes with every {EVERY_VERSIONS}th\n"
-            f"version. In the environment that sleeps, each step takes 4 ms.\n\n{command}"
+            f"The benchmark trains `examples/evaluation.yaml` by PPO, with {COLLECTORS} collectors of {ENVIRONMENTS} "
+            f"environments and batches of {FRAMES} frames.\n"
+            "Collectors, driver and evaluator share the cores of one machine; the evaluator has the lowest priority.\n"
+            f"The evaluator plays {EPISODES} episodes with every {EVERY_VERSIONS}th version. In the environment that "
+            f"sleeps, each step takes 4 ms.\n\n{command}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")
 

@@ -65,7 +65,7 @@ This page shows what one fault costs with FleetCollector and with RayCollector. 
 may collect one batch ahead (`max_staleness=1`). Its `request_timeout` is {REQUEST_TIMEOUT_SECONDS:g} s. RayCollector
 runs with its defaults, or with Ray's restarts (`max_restarts=-1`, `max_task_retries=-1`).
 
-* **Stale frames** are frames made by weights older than the side promises: at most 1 version for FleetCollector,
+* **Stale frames** were made by weights that are older than the side allows: at most 1 version for FleetCollector,
   and 0 for RayCollector.
 * **Hangs**: no batch came for {HANG_SECONDS:g} s.
 * Times are seconds after the fault: the median (least-most) of several rounds.

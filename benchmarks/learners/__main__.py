@@ -26,7 +26,7 @@ Two collectors of 8 environments collect asynchronously. The steps cost almost n
 samples 256 frames, learns from them and publishes the result.
 
 * *In the driver*: one policy learns from a buffer in the driver's memory.
-* *In shards*: each policy learns from its own replay actor. Each policy gets a part of the frames and samples.
+* *In shards*: each policy learns from its own replay actor. Each policy gets a part of the frames and of the samples.
 
 Cells are median (min-max) over the rounds. A ratio compares two values of one round.
 

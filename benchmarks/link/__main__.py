@@ -64,7 +64,7 @@ def main() -> None:
         introduction = (
             "# Weights over links\n\n"
             "Each of two nodes has four collectors, and its own link to the driver's node. "
-            "The part of the link's rate is the\n"
+            "The *part of the link's rate* is the\n"
             "time for one copy per node, divided by the time until every collector acknowledged the update."
             f"\n\n{command}"
         )

@@ -40,7 +40,8 @@ includes driver, workers and Ray. In CPU-bound rows, ratios from 0.8 to 1.2 are 
 
 * *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. Its batches are read-only,
   as are those of FleetCollector with `copy=False`.
-* *our Ray settings* is RayCollector on a Ray with FleetCollector's settings (`collectorfleet_api.ray_settings`).
+* *our Ray settings* is RayCollector on a Ray cluster with FleetCollector's settings
+  (`collectorfleet_api.ray_settings`).
 * *collectors alone* runs as many TorchRL collectors as RayCollector has, without RayCollector. Nothing uses their
   frames.
 

@@ -9,8 +9,9 @@ from tests.cluster.client import Object
 
 LOST_NODES = """# What a lost node costs
 
-A fleet of one collector on two nodes writes a checkpoint every second, and one pod of the fleet runs on the lost node.
-Kubernetes marks a silent node as lost after 40 to 50 s, and evicts the fleet's pods 30 s later. Each row is one run.
+A fleet with one collector runs on two nodes, and writes a checkpoint every second. The lost node runs one pod of the
+fleet. Kubernetes marks a silent node as lost after 40 to 50 s, and evicts the fleet's pods 30 s later. Each row is one
+run.
 
 * **Evicted**: the time from the loss until Kubernetes marks the pod for deletion.
 * **Collects**: the time from the eviction until the fleet has delivered a batch with the newest pod.
