@@ -26,9 +26,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "collect",
         help="run collectors for a driver on another machine",
         description=(
-            "Wait for the driver of a fleet, then run collectors for this driver over a process group. Once the driver "
-            "has ended, wait for the next driver, until you end the command. Driver and command prove to each other "
-            "that they have the token."
+            "Wait for the driver of a fleet, and then run collectors for this driver over a process group. When the "
+            "driver has ended, wait for the next driver. The command runs until you end it. Driver and command prove "
+            "to each other that they have the token."
         ),
     )
     where = collect.add_mutually_exclusive_group(required=True)
@@ -37,7 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--driver-file",
         metavar="FILE",
         type=Path,
-        help="a file with HOST:PORT; the file may appear later and may change",
+        help="a file with HOST:PORT; you can create or change the file later",
     )
     collect.add_argument("--token-file", metavar="FILE", type=Path, required=True, help="a file with the shared secret")
     collect.add_argument(

@@ -12,7 +12,7 @@ from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    drive = commands.add_parser("drive", help="what the driver pod runs; started by the operator")
+    drive = commands.add_parser("drive", help="run the driver; the operator starts this command in the driver pod")
     drive.set_defaults(command=_drive)
 
 

@@ -18,10 +18,11 @@ SUFFIXES: Final = (".pt", ".safetensors")
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     export = commands.add_parser(
         "export",
-        help="write the policy's weights of a run into a file",
+        help="write the weights of a run's policy into a file",
         description=(
-            "Write the weights of the newest checkpoint, or with --best the weights with the best evaluation. The file "
-            "has the version of the weights, too. RUN is a fleet on a cluster, or the folder of a run's checkpoints."
+            "Write the weights of the newest checkpoint. With --best, write the weights with the best evaluation. The "
+            "file also has the version of the weights. RUN is a fleet on a cluster, or the folder of a run's "
+            "checkpoints."
         ),
     )
     cluster.add_options(export, name=False)
@@ -30,7 +31,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
             "run", metavar="RUN", help="name of a fleet, or the folder of `collectorfleet run --checkpoint`"
         )
     )
-    export.add_argument("--best", action="store_true", help="the weights with the highest mean return of an evaluation")
+    export.add_argument(
+        "--best", action="store_true", help="write the weights whose evaluation had the highest mean return"
+    )
     export.add_argument(
         "-o", "--output", metavar="FILE", type=_file, required=True, help=f"a name that ends in {' or '.join(SUFFIXES)}"
     )

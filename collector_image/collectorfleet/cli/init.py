@@ -34,7 +34,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "init",
         help="write a folder with an example fleet to start from",
         description="Write the folder NAME: environment, policy, training function, fleet.yaml, a test and a README. "
-        "`collectorfleet run NAME` trains it on this machine, `collectorfleet submit NAME` on a cluster.",
+        "`collectorfleet run NAME` trains the fleet on this machine. `collectorfleet submit NAME` trains the fleet on "
+        "a cluster.",
         epilog="exit codes: 0 written, 64 the name cannot be used, or the folder is not empty",
     )
     init.add_argument("name", metavar="NAME", help="name of the fleet and of its folder")

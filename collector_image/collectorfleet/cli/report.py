@@ -35,11 +35,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "report",
         help="make a page about a run, or compare several runs",
         description=(
-            "Write one page of HTML without references to other files. For one RUN, the page shows rewards, "
-            "throughput, staleness, versions, the life of each collector, and losses. For several, the page shows the "
-            "mean and interquartile mean of their returns, with intervals. Runs that differ only in their seeds form a "
-            "group. RUN is a fleet on a cluster, or "
-            "the folder of a run's checkpoints."
+            "Write one page of HTML that needs no other file. For one RUN, the page shows rewards, throughput, "
+            "staleness, versions, the life of each collector, and losses. For several RUNs, the page shows the mean "
+            "and interquartile mean of their returns, with intervals. Runs that differ only in their seeds form a "
+            "group. RUN is a fleet on a cluster, or the folder of a run's checkpoints."
         ),
     )
     cluster.add_options(report, name=False)

@@ -29,7 +29,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
     run.add_argument("--fleet", metavar="NAME", help="name of the fleet to run, if the file has several")
     run.add_argument(
-        "-o", "--output", choices=["json"], help="print the final status on stdout, everything else on stderr"
+        "-o", "--output", choices=["json"], help="print the final status on stdout, and everything else on stderr"
     )
     run.add_argument("--checkpoint", type=_path, metavar="DIR", help="keep checkpoints in DIR")
     run.add_argument("--resume", action="store_true", help="resume from the checkpoints in the DIR of --checkpoint")

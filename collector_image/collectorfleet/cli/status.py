@@ -33,7 +33,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="json or yaml for programs, name for the names alone, or wide for more columns and rows",
     )
     status.add_argument(
-        "-w", "--watch", action="store_true", help="a line for each fleet, then a line for each change until Ctrl-C"
+        "-w",
+        "--watch",
+        action="store_true",
+        help="print a line for each fleet, and then a line for each change, until Ctrl-C",
     )
     status.set_defaults(command=_command)
 

@@ -23,11 +23,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "submit",
         help="run a folder of code as a fleet on a cluster",
         description=(
-            "Pack the code of a folder into a ConfigMap and apply the folder's fleet with it, in one step. A second "
-            "call changes the existing fleet. In a git repository, the command packs the files that git lists. "
-            "Elsewhere, it packs Python files and configuration files. Hidden files, virtual environments, and files "
-            "that a line of "
-            ".collectorfleetignore matches are left out. Files whose names look like keys or secrets are refused."
+            "Pack the code of a folder into a ConfigMap, and apply the ConfigMap and the folder's fleet. If the fleet "
+            "exists, the command changes the fleet. In a git repository, the command packs the files that git lists. "
+            "Elsewhere, it packs Python files and configuration files. The command leaves out hidden files, virtual "
+            "environments, and files that a line of .collectorfleetignore matches. The command refuses files whose "
+            "names look like keys or secrets."
         ),
     )
     submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; the fleet can import its modules")

@@ -19,13 +19,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "stop",
         help="suspend a fleet on a cluster",
         description=(
-            "Suspend a fleet: the driver writes a checkpoint if the fleet has one, and the operator deletes all pods. "
-            "The status stays."
+            "Suspend a fleet: the driver writes a checkpoint if the fleet has checkpoints, and the operator deletes "
+            "all pods. The status stays."
         ),
     )
     cluster.add_options(stop)
     stop.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _stop(fleets, options.name)))
-    resume = commands.add_parser("resume", help="resume a fleet that was stopped")
+    resume = commands.add_parser("resume", help="resume a suspended fleet")
     cluster.add_options(resume)
     resume.set_defaults(
         command=lambda options: cluster.with_fleets(options, lambda fleets: _resume(fleets, options.name))

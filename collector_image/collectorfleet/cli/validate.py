@@ -14,7 +14,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     validate = commands.add_parser(
         "validate",
         help="check manifests offline",
-        description="Check fleets as the API server and the operator would. The command needs neither of them.",
+        description="Check fleets by the rules of the API server and the operator. The command needs no cluster.",
     )
     validate.add_argument(
         "files", metavar="FILE", nargs="+", help="manifests, or a folder with fleet.yaml; '-' is standard input"

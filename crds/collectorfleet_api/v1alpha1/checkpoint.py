@@ -12,12 +12,15 @@ class Checkpoint(Model):
     claim_name: ObjectName = Field(
         description=(
             "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share a claim, "
-            "because each fleet has a folder with the fleet's name. A fleet that is deleted and created again resumes "
-            "from its folder."
+            "because each fleet writes into a folder with the fleet's name. If you delete a fleet and create it again, "
+            "the fleet resumes from its folder."
         ),
     )
     sub_path: SubPath | None = Field(
-        default=None, description="Folder of the claim to mount instead of the root of the claim, such as `runs/2`."
+        default=None,
+        description=(
+            "Folder of the claim that the driver pod mounts, such as `runs/2`. Absent: the root of the claim."
+        ),
     )
     every_seconds: Positive = Field(
         default=60,

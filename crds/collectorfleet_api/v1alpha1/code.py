@@ -13,7 +13,7 @@ class Archive(Model):
 
     config_map: ObjectName | None = Field(
         default=None,
-        description="ConfigMap in the fleet's namespace that has the archive in `binaryData`, below `key`.",
+        description="ConfigMap in the fleet's namespace. Its `binaryData` has the archive under `key`.",
     )
     key: str = Field(
         default="code.tar.gz",
@@ -26,7 +26,7 @@ class Archive(Model):
     sha256: Sha256 = Field(
         description=(
             "SHA-256 of the archive in hexadecimal digits. A pod refuses an archive with another digest, because the "
-            "content of a URL may change between two pods."
+            "content of a URL may change before the next pod fetches it."
         )
     )
 
@@ -45,15 +45,15 @@ class Git(Model):
     commit: str = Field(
         max_length=64,
         description=(
-            "Full hash of the commit, in hexadecimal digits. A branch or a tag is refused, because pods could run "
-            "different code."
+            "Full hash of the commit, in hexadecimal digits. Branches and tags are refused, because they can move, and "
+            "pods could then run different code."
         ),
     )
     credentials_secret: LocalObjectReference | None = Field(
         default=None,
         description=(
-            "Secret with `username` and `password`, as in type `kubernetes.io/basic-auth`. Only the container that "
-            "fetches the tree gets the Secret."
+            "Secret with the keys `username` and `password`, such as a Secret of type `kubernetes.io/basic-auth`. Only "
+            "the container that fetches the tree gets the Secret."
         ),
     )
 
@@ -69,8 +69,8 @@ class Artifact(Model):
     reference: str = Field(
         max_length=512,
         description=(
-            "Registry, repository and digest, such as `ghcr.io/me/lab@sha256:...`. A tag is refused, because pods "
-            "could run different code."
+            "Registry, repository and digest, such as `ghcr.io/me/lab@sha256:...`. Tags are refused, because they can "
+            "move, and pods could then run different code."
         ),
     )
     credentials_secret: LocalObjectReference | None = Field(
@@ -91,12 +91,12 @@ class CertificateAuthority(Model):
 
     config_map: ObjectName | None = Field(
         default=None,
-        description="ConfigMap in the fleet's namespace that has the certificates below `key`.",
+        description="ConfigMap in the fleet's namespace that has the certificates under `key`.",
     )
     secret: ObjectName | None = Field(
         default=None,
         description=(
-            "Secret in the fleet's namespace that has the certificates below `key`. An alternative to `configMap`."
+            "Secret in the fleet's namespace that has the certificates under `key`. An alternative to `configMap`."
         ),
     )
     key: str = Field(
@@ -104,7 +104,7 @@ class CertificateAuthority(Model):
         min_length=1,
         max_length=253,
         pattern=r"^[-._a-zA-Z0-9]+$",
-        description="Key of the PEM text with one or several certificates.",
+        description="Key in the ConfigMap or Secret. Its value is PEM text with one or several certificates.",
     )
 
     @property

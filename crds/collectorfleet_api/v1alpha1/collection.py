@@ -50,7 +50,7 @@ class Stragglers(Model):
         le=1,
         description=(
             "Fraction of the shares, between 0 and 1. Once this fraction has arrived, the other collectors return the "
-            "frames that they have. Missing frames have `traj_ids` -1 and False in `collector/mask`."
+            "frames that they have. In missing frames, `traj_ids` is -1 and `collector/mask` is False."
         ),
     )
 
@@ -59,36 +59,36 @@ class Collection(Model):
     mode: Mode = Field(
         default=Mode.SYNC,
         description=(
-            "Sync: all collectors make shares of a batch. Async: the driver hands out each collector's batch on "
-            "arrival."
+            "Sync: the collectors make each batch together, in equal shares. Async: each collector makes whole "
+            "batches, and the driver hands out a batch as soon as it arrives."
         ),
     )
     frames_per_batch: Positive | None = Field(
         default=None,
         description=(
-            "Frames in one batch. Sync: collectors make these frames in equal `shares`. Async: one collector makes all "
-            "frames. Required without `driver.script`."
+            "Frames in one batch. Sync: the batch consists of equal shares, and each share comes from one collector. "
+            "Async: all frames of the batch come from one collector. Required without `driver.script`."
         ),
     )
     total_frames: Positive | None = Field(
         default=None,
-        description="Collection ends once at least this many frames were handed out. Absent: endless.",
+        description="The collection ends when the driver has handed out at least this many frames. Absent: endless.",
     )
     max_staleness: Count | None = Field(
         default=None,
         description=(
             "Largest staleness, in versions, that a batch may have when the driver hands out the batch. Sync: the "
-            "default is 0, strictly on-policy. With 1, collectors are exactly one batch ahead. Async: 1 or more. If "
-            "the field is absent, there is no bound, and each collector has up to two requests in flight. With "
-            "`trajsPerBatch` or `collectors.class: Async`, this number limits only how far collectors look ahead. "
-            "Trajectories that span weight updates then contain frames of older versions."
+            "default is 0, strictly on-policy. With 1, collectors work exactly one batch ahead. Async: the number is 1 "
+            "or more. If the number is absent, there is no bound, and each collector has up to two requests in flight. "
+            "With `trajsPerBatch` or `collectors.class: Async`, this number limits only how far collectors look ahead. "
+            "A trajectory that spans a weight update then contains frames of older versions."
         ),
     )
     exact_staleness: bool = Field(
         default=False,
         description=(
-            "Sync: collectors make each batch with exactly the version that is newest when the batch is requested. "
-            "With `maxStaleness: 1`, batches then lag by exactly one step."
+            "Sync: collectors use exactly the version that is newest when the batch is requested. With `maxStaleness: "
+            "1`, each batch then lags by exactly one training step."
         ),
     )
     shares: Positive | None = Field(
@@ -101,7 +101,9 @@ class Collection(Model):
     )
     stragglers: Stragglers | None = Field(
         default=None,
-        description="Sync: how a batch handles its slowest shares. Absent: the batch waits for all shares.",
+        description=(
+            "Sync: how the driver handles the slowest shares of a batch. Absent: the batch waits for all shares."
+        ),
     )
     max_frames_per_traj: Positive | None = Field(
         default=None,
@@ -116,57 +118,62 @@ class Collection(Model):
     init_random_frames: Positive | None = Field(
         default=None,
         description=(
-            "Number of frames with random actions at the start, of all collectors together. Absent: none. Not with "
+            "At the start, all collectors together make this many frames with random actions. Absent: none. Not with "
             "`collectors.class: Async`."
         ),
     )
     exploration_type: ExplorationType = Field(
         default=ExplorationType.RANDOM,
-        description="How actions are taken from the policy's distribution, as in TorchRL's ExplorationType.",
+        description=(
+            "How collectors choose an action from the policy's distribution. The values are those of TorchRL's "
+            "ExplorationType."
+        ),
     )
     rollout: Rollout = Field(
         default=Rollout.AUTO,
         description=(
-            "Loop that steps the environments. Auto: the fast loop if its frames equal those of TorchRL's collector in "
-            "every entry, else TorchRL's loop. `status.collectors[].rollout` shows which loop is in use, and why. With "
-            "Gymnasium's environments, the fast loop is several times as fast as TorchRL's. For other environments, "
-            "the fast loop calls the environment's own step. Fast: the fast loop, or an error if the fast loop does "
-            "not support the collector. TorchRL: TorchRL's loop."
+            "Loop that steps the environments. Auto: the fast loop, if every entry of its frames equals the entry that "
+            "TorchRL's collector makes. Otherwise: TorchRL's loop. `status.collectors[].rollout` shows which loop is "
+            "in use, and why. With Gymnasium's environments, the fast loop is several times as fast as TorchRL's loop. "
+            "For other environments, the fast loop calls the environment's own step. Fast: the fast loop, or an error "
+            "if the fast loop does not support the collector. TorchRL: TorchRL's loop."
         ),
     )
     compact_observations: bool = Field(
         default=False,
         description=(
-            "If an observation equals the `next` observation of the previous step, send it only once. Batches do not "
-            "change. For large observations, this about halves network traffic and object store memory. The comparison "
-            "costs some time."
+            "True: collectors send an observation only once if it equals the `next` observation of the previous step. "
+            "Batches do not change. For large observations, network traffic and object store memory fall to about "
+            "half. The comparison costs some time."
         ),
     )
     split_trajs: bool = Field(
         default=False,
-        description="Pad batches to `[trajectories, longest]`. `collector/mask` is True for real frames.",
+        description=(
+            "True: batches are padded to `[trajectories, longest]`, and `collector/mask` is True for real frames."
+        ),
     )
     trajs_per_batch: Positive | None = Field(
         default=None,
         description=(
-            "Number of whole trajectories that a collector returns for each request. They are padded to "
-            "`[trajectories, longest]`, and `collector/mask` is True for real frames. Absent: the number of "
-            "frames is fixed."
+            "Number of whole trajectories that a collector returns for each request. The trajectories are padded to "
+            "`[trajectories, longest]`, and `collector/mask` is True for real frames. Absent: each request returns a "
+            "fixed number of frames."
         ),
     )
     postproc: Factory | None = Field(
         default=None,
         description=(
-            "Factory that builds a function. The driver changes each batch with this function before it hands out the "
-            "batch. The driver calls the factory once. An example is `torchrl.data.postprocs:MultiStep`."
+            "Factory that builds a function. The driver applies this function to each batch, and hands out the result. "
+            "The driver calls the factory once. An example is `torchrl.data.postprocs:MultiStep`."
         ),
     )
     copied: bool = Field(
         default=True,
         alias="copy",
         description=(
-            "True: batches are in the driver's memory. False: batches are read-only views of Ray's object store. This "
-            "saves a copy, but each batch stays in the store as long as your code references the batch."
+            "True: the driver copies batches into its memory. False: batches are read-only views of Ray's object "
+            "store, without a copy. Each batch then stays in the store as long as your code references the batch."
         ),
     )
 

@@ -50,8 +50,8 @@ class Resources(Requests):
     custom: CustomAmounts | None = Field(
         default=None,
         description=(
-            "Ray custom resources by name, such as `simulator_license: 1`. The smallest amount is 0.0001. "
-            "`workers.customPerPod` sets the resources of a pod. Absent: none."
+            "Amount of each Ray custom resource, such as `simulator_license: 1`. The smallest amount is 0.0001. "
+            "`workers.customPerPod` sets the amounts of a pod. Absent: none."
         ),
     )
 
@@ -65,8 +65,8 @@ class Collectors(Model):
     min_available: NumberOrPercentage = Field(
         default=1,
         description=(
-            "Minimum number of collectors with acknowledged weights for Ready=True: a number, or a percentage of "
-            "`replicas` such as 75%, rounded up. It is at most `replicas`."
+            "The fleet is Ready only if at least this many collectors have acknowledged weights. Set a number, or a "
+            "percentage of `replicas` such as 75%, rounded up. The number is at most `replicas`."
         ),
     )
     resources: Resources = Field(
@@ -102,7 +102,8 @@ class Collectors(Model):
     no_cuda_sync: bool | None = Field(
         default=None,
         description=(
-            "True: the collector does not wait for CUDA between steps. Absent: TorchRL decides by the devices."
+            "True: the collector does not wait for CUDA between steps. Absent: TorchRL decides, depending on the "
+            "devices."
         ),
     )
     pre_collect_hook: ImportPath | None = Field(
@@ -143,8 +144,8 @@ class Collectors(Model):
         default=OnEnvironmentError.FAIL,
         description=(
             "Effect of an exception in an environment. Fail: the run ends with the exception. Restart: the collector "
-            "is restarted, and uses up one of its restarts. The run fails if fewer than `minAvailable` collectors have "
-            "restarts left."
+            "is restarted, which uses up one of its restarts. The run fails if fewer than `minAvailable` collectors "
+            "have restarts left."
         ),
     )
     failure_policy: Factory | None = Field(
@@ -153,17 +154,17 @@ class Collectors(Model):
             "Factory that builds an object with the method `decide(loss)`. `loss` describes a lost collector, or a "
             "collector whose environment raised an exception. The method returns `Replace`, `GiveUp` or `Fail`. The "
             "driver calls the factory once. Absent: a collector restarts with exponential backoff, up to 10 times. "
-            "Ten minutes of work reset the count of restarts. After the loss of its node, a collector restarts at "
-            "once."
+            "After ten minutes of work, the count of restarts is 0 again. If a collector's node is lost, the collector "
+            "restarts at once."
         ),
     )
     scaling_policy: Factory | None = Field(
         default=None,
         description=(
-            "Factory that builds an object whose method `leaving(collectors, count)` chooses the collectors to end "
-            "when the fleet shrinks. The driver calls the factory once. Absent: the driver chooses collectors so that "
-            "whole pods become empty. With `launcher: Job`, the collectors with the highest indexes end. In this case, "
-            "omit `scalingPolicy`."
+            "Factory that builds an object with the method `leaving(collectors, count)`. When the fleet shrinks, this "
+            "method chooses the collectors that end. The driver calls the factory once. Absent: the driver chooses "
+            "collectors so that whole pods become empty. With `launcher: Job`, the collectors with the highest indexes "
+            "end. In this case, omit `scalingPolicy`."
         ),
     )
     groups: list[Group] = Field(

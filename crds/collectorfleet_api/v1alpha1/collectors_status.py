@@ -25,11 +25,11 @@ def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
 class CollectorCounts(Model):
     desired: Count = Field(description="Number of requested collectors.")
     available: Count = Field(description="Number of collectors with acknowledged weights.")
-    restarts: Count = Field(default=0, description="Number of restarts of collectors after a loss.")
+    restarts: Count = Field(default=0, description="Number of times that a lost collector was restarted.")
     summary: str = Field(description="available/desired, for a column of `kubectl get`.")
     groups: list[GroupCounts] = Field(
         default_factory=list,
-        description="These counts for each of `spec.collectors.groups`.",
+        description="The same counts for each group in `spec.collectors.groups`.",
         json_schema_extra=BY_NAME,
     )
     groups_summary: str | None = Field(
@@ -58,9 +58,9 @@ class CollectorStatus(Model):
     rollout: str | None = Field(
         default=None,
         description=(
-            "The loop that steps the environments now, see `collection.rollout`: `Fast`, `Fast, with tensors on "
-            "DEVICE`, `Fast, by the environment's own step: reason`, `TorchRL: reason`, or `TorchRL` if the spec "
-            "requests TorchRL's loop."
+            "The loop that steps the environments now, see `collection.rollout`. The values are `Fast`, `Fast, with "
+            "tensors on DEVICE`, `Fast, by the environment's own step: reason`, and `TorchRL: reason`. If the spec "
+            "requests TorchRL's loop, the value is `TorchRL`."
         ),
     )
     applied_version: int | None = Field(default=None, description="Newest version that the collector acknowledged.")

@@ -23,9 +23,9 @@ class Train(Model):
 class Curriculum(Model):
     function: ImportPath = Field(
         description=(
-            "Import path of `curriculum(result, **kwargs)`, called in the driver after each evaluation. It returns the "
-            "parameters to set, or None. If the function has an argument `parameters`, the argument gets the "
-            "environment parameters that were set for all collectors."
+            "Import path of `curriculum(result, **kwargs)`, called in the driver after each evaluation. The function "
+            "returns the parameters to set, or None. If the function has an argument `parameters`, the driver passes "
+            "the environment parameters that were set for all collectors."
         )
     )
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the function.")
@@ -39,7 +39,7 @@ class Driver(Model):
     train: Train | None = Field(
         default=None,
         description=(
-            "The training function. Without this field and `script`, the driver only collects batches into "
+            "The training function. If you set neither this field nor `script`, the driver only writes batches to "
             "`spec.output`."
         ),
     )
@@ -52,7 +52,7 @@ class Driver(Model):
         ),
     )
     args: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(
-        default_factory=list, max_length=200, description="Arguments of the program, its `sys.argv[1:]`."
+        default_factory=list, max_length=200, description="Arguments of the program, which are its `sys.argv[1:]`."
     )
     curriculum: Curriculum | None = Field(
         default=None,
@@ -75,18 +75,19 @@ class Driver(Model):
     liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
         default=None,
         description=(
-            "A driver that has not renewed its Lease for this many seconds counts as hung. The operator deletes the "
-            "driver's pod, and another driver starts. A driver that has to be killed counts towards `backoffLimit`. "
-            "Absent: hung drivers are not replaced."
+            "If a driver does not renew its Lease for this many seconds, the driver counts as hung. The operator "
+            "deletes the driver's pod, and another driver starts. If the driver has to be killed, this restart counts "
+            "towards `backoffLimit`. Absent: hung drivers are not replaced."
         ),
     )
     log: Log | None = Field(
-        default=None, description="Loggers for the numbers of the run. Absent: the numbers are in the status only."
+        default=None,
+        description=("Loggers that record the numbers of the run. Absent: the numbers are in the status only."),
     )
     template: PodTemplate = Field(
         default_factory=dict,
         description=(
-            "Partial pod template, merged over the operator's template of the driver pod. Lists merge by name. Values "
-            "of this field take precedence."
+            "Partial pod template. The operator merges this template over its built-in template of the driver pod. "
+            "Lists merge by name. Values of this field take precedence."
         ),
     )

@@ -28,7 +28,7 @@ class EnvironmentParameters(Model):
     apply: ParametersApply = Field(
         default=ParametersApply.NEXT_RESET,
         description=(
-            "NextReset: an environment uses new parameters from its next reset on, so that an episode has one version "
+            "NextReset: an environment uses new parameters from its next reset on. Each episode then has one version "
             "of the parameters. NextStep: an environment uses new parameters from the first step of the next rollout "
             "on, even within an episode."
         ),
@@ -36,9 +36,9 @@ class EnvironmentParameters(Model):
     through: ParametersThrough = Field(
         default=ParametersThrough.AUTO,
         description=(
-            "SetParameters: call the environment's `set_parameters(**parameters)`. Attributes: set one attribute of "
-            "the environment for each parameter, by name. ResetOptions: use Gymnasium's `reset(options=...)`. Auto: "
-            "SetParameters if the environment has this method, else Attributes."
+            "SetParameters: call the environment's `set_parameters(**parameters)`. Attributes: for each parameter, set "
+            "the attribute of the environment that has the same name. ResetOptions: use Gymnasium's "
+            "`reset(options=...)`. Auto: SetParameters if the environment has this method, else Attributes."
         ),
     )
 
@@ -47,22 +47,22 @@ class Environment(Factory):
     factory: ImportPath = Field(
         description=(
             "Import path `package.module:function` of the callable that builds the environment. If the callable has a "
-            "parameter `collector_index`, the parameter gets the collector's index: 3 for `c3`."
+            "parameter `collector_index`, the collector passes its index, such as 3 for `c3`."
         )
     )
     per_collector: Positive = Field(
         default=1,
         description=(
             "Number of environments that one collector steps together in one process. The factory builds each "
-            "environment. Together they form one batched environment."
+            "environment. Together, these environments form one batched environment."
         ),
     )
     process: Process | None = Field(
         default=None,
         description=(
-            "A simulator that each collector starts in its own container before it builds the environment. The "
-            "simulator ends with the collector. The simulator uses the resources of the collector. Absent: no "
-            "simulator."
+            "A simulator program. Each collector starts the program in the collector's container, and then builds the "
+            "environment. The simulator ends with the collector. The simulator uses the resources of the collector. "
+            "Absent: no simulator."
         ),
     )
     parameters: EnvironmentParameters | None = Field(

@@ -40,9 +40,9 @@ class EvaluationResources(Model):
         ge=0,
         le=64,
         description=(
-            "GPUs of one evaluator: a share of one GPU, or whole GPUs, as with `collectors.resources.gpu`. With GPUs, "
-            "environment and policy are on the GPU. Evaluators share a pod if they fit on the pod's GPUs. "
-            "`workers.gpu` sets how the pod gets its GPUs. Needs `launcher: RayCluster`."
+            "GPUs of one evaluator: a share of one GPU, or whole GPUs, as with `collectors.resources.gpu`. If an "
+            "evaluator has GPUs, its environment and policy are on the GPU. Evaluators share a pod if they fit on the "
+            "pod's GPUs. `workers.gpu` sets how the pod gets its GPUs. Needs `launcher: RayCluster`."
         ),
     )
 
@@ -66,8 +66,9 @@ class EvaluationVideo(Model):
     every_evaluations: Positive = Field(
         default=5,
         description=(
-            "Record the first evaluation, and then one evaluation in this many. The count includes failed evaluations, "
-            "and continues after a resume. An evaluation that begins after the end of the run is recorded, too."
+            "Interval between recorded evaluations. With 5, the 1st, the 6th and the 11th evaluation are recorded. The "
+            "count includes failed evaluations, and continues after a resume. An evaluation that begins after the end "
+            "of the run is always recorded."
         ),
     )
     pixel_key: str | None = Field(
@@ -100,17 +101,20 @@ class Evaluation(Model):
     environment: GroupEnvironment = Field(
         default_factory=GroupEnvironment,
         description=(
-            "The environment that evaluators play. Absent: the training environment, one environment in each evaluator."
+            "The environment that evaluators play. Absent: each evaluator plays one copy of the training environment."
         ),
     )
     exploration_type: ExplorationType = Field(
         default=ExplorationType.DETERMINISTIC,
-        description="How actions are taken from the policy's distribution, as in TorchRL's ExplorationType.",
+        description=(
+            "How evaluators choose an action from the policy's distribution. The values are those of TorchRL's "
+            "ExplorationType."
+        ),
     )
     every_versions: Positive | None = Field(
         default=None,
         description=(
-            f"An evaluation is due with every version of the weights that is a multiple of this number. Default: "
+            f"An evaluation is due whenever the number of a new weights version is a multiple of this number. Default: "
             f"{DEFAULT_EVERY_VERSIONS}, if you set none of `everyVersions`, `everySeconds` and `everyFrames`. The "
             f"last version is evaluated as well."
         ),
@@ -119,7 +123,7 @@ class Evaluation(Model):
         default=None, description="An evaluation is due this many seconds after the previous evaluation was due."
     )
     every_frames: Positive | None = Field(
-        default=None, description="An evaluation is due each time this many more frames were handed out."
+        default=None, description=("An evaluation is due each time the driver has handed out this many further frames.")
     )
     episodes: Annotated[int, Field(ge=1, le=MOST_EPISODES)] = Field(
         default=10,
@@ -151,8 +155,8 @@ class Evaluation(Model):
     keep_best: bool = Field(
         default=False,
         description=(
-            "True: the driver keeps the weights of the version with the highest mean return beside the checkpoints. "
-            "Needs `driver.checkpoint`."
+            "True: the driver also keeps the weights with the highest mean return, beside the checkpoints. Needs "
+            "`driver.checkpoint`."
         ),
     )
     video: EvaluationVideo | None = Field(
@@ -161,8 +165,8 @@ class Evaluation(Model):
     template: PodTemplate = Field(
         default_factory=dict,
         description=(
-            "Partial pod template of evaluator pods, merged over the operator's template and `workers.template`. Lists "
-            "merge by name. Values of this field take precedence."
+            "Partial pod template of evaluator pods. The operator merges this template over its built-in template and "
+            "`workers.template`. Lists merge by name. Values of this field take precedence."
         ),
     )
 

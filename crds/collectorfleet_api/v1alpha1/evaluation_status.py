@@ -14,7 +14,7 @@ class BestEvaluation(Model):
 
 
 class VideoStatus(Model):
-    version: int | None = Field(default=None, description="Version of the weights in the newest video.")
+    version: int | None = Field(default=None, description="Version of the weights that the newest video shows.")
     path: str | None = Field(
         default=None,
         description=(
@@ -28,7 +28,7 @@ class EvaluationStatus(Model):
     """The newest finished evaluation, and counts of all of them."""
 
     version: int | None = Field(
-        default=None, description="Version of the weights that the newest evaluation used in all of its steps."
+        default=None, description="Version of the weights that every step of the newest evaluation used."
     )
     frames: int | None = Field(
         default=None, description="Number of frames that were handed out before this version was published."
@@ -58,7 +58,7 @@ class EvaluationStatus(Model):
     )
     finished: Count = Field(default=0, description="Number of evaluations that finished.")
     failed: Count = Field(
-        default=0, description="Number of evaluations that ran out of time, or whose returns are not finite."
+        default=0, description="Number of evaluations that timed out or whose returns were not finite."
     )
     skipped: Count = Field(
         default=0,
@@ -69,7 +69,7 @@ class EvaluationStatus(Model):
     restarts: Count = Field(default=0, description="Number of restarts of evaluators.")
     stopped: bool | None = Field(default=None, description="True: the run ended because `stopWhen` was reached.")
     last_failure: str | None = Field(
-        default=None, description="Newest cause of a failed evaluation or a lost evaluator."
+        default=None, description="Cause of the newest failure of an evaluation or an evaluator."
     )
     summary: str | None = Field(
         default=None, description=("Mean return and standard error, for a column of `kubectl get`.")

@@ -26,8 +26,9 @@ class WorkersGpu(Model):
         default=GpuMode.LOGICAL,
         description=(
             "Kind of GPU in worker pods. Logical: a whole GPU. MIG: a MIG slice, named by `resource`. TimeSlicing, "
-            "MPS: a replica of a GPU, from the device plugin. DRA: a device of `claimTemplate`. None: GPUs that "
-            "`template` requests. In each mode collectors share the GPUs of their pod by `collectors.resources.gpu`."
+            "MPS: a replica of a GPU that the device plugin offers. DRA: a device of `claimTemplate`. None: GPUs that "
+            "`template` requests. In each mode, `collectors.resources.gpu` sets each collector's share of the pod's "
+            "GPUs."
         ),
     )
     per_pod: Positive = Field(
@@ -43,7 +44,7 @@ class WorkersGpu(Model):
     claim_template: ObjectName | None = Field(
         default=None,
         description=(
-            "ResourceClaimTemplate in the fleet's namespace with `perPod` devices. Required with DRA, which "
-            "Kubernetes enables by default from 1.34."
+            "ResourceClaimTemplate in the fleet's namespace. The template requests `perPod` devices. Required with "
+            "DRA, which Kubernetes enables by default from 1.34."
         ),
     )

@@ -48,7 +48,7 @@ class GroupEnvironment(Model):
     process: Process | None = Field(
         default=None,
         description=(
-            "The simulator beside the environment. Absent: the simulator of `spec.environment`, or none if you set "
+            "The simulator of the group's environment. Absent: the simulator of `spec.environment`, or none if you set "
             "`factory` here."
         ),
     )
@@ -65,7 +65,7 @@ class GroupResources(Model):
     custom: CustomAmounts | None = Field(
         default=None,
         description=(
-            "Ray custom resources of one collector, in place of the fleet's custom resources. {}: no custom resources."
+            "Ray custom resources of one collector. They replace the fleet's custom resources. {}: no custom resources."
         ),
     )
 
@@ -76,7 +76,8 @@ class GroupWorkers(Model):
     gpu: WorkersGpu | None = Field(
         default=None,
         description=(
-            "How pods of the group get GPUs. Replaces all of `spec.workers.gpu`. Absent: as in `spec.workers.gpu`."
+            "How pods of the group get GPUs. This field replaces all of `spec.workers.gpu`. Absent: as in "
+            "`spec.workers.gpu`."
         ),
     )
     collectors_per_pod: Annotated[int, Field(ge=1, le=1000)] | None = Field(
@@ -95,24 +96,24 @@ class GroupWorkers(Model):
 class Group(Model):
     name: GroupName = Field(
         description=(
-            "Name of the group in the spec and in `status`, and of its worker group in the RayCluster. Use lower-case "
-            "letters, digits and '-'. The name `head` is reserved."
+            "Name of the group in the spec and in `status`. The group's worker group in the RayCluster has the same "
+            "name. Use lower-case letters, digits and '-'. The name `head` is reserved."
         )
     )
     replicas: Positive = Field(
         default=1,
         le=10_000,
         description=(
-            "Number of collectors of the group, out of `collectors.replicas`. If the total changes, "
-            "for example by `kubectl scale`, the groups keep the proportion of these numbers. Each "
-            "group has at least one collector if there are enough collectors."
+            "Number of collectors of the group, out of the total `collectors.replicas`. If the total changes, for "
+            "example by `kubectl scale`, the groups divide the total in the proportion of these numbers. Each group "
+            "has at least one collector if there are enough collectors."
         ),
     )
     environment: GroupEnvironment = Field(
         default_factory=GroupEnvironment,
         description=(
-            "The environment of the group's collectors. The frames of all groups must have the same entries, and in "
-            "mode Sync the same shapes and dtypes."
+            "The environment of the group's collectors. The frames of all groups must have the same entries. In mode "
+            "Sync, the shapes and dtypes must be the same, too."
         ),
     )
     resources: GroupResources = Field(

@@ -41,9 +41,9 @@ class LearnerReplay(Model):
     factory: ImportPath | None = Field(
         default=None,
         description=(
-            "Import path of the class of a shard's replay actor. The class has the methods `extend`, `sample`, `size` "
-            "and `forget`. The first argument of each method is the policy's id. Absent: a replay actor that keeps "
-            "the last `capacity` frames of each policy, and samples these frames uniformly."
+            "Import path of the replay actor's class. Each shard has one replay actor. The class has the methods "
+            "`extend`, `sample`, `size` and `forget`. The first argument of each method is the policy's id. Absent: a "
+            "replay actor that keeps the last `capacity` frames of each policy, and samples these frames uniformly."
         ),
     )
     kwargs: Preserved = Field(
@@ -89,7 +89,7 @@ class Learners(Factory):
 
     factory: ImportPath = Field(
         description=(
-            "Import path of the learner class. The class has the methods `learn(frames)` and `weights()`, which "
+            "Import path of the learner class. The class has the methods `learn(frames)` and `weights()`. `weights()` "
             "returns the weights of the policy's module. With `driver.checkpoint`, the class also has `state_dict()` "
             "and `load_state_dict()`."
         )
@@ -97,22 +97,22 @@ class Learners(Factory):
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of every learner.")
     split: ImportPath = Field(
         description=(
-            "Import path of a function that collectors call with the frames of a rollout, of shape "
-            "`[frames]`. The function returns the frames of each policy, by id. Other frames are "
+            "Import path of a function. Collectors call the function with the frames of a rollout, which have shape "
+            "`[frames]`. The function returns a map from each policy's id to the policy's frames. Other frames are "
             "dropped."
         )
     )
     policies: list[LearnerPolicy] = Field(
         min_length=1,
         max_length=MOST_POLICIES,
-        description="The policies that learn, by id.",
+        description="The policies that learn. Each policy has a different id.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"]},
     )
     max_policies: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
         default=None,
         description=(
-            "Number of places. Each place has room for one policy. If there are more places than policies, a policy "
-            "can be added without a change of the shards. Absent: as many places as policies."
+            "Number of policies that the shards have room for. If the shards have more room than `policies` needs, you "
+            "can add a policy without a change of the shards. Absent: the number of `policies`."
         ),
     )
     gpus: float = Field(
@@ -120,45 +120,45 @@ class Learners(Factory):
         ge=0,
         le=1024,
         description=(
-            "GPUs of all policies: a whole number, or a share below 1. All policies get equal shares, as large as "
-            "the fullest shard allows."
+            "Number of GPUs for all policies together: a whole number, or a share below 1. Every policy gets the same "
+            "amount, which is as large as the fullest shard allows."
         ),
     )
     shards: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
         default=None,
         description=(
-            "Number of shards. A shard is a replay actor and its policies in one pod. Absent: one shard for each "
-            "whole GPU, at least one and at most `maxPolicies`. Without GPUs: `maxPolicies` shards."
+            "Number of shards. A shard is a replay actor and its policies in one pod. Absent: one shard for each whole "
+            "GPU, but at least 1 and at most `maxPolicies` shards. Without GPUs, the default is `maxPolicies` shards."
         ),
     )
     placement: ShardPlacement = Field(
         default=ShardPlacement.SPREAD,
         description=(
-            "Spread: a policy joins the shard with the fewest policies. FirstFit: a policy joins the first shard with"
-            " a free place."
+            "Spread: a policy joins the shard with the fewest policies. FirstFit: a policy joins the first shard that "
+            "has room."
         ),
     )
     resources: LearnerResources = Field(
         default_factory=LearnerResources,
         description=(
-            "Resources of one policy's actor without its GPU. A learner pod requests the resources of its actors "
-            "and replay actors. For Ray, the pod also requests 200m CPU, 768Mi of memory, and 256Mi for each "
-            "actor. The memory request is also the memory limit."
+            "Resources of one policy's actor, not counting the GPU. A learner pod requests the resources of its actors "
+            "and replay actors. For Ray, the pod also requests 200m CPU, 768Mi of memory, and 256Mi for each actor. "
+            "The memory request is also the memory limit."
         ),
     )
     replay: LearnerReplay = Field(default_factory=LearnerReplay, description="The replay actor of each shard.")
     batch_size: Positive = Field(
         default=256,
         description=(
-            "Number of frames that each policy learns from after each batch, sampled from the policy's own frames. "
-            "With `driver.train`, this field has no effect."
+            "Number of frames that each policy learns from after each batch. They are sampled from the policy's own "
+            "frames. With `driver.train`, this field has no effect."
         ),
     )
     template: PodTemplate = Field(
         default_factory=dict,
         description=(
-            "Partial pod template, merged over the operator's template of learner pods. Lists merge by name. Values of "
-            "this field take precedence."
+            "Partial pod template. The operator merges this template over its built-in template of learner pods. Lists "
+            "merge by name. Values of this field take precedence."
         ),
     )
 

@@ -25,27 +25,30 @@ class LearnerPolicyStatus(Model):
     acknowledged: int | None = Field(
         default=None,
         description=(
-            "Lowest version of the policy that an available collector has acknowledged. Absent: the version of an "
-            "available collector is unknown."
+            "Version of the policy in the slowest available collector: the lowest acknowledged version. Absent: the "
+            "version of an available collector is unknown."
         ),
     )
     publish_lag: Count | None = Field(
         default=None, description="Number of versions by which the slowest collector is behind."
     )
-    frames: Count = Field(description="Number of frames in the policy's buffer that have a version.")
+    frames: Count = Field(description="Number of frames with a version in the policy's buffer.")
     staleness: PolicyStaleness | None = Field(
         default=None, description=("Staleness of these frames, in versions of the policy. Absent: there are no frames.")
     )
     steps: Count | None = Field(
         default=None,
-        description=("Number of calls of `learn` of the policy's learner, including calls before the last checkpoint."),
+        description=(
+            "Number of times that the policy's learner ran `learn`. The number includes runs before the last "
+            "checkpoint."
+        ),
     )
 
 
 class LearnersStatus(Model):
     shards: Count = Field(description="Number of shards. Each shard is in one pod.")
-    places: Count = Field(description="Number of places in all shards. Each place has room for one policy.")
-    used: Count = Field(description="Number of places that policies use.")
+    places: Count = Field(description="Number of policies that all shards together have room for.")
+    used: Count = Field(description="Number of policies that are in the shards.")
     gpu_per_policy: float | None = Field(
         default=None, description="Share of a GPU that each policy gets. Absent: policies have no GPU."
     )

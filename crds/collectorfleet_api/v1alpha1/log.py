@@ -21,8 +21,8 @@ class Log(Model):
     logger: Factory | None = Field(
         default=None,
         description=(
-            "Factory that builds a `torchrl.record.loggers.Logger` in the driver, for Weights & Biases, MLflow, or "
-            "your own. The factory may be a class."
+            "Factory that builds a `torchrl.record.loggers.Logger` in the driver, such as a logger for Weights & "
+            "Biases or MLflow, or your own logger. The factory may be a class."
         ),
     )
     every_seconds: Positive = Field(

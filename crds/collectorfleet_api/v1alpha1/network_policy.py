@@ -13,22 +13,24 @@ class NetworkPolicy(Model):
         default_factory=list,
         max_length=32,
         description=(
-            "Further peers that may reach the metrics port, as in `from` of a NetworkPolicy, such as the "
-            "`namespaceSelector` of Prometheus."
+            "Further peers that may reach the metrics port, such as the `namespaceSelector` of Prometheus. Use the "
+            "syntax of `from` in a NetworkPolicy."
         ),
     )
     ingress: list[Preserved] = Field(
         default_factory=list,
         max_length=32,
         description=(
-            "Further rules, as in `spec.ingress` of a NetworkPolicy, such as a rule for Ray's dashboard on port 8265."
+            "Further ingress rules, such as a rule for Ray's dashboard on port 8265. Use the syntax of `spec.ingress` "
+            "in a NetworkPolicy."
         ),
     )
     egress: list[Preserved] | None = Field(
         default=None,
         max_length=32,
         description=(
-            "Rules, as in `spec.egress` of a NetworkPolicy. Pods reach each other, DNS, and the destinations of these"
-            " rules. The driver needs the API server. Absent: pods reach everything."
+            "Egress rules, in the syntax of `spec.egress` in a NetworkPolicy. Pods reach only each other, DNS, and the "
+            "destinations of these rules. Allow the API server, because the driver needs it. Absent: pods reach "
+            "everything."
         ),
     )

@@ -21,11 +21,11 @@ class ReplayBuffer(Factory):
     checkpoint: bool = Field(
         default=False,
         description=(
-            "True: each checkpoint of `driver.checkpoint` contains the buffer's content, and the state of its sampler "
-            "and writer. The buffer's actor writes these parts, so run the actor in the driver's pod. Sampling pauses "
-            "for about 1 s per GB. The claim needs room for three copies of the buffer. False: a restarted driver "
-            "begins with an empty buffer, and `status.progress.replayBufferFramesLost` has the number of missing "
-            "frames."
+            "True: each checkpoint of `driver.checkpoint` also contains the buffer's content, and the state of the "
+            "sampler and writer. The buffer's actor writes these parts, so run the actor in the driver's pod. Sampling "
+            "pauses for about 1 s per GB. The claim needs room for three copies of the buffer. False: a restarted "
+            "driver begins with an empty buffer, and `status.progress.replayBufferFramesLost` has the number of "
+            "missing frames."
         ),
     )
 
@@ -48,6 +48,7 @@ class Output(Model):
     replay_buffer: Factory | None = Field(
         default=None,
         description=(
-            "Factory that builds the buffer of format ReplayBuffer, once in the driver. Required with this format."
+            "Factory that builds the buffer of format ReplayBuffer. The driver calls the factory once. Required with "
+            "this format."
         ),
     )

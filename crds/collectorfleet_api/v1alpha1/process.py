@@ -24,9 +24,9 @@ class Process(Model):
         min_length=1,
         max_length=100,
         description=(
-            "Program and arguments. The program has to stay in the foreground. The collector replaces `{NAME}` by the "
-            "number of the port NAME, and `{python}` by the path of its Python. The environment variable `PORT_NAME` "
-            "has the number as well."
+            "Program and arguments. The program has to stay in the foreground. The collector replaces `{NAME}` with "
+            "the number of the port NAME, and `{python}` with the path of its Python. The environment variable "
+            "`PORT_NAME` has the number as well."
         ),
     )
     ports: Annotated[list[PortName], AfterValidator(_each_once)] = Field(
@@ -41,7 +41,7 @@ class Process(Model):
     ready_timeout_seconds: Seconds = Field(
         default=60,
         description=(
-            "Seconds that the process may take until it listens on all ports. It must be less than "
+            "Seconds that the process may take until it listens on all ports. The number must be less than "
             "`collectors.firstRequestTimeoutSeconds`."
         ),
     )

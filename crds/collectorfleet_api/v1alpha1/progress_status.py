@@ -18,16 +18,16 @@ Metrics = Annotated[
 
 
 class EpisodesStatus(Model):
-    ended: Count = Field(default=0, description="Number of episodes that ended in frames of this driver.")
+    ended: Count = Field(default=0, description="Number of episodes that ended in frames that this driver received.")
     averaged: Count = Field(
         default=0,
-        description=("Number of newest episodes that the means, `returnMin` and `returnMax` cover, at most 100."),
+        description=("The means, `returnMin` and `returnMax` cover this many of the newest episodes, at most 100."),
     )
     return_mean: Measured | None = Field(
         default=None,
         description=(
-            'Mean return of these episodes. A return is the sum of `("next", "reward")` after the transforms of the '
-            "collectors."
+            'Mean return of these episodes. A return is the sum of `("next", "reward")`, after the collectors have '
+            "applied transforms."
         ),
     )
     return_min: Measured | None = Field(default=None, description="Smallest return of these episodes.")
@@ -41,21 +41,22 @@ class Progress(Model):
     frames_discarded: Count = Field(
         default=0,
         description=(
-            "Frames that this driver collected and did not hand out. They arrived too late, for example from a "
-            "retired collector, or after the end of the run."
+            "Frames that this driver received but did not hand out. They arrived too late, for example from a retired "
+            "collector, or after the end of the run."
         ),
     )
     frames_lost: Count = Field(
         default=0,
         description=(
-            "Frames that lost drivers handed out after their last checkpoint. No other field counts these frames."
+            "Frames that a driver handed out between its last checkpoint and its loss, summed over all lost drivers. "
+            "No other field counts these frames."
         ),
     )
     replay_buffer_frames_lost: Count = Field(
         default=0,
         description=(
-            "Part of `framesDelivered` that a replay buffer lost. The buffer ended with the previous driver, and "
-            "the buffer of this driver began empty."
+            "Number of frames in `framesDelivered` that a replay buffer lost. The buffer ended with the previous "
+            "driver, and the buffer of this driver began empty."
         ),
     )
     total_frames: int | None = Field(

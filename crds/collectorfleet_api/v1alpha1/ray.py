@@ -15,8 +15,8 @@ class Head(Model):
     template: PodTemplate = Field(
         default_factory=dict,
         description=(
-            "Partial pod template, merged over the operator's template of the head pod. Lists merge by name. Values of "
-            "this field take precedence."
+            "Partial pod template. The operator merges this template over its built-in template of the head pod. Lists "
+            "merge by name. Values of this field take precedence."
         ),
     )
 

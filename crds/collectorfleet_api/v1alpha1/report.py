@@ -26,8 +26,8 @@ class EnvironmentParametersStatus(Model):
     version: Count = Field(
         default=0,
         description=(
-            "Number of times that parameters were set. It is 0 while environments have the parameters from their "
-            "factory."
+            "Number of times that parameters were set. The number is 0 while environments have the parameters from "
+            "their factory."
         ),
     )
     values: Preserved = Field(default_factory=dict, description="The parameters of all collectors.")

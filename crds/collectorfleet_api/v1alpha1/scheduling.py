@@ -23,11 +23,12 @@ class TaintEffect(StrEnum):
 
 class Toleration(Model):
     key: LabelKey | None = Field(
-        default=None, description="Key of the taint. Absent, with operator Exists: every taint."
+        default=None,
+        description=("Key of the taint. If the key is absent and the operator is Exists, pods tolerate every taint."),
     )
     operator: TolerationOperator = Field(
         default=TolerationOperator.EQUAL,
-        description="Equal: the taint has this value. Exists: the taint may have any value.",
+        description="Equal: the taint must have `value`. Exists: the taint may have any value.",
     )
     value: LabelValue | None = Field(default=None, description="Value of the taint. Absent: the empty value.")
     effect: TaintEffect | None = Field(default=None, description="Effect of the taint. Absent: every effect.")

@@ -54,8 +54,8 @@ class CollectorFleetSpec(Model):
     image: str = Field(
         min_length=1,
         description=(
-            "Image of head, workers and driver, built from the collector image. An image in a template replaces this "
-            "image for its container. Pods fetch code with this image."
+            "Image of head, workers and driver. Build this image from the collector image. If a template names an "
+            "image for a container, that container uses the template's image. Pods fetch code with this image."
         ),
     )
     image_pull_policy: ImagePullPolicy = Field(
@@ -76,7 +76,7 @@ class CollectorFleetSpec(Model):
     tolerations: list[Toleration] = Field(
         default_factory=list,
         max_length=32,
-        description="Taints of nodes that all pods tolerate. A list in a template replaces this list.",
+        description="Node taints that all pods tolerate. A list in a template replaces this list.",
     )
     code: Code | None = Field(default=None, description="Your Python code. Absent: all code is in the image.")
     environment: Environment | None = Field(
@@ -86,7 +86,7 @@ class CollectorFleetSpec(Model):
         default=None,
         description=(
             "The policy. The driver calls the factory once. The policy's module is available as `collector.policy`. "
-            "Absent: actions are random, or `driver.script` has a policy."
+            "Absent: actions are random, or `driver.script` sets the policy."
         ),
     )
     driver: Driver = Field(default_factory=Driver, description="The pod that gathers batches and trains.")
@@ -105,37 +105,38 @@ class CollectorFleetSpec(Model):
     replay_buffer: ReplayBuffer | None = Field(
         default=None,
         description=(
-            'Factory that builds a `ReplayBuffer(service_backend="ray")`, once in the driver. Collectors write into '
-            "the buffer. The training function gets the buffer as `collector.replay_buffer`, and iterating over "
-            "`collector` yields None. The buffer ends with its driver, see `replayBuffer.checkpoint`. Absent: the "
-            "training function gets batches."
+            'Factory that builds a `ReplayBuffer(service_backend="ray")`. The driver calls the factory once. '
+            "Collectors write into the buffer. The training function gets the buffer as `collector.replay_buffer`, and "
+            "iterating over `collector` yields None. The buffer's content is lost when its driver ends, unless you set "
+            "`replayBuffer.checkpoint`. Absent: the training function gets batches."
         ),
     )
     learners: Learners | None = Field(
         default=None,
         description=(
-            "Policies that learn in their own actors. Collectors write each policy's frames to the replay actor of "
-            "the policy's shard, and iterating over `collector` yields None. The driver publishes the learned weights "
-            "as a version. `driver.train` gets the learners as `run.learners`. Without `driver.train`, each policy "
-            "learns once after each batch. Absent: the driver trains."
+            "Policies that learn in their own actors. Collectors write each policy's frames to the replay actor of the "
+            "policy's shard. Iterating over `collector` yields None. The driver publishes the learned weights as a new "
+            "version. `driver.train` gets the learners as `run.learners`. Without `driver.train`, each policy learns "
+            "once after each batch. Absent: the driver trains."
         ),
     )
     evaluation: Evaluation | None = Field(
         default=None,
         description=(
-            "Evaluators: actors that play whole episodes with published versions while the fleet trains. Evaluators "
+            "Evaluators: actors that play whole episodes with published weights while the fleet trains. Evaluators "
             "have separate pods. `status.evaluation` has the results. Absent: nothing is evaluated."
         ),
     )
     output: Output | None = Field(
-        default=None, description=("Destination of the batches of a fleet without `driver.train`.")
+        default=None,
+        description=("Folder and format in which the driver writes batches. Only for a fleet without `driver.train`."),
     )
     ray: Ray = Field(default_factory=Ray, description="The Ray cluster that runs the collectors.")
     network_policy: NetworkPolicy | None = Field(
         default=None,
         description=(
-            "A NetworkPolicy for the pods of this fleet: the pods reach each other, and only clients that are named "
-            "here reach the pods. Absent: there is no NetworkPolicy."
+            "A NetworkPolicy for the pods of this fleet. The pods reach each other. Other clients reach the pods only "
+            "if you name them here. Absent: there is no NetworkPolicy."
         ),
     )
     update_strategy: UpdateStrategy = Field(
@@ -145,15 +146,16 @@ class CollectorFleetSpec(Model):
     progress_deadline_seconds: Positive = Field(
         default=600,
         description=(
-            "Seconds until the first batch must be delivered. After this time the fleet is Stalled, but the operator "
-            "does not end the run. A driver with an order to stop has the same number of seconds to end its batch."
+            "The driver must deliver the first batch within this many seconds. After this time the fleet is Stalled, "
+            "but the operator does not end the run. If the operator orders a driver to stop, the driver has the same "
+            "time to end its batch."
         ),
     )
     suspend: bool = Field(
         default=False,
         description=(
-            "True: the driver stops after the current batch, with a checkpoint if there is `driver.checkpoint`. Then "
-            "the operator deletes all pods. If you set the field to false again, the run resumes."
+            "True: the driver stops after the current batch, and writes a checkpoint if you set `driver.checkpoint`. "
+            "Then the operator deletes all pods. If you set the field to false again, the run resumes."
         ),
     )
     when_finished: WhenFinished = Field(
@@ -166,8 +168,8 @@ class CollectorFleetSpec(Model):
     ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description=(
-            "Seconds after the end of the run until the operator deletes the driver's Job with its pods and logs. The "
-            "operator also deletes the objects that `whenFinished` kept. The CollectorFleet and its status stay. "
+            "This many seconds after the end of the run, the operator deletes the driver's Job with its pods and logs. "
+            "The operator also deletes the objects that `whenFinished` kept. The CollectorFleet and its status stay. "
             "Absent: the objects stay until the CollectorFleet is deleted."
         ),
     )

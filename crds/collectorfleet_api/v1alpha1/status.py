@@ -22,12 +22,12 @@ class WorkerPods(Model):
 
 class WorkerGroupStatus(Model):
     name: str = Field(description="Name of the group.")
-    worker_pods: WorkerPods = Field(description="Worker pods of the group, desired and ready.")
+    worker_pods: WorkerPods = Field(description="Numbers of desired and ready worker pods in the group.")
     gpu_per_collector: float | None = Field(
         default=None, description="Share of a GPU that each collector of the group gets."
     )
     surplus_gpu: float | None = Field(
-        default=None, description="GPUs that no collector uses, in the group's worker pods."
+        default=None, description="Number of GPUs in the group's worker pods that no collector uses."
     )
 
 
@@ -35,15 +35,18 @@ class RayClusterStatus(Model):
     name: str = Field(description="Name of the RayCluster.")
     head: str | None = Field(default=None, description="Name of the head pod.")
     worker_pods: WorkerPods | None = Field(
-        default=None, description="Worker pods, desired and ready. Evaluator pods are counted in `groups` only."
+        default=None,
+        description=("Numbers of desired and ready worker pods. Evaluator pods are counted in `groups` only."),
     )
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
-    surplus_gpu: float | None = Field(default=None, description="Worker pods' GPUs that no collector uses.")
+    surplus_gpu: float | None = Field(
+        default=None, description=("Number of GPUs in worker pods that no collector uses.")
+    )
     groups: list[WorkerGroupStatus] = Field(
         default_factory=list,
         description=(
-            "Worker pods and GPU shares of each of `spec.collectors.groups`, and of learner pods and evaluator pods "
-            "if there are any."
+            "Worker pods and GPU shares of each group in `spec.collectors.groups`. Learner pods and evaluator pods "
+            "have a row each, if they exist."
         ),
         json_schema_extra=BY_NAME,
     )
@@ -51,9 +54,11 @@ class RayClusterStatus(Model):
 
 class CollectorsJobStatus(Model):
     name: str = Field(description="Name of the Job.")
-    worker_pods: WorkerPods | None = Field(default=None, description="Pods of the Job, desired and ready.")
+    worker_pods: WorkerPods | None = Field(default=None, description="Numbers of desired and ready pods of the Job.")
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
-    surplus_gpu: float | None = Field(default=None, description="GPUs that no collector uses, in the Job's pods.")
+    surplus_gpu: float | None = Field(
+        default=None, description=("Number of GPUs in the Job's pods that no collector uses.")
+    )
 
 
 class DriverPodStatus(Model):
@@ -64,14 +69,14 @@ class DriverPodStatus(Model):
     spec_hash: str | None = Field(
         default=None,
         description=(
-            "Hash of the spec fields that the newest run uses. A failed run is retried once the hash changes."
+            "Hash of the spec fields that the newest run uses. The operator retries a failed run when the hash changes."
         ),
     )
     expires: Time | None = Field(
         default=None,
         description=(
-            "Time at which the ended Job will be deleted, from `ttlSecondsAfterFinished`. Absent: the Job will not be "
-            "deleted, or the time is not known yet."
+            "When the operator will delete the ended Job, computed from `ttlSecondsAfterFinished`. Absent: the "
+            "operator will not delete the Job, or the time is not known yet."
         ),
     )
 
@@ -79,8 +84,8 @@ class DriverPodStatus(Model):
 class CodeStatus(Model):
     digest: str = Field(
         description=(
-            "Digest of the tree that the newest driver pod or the head unpacked. It is `sha256:...` of an archive "
-            "or an artifact's manifest, or `git:...` with the commit."
+            "Digest of the tree that the newest driver pod or the head unpacked. For an archive or an artifact's "
+            "manifest, the digest is `sha256:...`. For a git repository, it is `git:` and the commit."
         )
     )
 
@@ -115,13 +120,15 @@ class OperatorStatus(Model):
         description=f"{', '.join(ConditionType)}.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
-    replicas: int | None = Field(default=None, description="Available collectors, for the scale subresource.")
+    replicas: int | None = Field(
+        default=None, description=("Number of available collectors, for the scale subresource.")
+    )
     selector: str | None = Field(
         default=None,
         description=(
-            "Label selector for the scale subresource. It matches the worker pods if each pod has one collector. If "
-            "a pod has several collectors, the selector matches no pod: an autoscaler on pod metrics would count pods "
-            "as collectors."
+            "Label selector for the scale subresource. The selector matches the worker pods if each pod has one "
+            "collector. If a pod has several collectors, the selector matches no pod. An autoscaler that uses pod "
+            "metrics would otherwise count each pod as one collector."
         ),
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster of the fleet.")

@@ -19,7 +19,8 @@ class RollingUpdate(Model):
     max_unavailable: NumberOrPercentage = Field(
         default=1,
         description=(
-            "How many worker pods of a group may be unavailable at a time: a number, or a percentage such as 25%."
+            "Maximum number of a group's worker pods that may be unavailable at a time: a number, or a percentage such "
+            "as 25%."
         ),
     )
 
@@ -28,10 +29,11 @@ class UpdateStrategy(Model):
     type: UpdateStrategyType = Field(
         default=UpdateStrategyType.ON_DELETE,
         description=(
-            "OnDelete: the operator applies a changed spec once the driver's Job is deleted, or has ended. "
-            "RollingUpdate: the driver ends after its batch with a checkpoint, and the next driver resumes with the "
-            "changed spec. Without `driver.checkpoint`, the changed spec is applied as with OnDelete. If only worker "
-            "pods change, the driver keeps running: the pods are drained and replaced a few at a time."
+            "OnDelete: the operator applies a changed spec after the driver's Job has ended or was deleted. "
+            "RollingUpdate: the driver completes its batch, writes a checkpoint, and ends. The next driver resumes "
+            "with the changed spec. Without `driver.checkpoint`, the operator applies the changed spec as with "
+            "OnDelete. If only worker pods change, the driver keeps running. The operator then drains and replaces a "
+            "few pods at a time."
         ),
     )
     rolling_update: RollingUpdate = Field(

@@ -32,22 +32,23 @@ class Weights(Model):
         default=True,
         description=(
             "True: the driver publishes the policy's weights when the training function requests the next batch. "
-            "False: the driver publishes only when the function calls `collector.update_policy_weights_()`, or at "
-            "`maxWeightUpdateInterval`. With `spec.learners` this field has no effect, because the learners publish."
+            "False: the driver publishes only when the function calls `collector.update_policy_weights_()`, or after "
+            "`maxWeightUpdateInterval` batches. With `spec.learners` this field has no effect, because the learners "
+            "publish."
         ),
     )
     max_weight_update_interval: Positive | None = Field(
         default=None,
         description=(
-            "Number of batches after which the policy's weights are published again. Needs `updateAfterEachBatch: "
+            "The driver publishes the policy's weights again after this many batches. Needs `updateAfterEachBatch: "
             "false`."
         ),
     )
     dtype: WeightsDtype | None = Field(
         default=None,
         description=(
-            "Dtype of floating-point weights in transit. The collectors' own dtype does not change. BFloat16 halves "
-            "the bytes. Absent: no conversion."
+            "Dtype in which floating-point weights are sent. The dtype of the collectors' own weights does not change. "
+            "BFloat16 halves the bytes. Absent: no conversion."
         ),
     )
     include: list[NamePrefix] | None = Field(
@@ -55,14 +56,14 @@ class Weights(Model):
         min_length=1,
         max_length=100,
         description=(
-            "Prefixes of the names of weights to send, such as `actor.`. Names of the weights of `models` begin with "
-            "the model's path and a colon. Absent: all weights are sent."
+            "The driver sends only weights whose names begin with one of these prefixes, such as `actor.`. Names of "
+            "weights in `models` begin with the model's path and a colon. Absent: all weights are sent."
         ),
     )
     models: list[TravellingModule] = Field(
         default_factory=list,
         max_length=16,
-        description="Further modules that are published with the policy, under one version.",
+        description="Further modules that the driver publishes together with the policy, under the same version.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["path"]},
     )
     update_between_steps: bool = Field(

@@ -11,9 +11,12 @@ class Publishes(Model):
     attempted: Count = Field(default=0, description="Number of published versions.")
     succeeded: Count = Field(
         default=0,
-        description="Number of versions that every available collector acknowledged, directly or with a newer version.",
+        description=(
+            "Number of versions that every available collector acknowledged. A collector that acknowledged a newer "
+            "version counts, too."
+        ),
     )
-    partial: Count = Field(default=0, description="Number of versions that some collector failed to apply.")
+    partial: Count = Field(default=0, description="Number of versions that at least one collector failed to apply.")
     failed: Count = Field(default=0, description="Number of versions that no collector could apply.")
 
 
@@ -27,7 +30,7 @@ class PublishLag(Model):
 class Staleness(Model):
     """Staleness of the last 100 batches handed out, in versions."""
 
-    bound: int | None = Field(default=None, description="The staleness bound in force. Absent: there is no bound.")
+    bound: int | None = Field(default=None, description="The current staleness bound. Absent: there is no bound.")
     min: int | None = Field(default=None, description="Least staleness.")
     mean: Measured | None = Field(default=None, description="Mean staleness.")
     max: int | None = Field(default=None, description="Largest staleness.")
@@ -45,12 +48,14 @@ class WeightsFailure(Model):
 
 
 class WeightsStatus(Model):
-    published: int | None = Field(default=None, description="Newest version offered to the collectors.")
+    published: int | None = Field(
+        default=None, description=("Newest version that the driver offered to the collectors.")
+    )
     acknowledged: int | None = Field(
         default=None,
         description=(
-            "Lowest version that an available collector has acknowledged. Absent: the version of an available "
-            "collector is unknown."
+            "Version of the slowest available collector: the lowest acknowledged version. Absent: the version of an "
+            "available collector is unknown."
         ),
     )
     digest: str | None = Field(default=None, description="Digest of the published tensors.")

@@ -17,21 +17,21 @@ class Workers(Model):
         default=None,
         le=1000,
         description=(
-            "Number of collectors in one worker pod. Default: as many as fit the pod's GPUs and "
-            "custom resources, or 1 if the pod has neither."
+            "Number of collectors in one worker pod. Default: as many collectors as the pod's GPUs and custom "
+            "resources allow. If the pod has neither, the default is 1."
         ),
     )
     custom_per_pod: CustomPerPod | None = Field(
         default=None,
         description=(
-            "Ray custom resources of one worker pod, in whole numbers by name, such as `simulator_license: 4`. "
-            "Collectors request these resources by `collectors.resources.custom`."
+            "Ray custom resources of one worker pod: a map from resource name to whole number, such as "
+            "`simulator_license: 4`. Collectors request these resources with `collectors.resources.custom`."
         ),
     )
     template: PodTemplate = Field(
         default_factory=dict,
         description=(
-            "Partial pod template, merged over the operator's template of worker pods. Lists merge by name. Values of "
-            "this field take precedence."
+            "Partial pod template. The operator merges this template over its built-in template of worker pods. Lists "
+            "merge by name. Values of this field take precedence."
         ),
     )
