@@ -8,7 +8,9 @@ import yaml
 from tests.cluster import binaries, module_files
 from tests.cluster.client import Client, Object
 from tests.cluster.cluster import Cluster
+from tests.cluster.errors import KubernetesError
 from tests.cluster.images import Image, Layer
+from tests.wait import eventually
 
 NAMESPACE = "kueue-system"
 _IMAGE = f"registry.k8s.io/kueue/kueue:{binaries.pinned(binaries.KUEUE.name, module_files.KUEUE.module)}"
@@ -40,7 +42,13 @@ def install(cluster: Cluster) -> None:
     # It writes its certificates into a Secret that it has mounted, and a kubelet looks at those once in a minute.
     cluster.wait_for("secret/kueue-webhook-server-cert", lambda found: bool(found.get("data")), NAMESPACE, within=120)
     cluster.kubectl("delete", "pods", "-n", NAMESPACE, "-l", "control-plane=controller-manager", timeout=60)
-    cluster.wait_for("deployment/kueue-controller-manager", "Available", NAMESPACE, within=180)
+    # The Deployment is Available, too, as long as its status is that of the deleted pod.
+    eventually(
+        lambda: cluster.kubectl("create", "deployment", "asks-kueue", "--image=none", "--dry-run=server"),
+        within=180,
+        what="an answer of Kueue's webhook",
+        tolerate=(KubernetesError,),
+    )
 
 
 def add_queue(client: Client, namespace: str, memory: str) -> None:
