@@ -81,9 +81,9 @@ class LearnerFeed:
         self._unpublished: set[str] = set()
         self._load_changed()
         self._unpublished.clear()
-        shards.hold(tuple(policies))
+        shards.prevent_removal(tuple(policies))
         # A feed that is deleted without end() also releases the policies.
-        self._held = weakref.finalize(self, shards.let_go, tuple(policies))
+        self._held = weakref.finalize(self, shards.allow_removal, tuple(policies))
         self._held.atexit = False
 
     def publish(self, collector: FleetCollector) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn
 
 import ray
 
+from collectorfleet import option_types
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.fleet.signature import takes
 from collectorfleet.learners.actor_classes import ActorClasses
@@ -22,6 +23,7 @@ from collectorfleet.learners.record import Earlier
 from collectorfleet.learners.returning import drained
 from collectorfleet.learners.room import Room, bundle, end_rooms, nodes, wait_for_rooms
 from collectorfleet.learners.roster import Placement, Roster
+from collectorfleet.option_ranges import Timeout
 from collectorfleet_api.counts import counted
 from collectorfleet_api.packing.shards import ShardPacking
 
@@ -81,6 +83,7 @@ class LearnerShards:
             raise
         log.info("%s", _summary(self.packing))
 
+    @option_types.checked("LearnerShards.add_policy.")
     def add_policy(
         self, policy_id: str, config: Mapping[str, Any] | None = None, *, policy_class: type | None = None
     ) -> Any:
@@ -99,6 +102,7 @@ class LearnerShards:
         classes = {} if policy_class is None else {policy_id: policy_class}
         return self.add_policies({policy_id: config or {}}, policy_classes=classes)[policy_id]
 
+    @option_types.checked("LearnerShards.add_policies.")
     def add_policies(
         self, configs: Mapping[str, Mapping[str, Any]], *, policy_classes: Mapping[str, type] | None = None
     ) -> dict[str, Any]:
@@ -136,7 +140,8 @@ class LearnerShards:
             )
         return {policy_id: one.actor for policy_id, one in started.items()}
 
-    def remove_policy(self, policy_id: str, timeout: timedelta = _MINUTE) -> None:
+    @option_types.checked("LearnerShards.remove_policy.")
+    def remove_policy(self, policy_id: str, timeout: Timeout = _MINUTE) -> None:
         """Wait until a policy has finished earlier calls of this process. Then end the policy and free its place.
 
         The frames of the policy are dropped now, and its checkpoint is dropped by the next :meth:`checkpoint`. If the
@@ -189,17 +194,18 @@ class LearnerShards:
         self._check_open()
         return list(self._replays)
 
-    def hold(self, policy_ids: Collection[str]) -> None:
-        """Prevent the removal of these policies while a feed sends them frames. Each call needs one :meth:`let_go`."""
+    def prevent_removal(self, policy_ids: Collection[str]) -> None:
+        """Prevent the removal of policies while a feed sends them frames. Each call needs one :meth:`allow_removal`."""
         for policy_id in policy_ids:
             self.get_policy_actor(policy_id)
         self._fed.update(policy_ids)
 
-    def let_go(self, policy_ids: Collection[str]) -> None:
-        """Undo one :meth:`hold` of these policies."""
+    def allow_removal(self, policy_ids: Collection[str]) -> None:
+        """Undo one :meth:`prevent_removal` of these policies."""
         self._fed.subtract(policy_ids)
 
-    def checkpoint(self, timeout: timedelta = _HOUR) -> None:
+    @option_types.checked("LearnerShards.checkpoint.")
+    def checkpoint(self, timeout: Timeout = _HOUR) -> None:
         """Write the state of every actor, between two of its calls. A restarted actor resumes from this state.
 
         The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. Each checkpoint

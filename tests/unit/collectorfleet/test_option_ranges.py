@@ -38,7 +38,8 @@ HOSTS = {"host": "127.0.0.1", "port": 0, "token": b"of sixteen bytes"}
 SIMULATOR = {"command": ["./sim"], "ports": ["grpc"]}
 LEARNERS = {"policy_class": object, "max_policies": 1}
 POOL = {"task_id": "Pong-v5", "num_envs": 1}
-FEED = {"shards": object.__new__(LearnerShards), "policies": {}, "split": dict}
+SHARDS = object.__new__(LearnerShards)
+FEED = {"shards": SHARDS, "policies": {}, "split": dict}
 RPC = {**FLEET, "transport": "rpc"}
 COLLECTOR = object.__new__(FleetCollector)
 CLIENT = object.__new__(Fleets)
@@ -176,6 +177,11 @@ CASES: Sequence[Any] = [
         ("request_seconds", nan, "nan is not finite; use more than 0 and at most 604800"),
         ("request_seconds", 0, "0 is too small; use more than 0 and at most 604800"),
     ),
+    *rows(
+        *(SHARDS.remove_policy, {"policy_id": "a"}, "LearnerShards.remove_policy."),
+        ("timeout", timedelta(-1), f"-86400 s is too small; {WEEK}"),
+    ),
+    *rows(SHARDS.checkpoint, {}, "LearnerShards.checkpoint.", ("timeout", timedelta(0), f"0 s is too small; {WEEK}")),
     *rows(CLIENT.events, {"name": "fleet"}, "Fleets.events.", ("last", 0, "0 is too small; use at least 1")),
     *rows(CLIENT.logs, {"name": "fleet"}, "Fleets.logs.", ("since_seconds", 0, "0 is too small; use at least 1")),
     *rows(CLIENT.scale, {"name": "fleet"}, "Fleets.scale.", ("collectors", 0, "0 is too small; use 1 to 10000")),
@@ -195,6 +201,7 @@ def test_a_value_out_of_its_range_is_refused_with_its_name_and_the_range(
 PUBLIC = [
     *(FleetArguments, ReplaceWithBackoff, Evaluation, Video, SimulatorProcess, LearnerOptions, TensorPipeOptions),
     *(LearnerFeed.__init__, PolicyReplay.__init__, CollectorHosts.__init__, EnvPool.__init__, Fleets.__init__),
+    *(LearnerShards.add_policy, LearnerShards.remove_policy, LearnerShards.checkpoint),
     *(FleetCollector.resize, Fleets.events, Fleets.logs, Fleets.scale, Fleets.wait),
 ]
 
