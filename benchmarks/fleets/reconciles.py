@@ -47,8 +47,8 @@ has changed since the previous reconcile.
     python -m benchmarks.fleets.reconciles --write docs/reconciles.md
 
 * *Python calls* are the calls of Python functions that `sys.setprofile` counts.
-* *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled just before. The operator keeps
-  {BUDGET_BYTES // 2**20} MiB of fleets in a parsed form, about 1,200 such fleets.
+* *After {OTHERS:,} others*: just before, the operator reconciled {OTHERS:,} other fleets of four pods. It keeps
+  {BUDGET_BYTES // 2**20} MiB of parsed fleets, about 1,200 such fleets.
 * No API server takes part.
 * *{FLEETS} fleets*: the total time of their reconciles, one after the other.
 """

@@ -46,9 +46,9 @@ INTRODUCTION = """# What one event costs the driver
 Cells are the CPU time of the driver for one event: median (min-max) over the rounds.
 
 * An event is one acknowledgement of weights, or one answer (rollout) with the next request and its part of a batch.
-* *Played* measures the gather alone, with one message per turn. *Over Ray* measures the whole process of the driver,
-  whose actors answer at once.
-* *Growth* is the figure of the largest fleet divided by that of the smallest in the same round.
+* *Played* measures the gather alone, with one message per turn. *Over Ray* measures the whole driver process. The
+  driver's actors answer at once.
+* *Growth* is the largest fleet's figure divided by the smallest fleet's figure in the same round.
 
     python -m benchmarks.scale --write docs/scale.md
 """

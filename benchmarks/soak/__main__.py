@@ -128,7 +128,7 @@ def report(soak: Soak, seconds: float) -> tuple[str, bool]:
     summary = (
         f"{soak.batches:,} batches of {FRAMES} frames in {seconds:.0f} s, {soak.batches / seconds:.0f} batches/s. "
         f"CPU per batch: {', '.join(f'{who} {ms:.2f} ms' for who, ms in soak.cpu_ms.items())} of time. "
-        f"{soak.published:,} versions published, {soak.wrong} batches made with other weights than they say, "
+        f"{soak.published:,} versions published, {soak.wrong} batches with a wrong version, "
         f"{status.progress.collectors.restarts} restarts. {tables.machine()}."
     )
     return f"{table}\n\n{summary}", bool(soak.wrong) or any(v.grows for v in verdicts)
