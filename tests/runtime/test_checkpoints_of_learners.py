@@ -102,3 +102,15 @@ def test_a_displaced_driver_does_not_make_its_folder_again(start_driver: StartDr
     with pytest.raises(FolderTakenOver):
         first.shards.checkpoint()
     assert [folder.name for folder in tmp_path.glob("learners-*")] == ["learners-000001"]
+
+
+def test_a_displaced_driver_that_removes_a_policy_changes_no_file(start_driver: StartDriver, tmp_path: Path) -> None:
+    first = start_driver()
+    first.checkpoint(MINUTE)
+    # It resumes from the folder of the first driver, because it could not make a folder.
+    start_driver(on_a_full_volume=True)
+    written = content(tmp_path)
+    first.feed.end()
+    with pytest.raises(FolderTakenOver):
+        first.shards.remove_policy("acting")
+    assert content(tmp_path) == written

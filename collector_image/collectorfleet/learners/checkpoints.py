@@ -104,14 +104,15 @@ class Checkpoints:
         return (policy_id, shard) in self._undropped
 
     def drop(self, policy_id: str, shard: int, replay: Any, deadline: Deadline) -> None:
-        """Drop the frames of a removed policy. Blocks. Raises UserCodeError or InfrastructureError."""
+        """Drop the frames of a removed policy. Blocks. Raises the errors of :meth:`LearnerShards.remove_policy`."""
         who = f"replay actor of shard {shard}"
         answer(who, partial(replay.forget.remote, policy_id), deadline)
         kept = self._replay_file(shard)
         # If this process has not written anything, a file of this name is another driver's file.
-        if self._has_begun_to_write and kept is not None and kept.exists():
+        if self._has_begun_to_write and self._folder is not None and kept is not None and kept.exists():
             # Without a new checkpoint, a restarted replay actor would load the dropped frames.
-            answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
+            with self._folder.writing():
+                answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
         self._undropped.discard((policy_id, shard))
 
     def new_policy_file(self, policy_id: str) -> Path | None:

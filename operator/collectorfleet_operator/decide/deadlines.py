@@ -47,6 +47,8 @@ def until_next_deadline_after(seen: Situation) -> timedelta | None:
     end = expires(seen)
     waits = (
         retry_after(seen),
+        # A driver that ends keeps the RayCluster until the driver is lost.
+        _driver_lost_after(seen),
         _unless_past(end - seen.now) if end is not None else None,
         until_next_force_delete(seen),
         _unless_past(until_leftovers_are_deleted(seen)),

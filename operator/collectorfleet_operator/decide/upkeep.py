@@ -24,6 +24,7 @@ from collectorfleet_operator.children.table import (
 from collectorfleet_operator.children.token_secret import SECRET, token_secret
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, Update
+from collectorfleet_operator.decide.deleted_cluster import a_driver_uses_its_cluster
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.scaling import limited, sized
@@ -82,6 +83,9 @@ def _is_of_another_run(seen: Situation, cluster: PodOwner) -> bool:
 
 
 def _make_room(seen: Situation) -> Iterator[Action]:
+    # A driver with a usable Job belongs to this run, and does not use the cluster of an earlier run.
+    if not seen.is_usable(seen.job) and a_driver_uses_its_cluster(seen):
+        return
     generation = seen.fleet.metadata.generation
     why = f"it was made from another spec; generation {generation} starts on a new one"
     for cluster in seen.clusters:

@@ -8,11 +8,13 @@ from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, WhenFinished
 from collectorfleet_operator.decide.conditions.pod_messages import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_after
+from collectorfleet_operator.decide.deleted_cluster import a_driver_uses_its_cluster
 from collectorfleet_operator.decide.situation import Situation
 
 
 def conditions_after(seen: Situation, end: Over) -> list[Condition]:
-    collectors = f"the fleet {end.verb}; its collectors have ended"
+    ended = "end after the driver" if a_driver_uses_its_cluster(seen) else "have ended"
+    collectors = f"the fleet {end.verb}; its collectors {ended}"
     return [
         ready(end, []),
         condition(ConditionType.RECONCILING, False, end.reason, "no change is in progress"),
@@ -30,7 +32,8 @@ def conditions_after(seen: Situation, end: Over) -> list[Condition]:
 def _cluster(seen: Situation, end: Over) -> str:
     if seen.fleet.spec.when_finished is WhenFinished.KEEP and seen.is_usable(seen.cluster):
         return f"the fleet {end.verb}; the {seen.cluster_in_words} is kept because spec.whenFinished is Keep"
-    return f"the {seen.cluster_in_words} is deleted because the fleet {end.verb}"
+    when = "after the driver's end, " if a_driver_uses_its_cluster(seen) else ""
+    return f"the {seen.cluster_in_words} is deleted {when}because the fleet {end.verb}"
 
 
 def _false_after_end(type_: ConditionType, end: Over, message: str) -> Condition:

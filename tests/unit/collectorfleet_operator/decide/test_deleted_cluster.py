@@ -130,12 +130,12 @@ def test_a_changed_spec_waits_for_the_driver_before_it_and_not_for_idle_workers(
     (driver,) = world.pods("driver")
     world.collect(world.get(JOB, DRIVER))
     end(world, driver, 30)
-    assert kinds(world.carry_out()) == ["Delete RayCluster"]
-    for pod in cluster_pods(world):
-        end(world, pod, 30)
     if resumes:
         assert world.plan().actions == ()
         world.end_driver(names.EXIT_SIGTERM)
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+    for pod in cluster_pods(world):
+        end(world, pod, 30)
     assert set(kinds(world.carry_out())) == {"Delete Pod"}
     world.collect(driver)
     assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
