@@ -24,22 +24,28 @@ class Limit(Protocol):
 
 @dataclass(frozen=True)
 class Range:
-    """Finite numbers or times from ``least`` to ``most``, or above ``above`` and up to ``most``. None: no limit."""
+    """Numbers or times from ``least`` to ``most``, or above ``above`` and up to ``most``. None: no limit.
+
+    If ``finite`` is False, the numbers include inf and -inf. Without a limit, an int has at most 64 bits.
+    """
 
     least: Any = None
     most: Any = None
     above: Any = None
+    finite: bool = True
 
     def problem(self, value: Any) -> str | None:
         # math.isfinite raises OverflowError for an int that no float can represent.
-        if value != value or value in (inf, -inf):
-            return f"{value} is not finite; use {self._words}"
+        if value != value or (self.finite and value in (inf, -inf)):
+            return f"{value} is not {'finite' if self.finite else 'a number'}; use {self._words}"
         if (self.least is not None and value < self.least) or (self.above is not None and value <= self.above):
             return f"{shown(value)} is too small; use {self._words}"
         if self.most is not None and value > self.most:
             return f"{shown(value)} is too large; use {self._words}"
         if isinstance(value, int) and value > _LARGEST:
             return f"{shown(value)} is too large; use at most {_LARGEST}"
+        if isinstance(value, int) and value < -_LARGEST:
+            return f"{shown(value)} is too small; use at least {-_LARGEST}"
         return None
 
     @property
@@ -50,7 +56,7 @@ class Range:
             return f"at least {shown(self.least)}"
         if self.above is not None:
             return f"more than {shown(self.above)} and at most {shown(self.most)}"
-        return "a finite number"
+        return "a finite number" if self.finite else "a number"
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,8 @@ class NotEmpty:
 
 
 Finite = Annotated[float, Range()]
+# A time limit of inf is no limit.
+FiniteOrInfinite = Annotated[float, Range(finite=False)]
 Count = Annotated[int, Range(least=0)]
 Positive = Annotated[int, Range(least=1)]
 # TorchRL's collectors take -1 for no limit.

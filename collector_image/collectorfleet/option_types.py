@@ -115,6 +115,9 @@ def plain(value: Any, annotation: Any) -> Any:
         value = value.tolist()
     if type(value) in (list, tuple):
         return type(value)(plain(one, annotation) for one in value)
+    if type(value) is dict:
+        numbers = next((one for one in alternatives if _values(one) in (int, float)), None)
+        return value if numbers is None else {key: plain(one, get_args(numbers)[1]) for key, one in value.items()}
     is_whole = isinstance(value, float) and value.is_integer()
     return int(value) if is_whole and int in alternatives and float not in alternatives else value
 
@@ -211,6 +214,11 @@ def _is_array(value: Any) -> bool:
     kinds = (("numpy", "generic"), ("numpy", "ndarray"), ("torch", "Tensor"))
     # A module that another thread imports may lack the class. None stands for a module that must not be imported.
     return any(isinstance(value, getattr(sys.modules.get(module), name, ())) for module, name in kinds)
+
+
+def _values(annotation: Any) -> Any:
+    """Return the type of a mapping's values without its range. Return None if the annotation is no mapping."""
+    return _type(get_args(annotation)[1]) if get_origin(annotation) is abc.Mapping else None
 
 
 def _has_numbers(annotation: Any) -> bool:

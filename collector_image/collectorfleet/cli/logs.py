@@ -24,7 +24,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     cluster.add_options(logs)
     logs.add_argument("-f", "--follow", action="store_true", help="follow the log until the driver ends")
-    logs.add_argument("--since", metavar="SECONDS", type=int, help="only lines of the last SECONDS")
+    logs.add_argument("--since", metavar="SECONDS", type=_seconds, help="only lines of the last SECONDS")
     logs.add_argument("--of", metavar="WHO", help="only lines of this source: driver, or a collector such as c0")
     logs.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _logs(fleets, options)))
 
@@ -37,3 +37,9 @@ def _logs(fleets: Fleets, options: argparse.Namespace) -> int:
             before = "" if options.of else f"{plain(line.source):<6} | "
             print(f"{before}{shown(line.text)}", flush=options.follow)
     return 0
+
+
+def _seconds(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)

@@ -22,7 +22,7 @@ from collectorfleet.client.release import cluster_release
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
 from collectorfleet.errors import one_sentence
-from collectorfleet.option_ranges import Collectors, Finite, Positive, Seconds
+from collectorfleet.option_ranges import Collectors, FiniteOrInfinite, Positive, Seconds
 from collectorfleet.timeline.packed import unpack
 from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api import names
@@ -181,7 +181,7 @@ class Fleets:
         name: str,
         condition: str | Callable[[CollectorFleet], bool] = ConditionType.COMPLETED,
         *,
-        timeout: Finite,
+        timeout: FiniteOrInfinite,
     ) -> CollectorFleet:
         """Block until a condition is True, or a function of the fleet returns True. Return the fleet.
 

@@ -83,7 +83,7 @@ class FleetArguments:
     # RayCollector lacks the following arguments.
     envs_per_collector: Positive = 1
     process: SimulatorProcess | Sequence[SimulatorProcess | None] | None = None
-    shares: Annotated[int, Range(least=1, most=10_000)] | None = None
+    shares: Positive | None = None
     max_staleness: Count | None = None
     exact_staleness: bool = False
     first_shares: Annotated[int, Range()] | None = None

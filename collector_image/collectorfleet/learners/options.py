@@ -14,7 +14,7 @@ from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.roster import Placement
-from collectorfleet.option_ranges import Count, NotEmpty, Positive, Range, Timeout
+from collectorfleet.option_ranges import CountOrNone, NotEmpty, Positive, Range, Timeout
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup, PodSize, ShardPacking, pack_shards
@@ -51,7 +51,7 @@ class LearnerOptions:
             earlier place and frames.
         resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without these resources run no
             shard.
-        max_restarts: how often an actor may be restarted. Restarts after the loss of a node count, too.
+        max_restarts: how often an actor may be restarted. Restarts after the loss of a node count, too. -1: no limit.
         start_timeout: the time limit for a shard to get its resources, and for an actor to be built.
     """
 
@@ -71,7 +71,7 @@ class LearnerOptions:
     checkpoint_dir: _Folder | Path | None = None
     resume_from: _Folder | Path | None = None
     resources: Mapping[str, Annotated[float, Range(least=0)]] = field(default_factory=dict)
-    max_restarts: Count = 10
+    max_restarts: CountOrNone = 10
     start_timeout: Timeout = timedelta(minutes=5)
 
     def __post_init__(self) -> None:

@@ -69,7 +69,8 @@ CASES: Sequence[Any] = [
         ("num_workers_per_collector", 1001, "1001 is too large; use 1 to 1000"),
         ("trajs_per_batch", 0, "0 is too small; use at least 1"),
         ("envs_per_collector", 0, "0 is too small; use at least 1"),
-        ("shares", 10_001, "10001 is too large; use 1 to 10000"),
+        ("shares", 0, "0 is too small; use at least 1"),
+        ("first_shares", -(10**5000), f"an int of 16610 bits is too small; use at least {1 - 2**63}"),
         ("max_staleness", -1, "-1 is too small; use at least 0"),
         ("first_shares", 10**5000, "an int of 16610 bits is too large; use at most 9223372036854775807"),
         ("preemptive_threshold", nan, "nan is not finite; use a finite number"),
@@ -135,7 +136,7 @@ CASES: Sequence[Any] = [
     ),
     *rows(
         *(SimulatorProcess, SIMULATOR, "process."),
-        ("command", [""], "the text is empty; give a text such as './server'"),
+        ("command", [""], "give a list of the program and its arguments, such as ['./server']"),
         ("ready_timeout", timedelta(0), f"0 s is too small; {WEEK}"),
     ),
     *rows(
@@ -146,7 +147,7 @@ CASES: Sequence[Any] = [
         ("shards", 0, "0 is too small; use at least 1"),
         ("policy_cpus", 0, "0 is too small; use more than 0 and at most 10000"),
         ("replay_cpus", inf, "inf is not finite; use more than 0 and at most 10000"),
-        ("max_restarts", -2, "-2 is too small; use at least 0"),
+        ("max_restarts", -2, "-2 is too small; use at least -1"),
         ("start_timeout", timedelta(0), f"0 s is too small; {WEEK}"),
         ("resources", {"a": 1, "b": nan}, "'b': nan is not finite; use at least 0"),
         ("checkpoint_dir", "", "the text is empty; give a text such as 'checkpoints'"),
@@ -185,7 +186,7 @@ CASES: Sequence[Any] = [
     *rows(CLIENT.events, {"name": "fleet"}, "Fleets.events.", ("last", 0, "0 is too small; use at least 1")),
     *rows(CLIENT.logs, {"name": "fleet"}, "Fleets.logs.", ("since_seconds", 0, "0 is too small; use at least 1")),
     *rows(CLIENT.scale, {"name": "fleet"}, "Fleets.scale.", ("collectors", 0, "0 is too small; use 1 to 10000")),
-    *rows(CLIENT.wait, {"name": "fleet"}, "Fleets.wait.", ("timeout", nan, "nan is not finite; use a finite number")),
+    *rows(CLIENT.wait, {"name": "fleet"}, "Fleets.wait.", ("timeout", nan, "nan is not a number; use a number")),
 ]
 
 

@@ -187,3 +187,8 @@ def test_values_that_work_like_the_type_of_an_option_are_taken() -> None:
     assert type(found.every_frames) is int
     learners: dict[str, Any] = LEARNERS | {"gpus": Fraction(1, 2), "replay_cpus": 1}
     assert LearnerOptions(**learners).gpus == Fraction(1, 2)
+    learners["resources"] = {"a": torch.tensor(1.0), "b": np.array(2.0)}
+    assert LearnerOptions(**learners).resources == {"a": 1.0, "b": 2.0}
+    fleet: dict[str, Any] = FLEET | {"collector_kwargs": {"device": torch.tensor(0)}}
+    assert FleetOptions(**fleet).collector_kwargs == {"device": 0}
+    assert SimulatorProcess(["./sim", "--password", ""], ["grpc"]).command[-1] == ""

@@ -39,9 +39,10 @@ def _rule(name: str, annotation: Any) -> Rule:
 
 def _keyword_problems(options: FleetArguments) -> list[str]:
     """Return why devices in ``collector_kwargs`` are invalid. A collector with several processes may have a list."""
-    allowed = option_types.members(Device | Sequence[Device | None] | None)
+    annotation = Device | Sequence[Device | None] | None
+    allowed = option_types.members(annotation)
     given = [keywords or {} for keywords in options.of_each("collector_kwargs").values]
-    devices = [(name, one[name]) for one in given for name in DEVICES if name in one]
+    devices = [(name, option_types.plain(one[name], annotation)) for one in given for name in DEVICES if name in one]
     return [f"{name}: {found}" for name, value in devices if (found := option_types.problem(value, allowed))]
 
 

@@ -19,8 +19,9 @@ class ProcessWatches:
 
     def begin(self, watch: Callable[..., None], *arguments: Any) -> None:
         thread = threading.Thread(target=watch, args=arguments, name="process-watch", daemon=True)
-        self._threads = [one for one in self._threads if one.is_alive()] + [thread]
         thread.start()
+        # A thread that cannot start raises RuntimeError, and could not be joined.
+        self._threads = [one for one in self._threads if one.is_alive()] + [thread]
 
     def join(self) -> None:
         """Block until the threads have ended, for at most 5 s. The caller has killed all processes.

@@ -75,6 +75,14 @@ def test_usage_is_a_code_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == ExitCode.USAGE
 
 
+@pytest.mark.parametrize("seconds", ["0", "-5", "1.5"])
+def test_a_refused_time_names_the_option_of_the_command(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["logs", "x", f"--since={seconds}"])
+    assert ended.value.code == ExitCode.USAGE
+    assert f"--since: '{seconds}' is not a whole number of at least 1" in capsys.readouterr().err
+
+
 def test_the_documentation_has_the_table_of_the_code() -> None:
     rows = [f"| {code.value} | {meaning} |" for code, meaning in MEANINGS.items()]
     page = (ROOT / "docs/cli.md").read_text()

@@ -193,7 +193,9 @@ def test_statistics_that_are_in_the_data_are_refused() -> None:
 def test_running_means_of_a_distillation_are_refused() -> None:
     networks = nn.Linear(3, 2), nn.Linear(3, 2)
     env = TransformedEnv(envs.Counting(), RNDTransform(*networks))
-    with pytest.raises(InvalidOption, match=r"RNDTransform \(observation\): each collector would have running means"):
+    with pytest.raises(
+        InvalidOption, match=r"RNDTransform \(observation\): each collector would have separate running means"
+    ):
         normalization(env)
 
 
