@@ -193,6 +193,8 @@ def bytes_of(tensor: Tensor) -> Bytes:
 
 def tensor_of(entry: Entry, array: Bytes) -> Tensor:
     """Return ``array`` as the tensor that ``entry`` describes, without a copy. Do not write to the tensor."""
+    if not array.size:
+        return torch.empty(entry.shape, dtype=entry.dtype)  # torch cannot view an empty array whose stride is 0
     return torch.from_numpy(array).view(entry.dtype).view(entry.shape)
 
 

@@ -50,6 +50,16 @@ def test_nothing_travels_too() -> None:
     assert travelled(snapshots.EMPTY_SNAPSHOT)[0] == snapshots.EMPTY_SNAPSHOT
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.uint8], ids=str)
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (4, 0)], ids=str)
+def test_a_tensor_without_values_is_read_from_every_copy(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    taken = snapshots.take({"empty": torch.zeros(shape, dtype=dtype)})
+    arrived, _ = travelled(taken)
+    for snapshot in (taken, arrived, snapshots.copied(arrived)):
+        found = snapshots.tensors_by_name(snapshot)["empty"]
+        assert (found.shape, found.dtype) == (torch.Size(shape), dtype)
+
+
 class Lazy(nn.Module):
     def __init__(self) -> None:
         super().__init__()
