@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -48,13 +49,13 @@ def encode(frames: Sequence[Pixels]) -> bytes:
 def decode(data: bytes) -> tuple[NDArray[np.uint8], float]:
     """Return the frames of a file, uint8 ``[frames, height, width, 3]``, and the frames per second.
 
-    WebP stores consecutive equal frames only once. The result contains each of these frames again.
+    WebP stores consecutive equal frames only once. The result contains as many of them as the durations require.
     """
     with Image.open(io.BytesIO(data)) as image:
         shown = [(np.asarray(frame.convert("RGB")), _milliseconds(frame)) for frame in ImageSequence.Iterator(image)]
-    shortest = min(milliseconds for _, milliseconds in shown)
-    frames = [frame for frame, milliseconds in shown for _ in range(round(milliseconds / shortest))]
-    return np.stack(frames), 1000 / shortest
+    step = math.gcd(*(milliseconds for _, milliseconds in shown))
+    frames = [frame for frame, milliseconds in shown for _ in range(milliseconds // step)]
+    return np.stack(frames), 1000 / step
 
 
 def size_of(data: bytes) -> tuple[int, int]:

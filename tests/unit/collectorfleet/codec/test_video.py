@@ -35,6 +35,14 @@ def test_equal_frames_in_a_row_come_back_as_often_as_they_were() -> None:
     assert (len(frames), per_second) == (7, 20.0)
 
 
+def test_frames_that_are_all_repeated_are_each_shown_as_long_as_they_were() -> None:
+    first, second = squares(2)
+    frames, per_second = decode(encode([first] * 2 + [second] * 3))
+    assert (len(frames), per_second) == (5, 20.0)
+    assert np.abs(frames[1].astype(int) - first).mean() < 8
+    assert np.abs(frames[2].astype(int) - second).mean() < 8
+
+
 def test_a_single_frame_is_a_video() -> None:
     frames, per_second = decode(encode(squares(1)))
     assert (frames.shape, per_second) == ((1, 40, 60, 3), 20.0)
