@@ -67,11 +67,42 @@ def test_a_run_under_nohup_outlives_its_terminal() -> None:
     assert not stop.requested()
 
 
-def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> None:
-    stop = StopRequest(killed_after=0.05)
+def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    # A third of the grace is for the end, and a run without checkpoints needs no time for a checkpoint.
+    stop = StopRequest(killed_after=0.9)
     with stop_on_signals(stop), pytest.raises(StopNow):
         press_and_wait(signal.SIGINT)
     stop.run_ended()
+    assert "the run has not ended 1 s later and is interrupted" in caplog.text
+
+
+def test_each_reason_is_logged_once_and_again_when_its_time_begins(caplog: pytest.LogCaptureFixture) -> None:
+    stop = StopRequest(killed_after=600)
+    deleted = StopReason(EndReason.FLEET_GONE, "the fleet was deleted")
+    for reason in (ORDERED, ORDERED, deleted, deleted, deleted):
+        stop.request(reason)
+    stop.run_ended()
+    assert caplog.messages == ["stopping: the operator", "stopping: the fleet was deleted"]
+
+
+def test_a_program_that_ends_early_does_not_wait_for_the_time_of_its_batch() -> None:
+    stop, before = StopRequest(killed_after=600), set(threading.enumerate())
+    stop.request(StopReason(EndReason.FLEET_GONE, "the fleet was deleted"))
+    (waits,) = set(threading.enumerate()) - before
+    assert waits.daemon
+    stop.run_ended()
+    waits.join()
+
+
+def test_a_checkpoint_that_nothing_interrupts_does_not_end_the_run() -> None:
+    stop, written = StopRequest(), []
+    with stop_on_signals(stop):
+        for asks in (lambda: None, press):
+            asks()
+            with stop.uninterrupted():
+                written.append("checkpoint")
+    stop.run_ended()
+    assert written == ["checkpoint"] * 2
 
 
 def test_a_patient_request_waits_for_the_batch_in_hand_however_long_it_takes() -> None:
@@ -97,7 +128,7 @@ def test_a_signal_after_a_patient_request_is_a_first_one() -> None:
 @pytest.mark.parametrize(
     "reason", [ORDERED, StopReason(EndReason.SIGTERM, "SIGTERM")], ids=["patient", "with a grace that is not over"]
 )
-def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason) -> None:
+def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason, caplog: pytest.LogCaptureFixture) -> None:
     stop = StopRequest(killed_after=600)
     asks = threading.Timer(0.05, stop.request, [reason])
     with stop_on_signals(stop):
@@ -108,6 +139,7 @@ def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason) -> No
         with pytest.raises(StopNow), stop.interruptible():
             pytest.fail("what was asked for before is not seen")
     stop.run_ended()
+    assert "has not ended" not in caplog.text
 
 
 def test_a_step_inside_another_leaves_the_outer_one_interruptible() -> None:
@@ -165,6 +197,9 @@ def test_a_checkpoint_that_is_written_is_not_interrupted_and_the_run_is_afterwar
         assert written == ["checkpoint"]
         # Told once; the next one interrupts as before.
         assert caplog.text.count("a checkpoint is being written") == 1
+        with stop.uninterrupted():
+            written.append("last checkpoint")
+        assert written == ["checkpoint", "last checkpoint"]
         with pytest.raises(StopNow):
             press()
     stop.run_ended()
