@@ -186,6 +186,7 @@ def test_a_name_that_somebody_else_uses_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "part-000002").symlink_to("nowhere")
     assert folder.name_after("part-000000") == "part-000003"
     assert folder.name_after(None) == "part-000003"
+    assert folder.name_after("part-000005") == "part-000006"
 
 
 @pytest.mark.parametrize("frames", [-1, True, 2**63], ids=["negative", "truth value", "too large"])

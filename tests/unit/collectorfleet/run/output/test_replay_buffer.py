@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from tensordict import TensorDict
-from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+from torchrl.data import LazyTensorStorage, ListStorage, TensorDictReplayBuffer
 
 from collectorfleet import UserCodeError
+from collectorfleet.durable_files import size_bytes
+from collectorfleet.errors import InfrastructureError
+from collectorfleet.run.output import replay_buffer
 from collectorfleet.run.output.folder import MANIFEST, PART
 from collectorfleet.run.output.replay_buffer import ReplayWriter
+from collectorfleet.run.position import Position
 
 
 def buffer() -> TensorDictReplayBuffer:
@@ -45,6 +52,70 @@ def test_a_restarted_driver_goes_on_behind_the_dump(tmp_path: Path) -> None:
     again.flush()
     assert held(writer(tmp_path)) == [*range(10), *range(20, 30)]
     assert [path.name for path in tmp_path.glob("dump-*")] == ["dump-000001"]
+
+
+def dumps(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("dump-*")]
+
+
+def test_a_new_writer_has_no_frames_and_dumps_nothing_until_it_has_some(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    assert out.position == Position(frames=0, batches=0, version=0)
+    assert json.loads((tmp_path / MANIFEST).read_text())["weightsVersion"] == 0
+    out.flush()
+    assert dumps(tmp_path) == []
+    out.write(batch(0))
+    for _ in range(2):
+        out.flush()
+        assert dumps(tmp_path) == ["dump-000000"]
+    assert out.summary == f"10 frames went into the replay buffer in {tmp_path}"
+
+
+def test_the_buffer_is_dumped_every_60_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=7.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(replay_buffer, "time", clock)
+    out, seen = ReplayWriter(str(tmp_path), buffer(), fleet="cheetah", run_id="run-1"), []
+    for clock.now in (66.9, 67.0, 126.9, 127.0):
+        out.write(batch(0))
+        seen += dumps(tmp_path) or [""]
+    assert seen == ["", "dump-000000", "dump-000000", "dump-000001"]
+
+
+@pytest.mark.parametrize("missing_bytes", [0, 1], ids=["room", "no room"])
+def test_a_dump_begins_if_the_volume_has_room_for_another_one_like_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing_bytes: int
+) -> None:
+    out = writer(tmp_path, dump_seconds=0.0)
+    out.write(batch(0))
+    needed = size_bytes(tmp_path / "dump-000000")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed - missing_bytes, total=10**9))
+    if not missing_bytes:
+        out.write(batch(10))
+        assert dumps(tmp_path) == ["dump-000001"]
+        return
+    with pytest.raises(InfrastructureError, match=rf"\({needed:,} bytes needed for a dump, {needed - 1:,} left\)"):
+        out.write(batch(10))
+    assert dumps(tmp_path) == ["dump-000000"]
+
+
+def test_what_the_users_buffer_raises_is_the_users_to_mend(tmp_path: Path) -> None:
+    def extend(_frames: Any) -> None:
+        raise ValueError("of the user's storage")
+
+    out = writer(tmp_path)
+    out.buffer.extend = extend
+    with pytest.raises(UserCodeError, match=r"^output\.replayBuffer: ValueError: of the user's storage"):
+        out.write(batch(0))
+    assert out.frames == 0
+
+
+def test_a_dump_that_does_not_fit_the_buffer_is_refused(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    first.write(batch(0))
+    first.flush()
+    other = TensorDictReplayBuffer(storage=ListStorage(100))
+    with pytest.raises(UserCodeError, match=rf"^output\.replayBuffer: the dump in {tmp_path}: "):
+        ReplayWriter(str(tmp_path), other, fleet="cheetah", run_id="run-1")
 
 
 def test_what_a_killed_driver_left_half_written_is_removed(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from tensordict import LazyStackedTensorDict, TensorDict
 
 from collectorfleet.codec.frames import VERSION_KEY
 from collectorfleet.errors import UserCodeError
+from collectorfleet.run.output import rollouts
 from collectorfleet.run.output.folder import MANIFEST, PART
 from collectorfleet.run.output.rollouts import RolloutWriter
+from collectorfleet.run.position import Position
 
 
 def batch(first: int, frames: int = 10) -> TensorDict:
@@ -60,9 +64,10 @@ def test_batches_of_different_shapes_go_into_different_shards(tmp_path: Path) ->
     out = writer(tmp_path)
     out.write(batch(0, frames=10))
     out.write(batch(10, frames=4))
+    out.write(batch(14, frames=10))
     out.flush()
-    assert out.shards == 2
-    assert frames(tmp_path) == list(range(14))
+    assert out.shards == 3
+    assert frames(tmp_path) == list(range(24))
 
 
 def test_padding_is_no_frame(tmp_path: Path) -> None:
@@ -89,6 +94,67 @@ def test_a_batch_does_not_wait_for_long(tmp_path: Path) -> None:
     out = writer(tmp_path, shard_seconds=0)
     out.write(batch(0))
     assert frames(tmp_path) == list(range(10))
+
+
+def test_a_shard_is_written_ten_seconds_after_its_first_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=7.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(rollouts, "time", clock)
+    out, written = writer(tmp_path), []
+    for clock.now in (7.0, 16.9, 17.0, 20.0, 29.9, 30.0):
+        out.write(batch(0))
+        written.append(out.shards)
+    assert written == [0, 0, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(("shard_bytes", "written"), [(320, [0, 1, 1, 2]), (321, [0, 0, 1, 1])])
+def test_a_shard_is_written_once_it_has_its_size(tmp_path: Path, shard_bytes: int, written: list[int]) -> None:
+    out, shards = writer(tmp_path, shard_bytes=shard_bytes, shard_seconds=1e9), []
+    for _ in range(4):
+        out.write(batch(0))  # 160 bytes
+        shards.append(out.shards)
+    assert shards == written
+
+
+def test_a_shard_has_64_mib_unless_it_is_late(tmp_path: Path) -> None:
+    out, written = writer(tmp_path, shard_seconds=1e9), []
+    pixels, version = torch.zeros(1, 2**20 - 8, dtype=torch.uint8), torch.ones(1, dtype=torch.int64)
+    of_one_mib = TensorDict({"frame": pixels, VERSION_KEY: version}, [1])
+    for _ in range(64):
+        out.write(of_one_mib)
+        written.append(out.shards)
+    assert written == [0] * 63 + [1]
+
+
+def test_the_next_driver_goes_on_behind_the_batches_and_versions_of_all_shards(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    assert out.position == Position(frames=0, batches=0, version=0)
+    for first in (20, 0, 10):
+        out.write(batch(first))
+        if first != 0:
+            out.flush()
+    assert out.position == writer(tmp_path).position == Position(frames=30, batches=3, version=3)
+
+
+def test_a_shard_that_a_person_moved_away_leaves_its_name_unused(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    for first in (0, 10, 20):
+        out.write(batch(first))
+        out.flush()
+        if first == 10:
+            shutil.rmtree(tmp_path / "shard-000001")
+    listed = json.loads((tmp_path / MANIFEST).read_text())["shards"]
+    assert [shard["name"] for shard in listed] == ["shard-000000", "shard-000001", "shard-000002"]
+
+
+def test_the_sentence_about_the_output_counts_frames_and_shards(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    assert out.summary == f"0 frames in 0 shards are in {tmp_path}"
+    said = []
+    for first in (0, 1):
+        out.write(batch(first, frames=1))
+        out.flush()
+        said.append(out.summary)
+    assert said == [f"1 frame in 1 shard is in {tmp_path}", f"2 frames in 2 shards are in {tmp_path}"]
 
 
 def test_a_driver_that_was_killed_goes_on_behind_the_last_whole_shard(tmp_path: Path) -> None:
