@@ -43,6 +43,43 @@ def test_one_that_is_asked_for_is_on_disk_at_once(training: Training) -> None:
     assert training.frames() == 100
 
 
+def test_only_the_checkpoint_of_the_end_says_that_the_work_is_done(training: Training) -> None:
+    def is_completed() -> bool:
+        training.checkpoints.wait()
+        assert training.folder.newest is not None
+        return training.folder.newest.completed
+
+    training.checkpoints.write_in_background(training.position())
+    assert not is_completed()
+    training.batches = 1
+    assert training.write()
+    assert not is_completed()
+    training.batches = 2
+    training.checkpoints.remember(training.position(), at_any_cost=True)
+    assert training.checkpoints.write_remembered(training.position())
+    assert not is_completed()
+    assert training.checkpoints.write(training.position(), completed=True)
+    assert is_completed()
+
+
+def test_a_checkpoint_is_logged_with_its_progress_its_size_and_how_long_the_write_took(
+    training: Training, caplog: pytest.LogCaptureFixture
+) -> None:
+    training.batch(seconds=60)
+    with caplog.at_level(logging.INFO):
+        assert training.write()
+    size = len(training.state.dumps())
+    assert caplog.messages == [f"checkpoint at 100 frames, version 1: {size} bytes in 0.00 s"]
+
+
+def test_progress_that_cannot_be_noted_is_a_failure_in_the_status_and_ends_no_run(training: Training) -> None:
+    training.folder.close()
+    training.batch(seconds=1)
+    status = training.checkpoints.status
+    assert status is not None
+    assert (status.frames, status.failure) == (0, "OSError: [Errno 9] Bad file descriptor")
+
+
 def test_a_full_or_lost_disk_costs_checkpoints_and_no_run(training: Training, caplog: pytest.LogCaptureFixture) -> None:
     training.batch(seconds=60)
     shutil.rmtree(training.path)
@@ -54,6 +91,7 @@ def test_a_full_or_lost_disk_costs_checkpoints_and_no_run(training: Training, ca
     assert status is not None
     assert (status.frames, status.time) == (0, None)
     assert "FileNotFoundError" in (status.failure or "")
+    assert "for a checkpoint of" not in (status.failure or "")
     assert len([record for record in caplog.records if "cannot write a checkpoint to" in record.message]) == 1
 
     training.path.mkdir()

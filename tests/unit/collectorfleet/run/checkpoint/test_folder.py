@@ -183,6 +183,20 @@ def test_a_full_volume_keeps_nobody_who_lost_the_folder(folder: Path, monkeypatc
     assert opened(folder).newest == second.newest
 
 
+def test_a_volume_that_fails_is_not_taken_for_a_full_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Volume(monkeypatch, errno.EIO)
+    with pytest.raises(
+        InfrastructureError, match=rf"^checkpoints in {folder}: OSError: .* no room.*; check the volume"
+    ):
+        opened(folder)
+
+
+def test_the_history_has_the_drivers_of_the_folder_or_of_the_status_whichever_are_more(tmp_path: Path) -> None:
+    assert opened(tmp_path).history().drivers == 0
+    again = opened(tmp_path)
+    assert (again.history().drivers, again.history(drivers=5).drivers) == (1, 5)
+
+
 def test_the_first_driver_of_a_run_needs_room_for_what_says_whose_the_folder_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

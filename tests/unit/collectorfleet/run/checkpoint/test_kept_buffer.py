@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +14,7 @@ import torch
 from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, ListStorage, PrioritizedSampler, TensorDictReplayBuffer
 
+from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import UserCodeError
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
@@ -124,11 +127,54 @@ def test_a_full_volume_costs_checkpoints_and_no_run(tmp_path: Path, monkeypatch:
     checkpoints = opened(tmp_path, buffer)
     buffer.extend(frames(0, 3))
     assert checkpoints.write(Position(frames=3))
+    needed = size_bytes(tmp_path / "checkpoint-000001" / "replay-buffer")
     with monkeypatch.context() as full:
-        full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+        full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed - 1))
         checkpoints.write_in_background(Position(frames=4))
-    status = checkpoints.status
-    assert status is not None
-    assert status.frames == 3
-    assert "has 100 bytes left, and the dump of the buffer needs more than" in (status.failure or "")
-    assert checkpoints.write(Position(frames=4))
+        status = checkpoints.status
+        assert status is not None
+        assert status.frames == 3
+        assert f"has {needed - 1} bytes left, and the dump of the buffer needs more than {needed};" in status.failure
+        full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed))
+        assert checkpoints.write(Position(frames=4))
+
+
+class WritesHalf(TensorDictReplayBuffer):
+    """A buffer whose actor writes half a dump and then fails."""
+
+    def dumps(self, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "half").write_bytes(b"half")
+        raise ValueError("the actor fails")
+
+
+@pytest.mark.parametrize(
+    ("free", "said"),
+    [
+        (2**20 - 1, "has 1048575 bytes left, and the dump of the buffer needs more than 1048576; use a volume with"),
+        (2**20, "replayBuffer.checkpoint: the buffer cannot be written to "),
+    ],
+    ids=["on a full volume", "with room"],
+)
+def test_half_a_dump_is_removed_and_its_failure_is_that_of_the_volume_if_the_volume_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, said: str
+) -> None:
+    buffer = WritesHalf(storage=LazyTensorStorage(SIZE))
+    checkpoints = opened(tmp_path, buffer)
+    buffer.extend(frames(0, 3))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+    with pytest.raises(UserCodeError, match=re.escape(said)):
+        checkpoints.write_in_background(Position(frames=3))
+    assert [path.name for path in tmp_path.glob(".driver-*/*")] == ["driver.json"]
+
+
+def test_how_long_a_dump_took_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    times = iter([3.0, 3.0, 3.0, 8.0, 8.0, 8.0])
+    folder = CheckpointFolder(tmp_path, fleet="cheetah", run="run-1")
+    made = Checkpointer(folder, TrainingState(), timedelta(seconds=60), pytest.fail, clock=lambda: next(times))
+    buffer = make_buffer()
+    made.keep_buffer(buffer)
+    buffer.extend(frames(0, 3))
+    with caplog.at_level(logging.INFO):
+        assert made.write(Position(frames=3))
+    assert "the replay buffer was dumped in 5.00 s" in caplog.messages

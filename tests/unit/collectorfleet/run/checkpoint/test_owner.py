@@ -30,6 +30,8 @@ def test_the_folder_of_another_fleet_is_refused(tmp_path: Path) -> None:
         InvalidOption, match="the checkpoints are of fleet cheetah, but this is fleet ant; name another folder"
     ):
         register_driver(tmp_path, "ant", "run-1")
+    with pytest.raises(InvalidOption, match="but this is fleet walker; name another folder"):
+        register_driver(tmp_path, "walker", "run-1")
     assert register_driver(tmp_path, "cheetah", "run-1").starts == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
@@ -12,6 +13,7 @@ from tests.unit.collectorfleet.run.checkpoint.played_training import SlowToWrite
 
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.training_state import TrainingState
+from collectorfleet.run.position import Position
 
 
 def test_a_run_that_is_interrupted_writes_what_it_was_between_two_batches(training: Training) -> None:
@@ -31,8 +33,20 @@ def test_what_was_remembered_is_written_once(training: Training) -> None:
     training.batch(seconds=1)  # writes the first in the background
     assert training.checkpoints.write_remembered(training.position())
     assert training.frames() == 100
+    training.checkpoints.remember(Position(frames=100, batches=1, version=1), at_any_cost=True)
+    assert training.checkpoints.write_remembered(training.position())
     assert training.folder.newest is not None
     assert training.folder.newest.number == 1
+
+
+def test_what_was_remembered_is_written_after_a_checkpoint_that_could_not_be_written(training: Training) -> None:
+    training.batch(seconds=1)
+    training.batch(seconds=1)
+    shutil.rmtree(training.path)
+    assert not training.write()
+    training.path.mkdir()
+    assert training.checkpoints.write_remembered(training.position())
+    assert training.frames() == 100
 
 
 def test_a_checkpoint_that_the_training_function_asks_for_in_a_batch_is_not_replaced_by_an_older_one(

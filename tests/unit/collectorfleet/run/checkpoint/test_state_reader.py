@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import sys
@@ -106,6 +107,26 @@ def test_the_code_of_the_user_need_not_be_there(tmp_path: Path, monkeypatch: pyt
     monkeypatch.undo()
     del sys.modules["lab_of_the_user"]
     assert read_state(file)["policy"]["weight"].sum() == 2
+
+
+@pytest.mark.parametrize("module", ["lab_of_the_user", "zoo_of_the_user"])
+def test_a_class_of_the_user_may_have_the_name_of_a_dtype(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    (tmp_path / f"{module}.py").write_text("class float32:\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    kept = importlib.import_module(module).float32
+    file = written(tmp_path, {"mine": kept, "policy": {"weight": torch.ones(2)}})
+    monkeypatch.undo()
+    del sys.modules[module]
+    assert read_state(file)["mine"] is Unread
+
+
+def test_tensors_are_mapped_and_read_from_the_file_when_they_are_used(tmp_path: Path) -> None:
+    file = written(tmp_path, {"policy": {"weight": torch.ones(2)}})
+    found = read_state(file)
+    assert str(file) in Path("/proc/self/maps").read_text()
+    assert found["policy"]["weight"].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip", pickle.dumps({"policy": 1})], ids=["empty", "text", "a pickle"])

@@ -103,8 +103,10 @@ def test_a_name_that_is_new_since_the_checkpoint_is_kept_by_itself(tmp_path: Pat
         ValueError, match=r"checkpoint .*state.pt has old, but not new; pass new objects in a separate call"
     ):
         saved.keep({"old": {}, "new": {}})
-    assert saved.keep({"old": {}})
-    assert not saved.keep({"new": {}})
+    old, new = {"epoch": 0}, {"epoch": 0}
+    assert saved.keep({"old": old})
+    assert not saved.keep({"new": new})
+    assert not saved.keep({"old": old, "new": new})
 
 
 def test_what_nobody_keeps_any_more_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -120,7 +122,21 @@ def test_what_nobody_keeps_any_more_is_said_once(tmp_path: Path, caplog: pytest.
     ]
 
 
-@pytest.mark.parametrize("value", [3, 1.5, "text", None, (1, 2)], ids=lambda value: type(value).__name__)
+def test_a_state_that_cannot_be_unpickled_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "state.pt"
+    file.write_bytes(b"of another program")
+    with pytest.raises(UserCodeError, match=f"^checkpoint {file}: "):
+        TrainingState(file)
+
+
+class Saved:
+    """An object whose state can be read, and not be put back."""
+
+    def state_dict(self) -> dict[str, int]:
+        return {}
+
+
+@pytest.mark.parametrize("value", [3, 1.5, "text", None, (1, 2), Saved()], ids=lambda value: type(value).__name__)
 def test_what_cannot_be_put_back_in_place_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match=r"run\.keep: best is an? .*, which cannot be restored in place; pass a dict"):
         TrainingState().keep({"best": value})
