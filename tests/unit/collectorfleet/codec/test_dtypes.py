@@ -9,8 +9,11 @@ import torch
 
 from collectorfleet.codec.dtypes import holds
 
-FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.float8_e4m3fn, torch.float8_e5m2]
-INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+FLOATS = [
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    *(torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz),
+]
+INTEGERS = [torch.uint8, torch.uint16, torch.int8, torch.int16, torch.int32, torch.int64]
 ALL = [*FLOATS, *INTEGERS, torch.bool, torch.complex64, torch.complex128]
 
 
@@ -38,3 +41,9 @@ def test_what_holds_every_value_gives_each_of_them_back(into: torch.dtype, of: t
     there = values.to(into)
     survive = same(there, values) and same(there.to(of), values)
     assert holds(into, of) == survive
+
+
+def test_a_dtype_that_torch_knows_nothing_about_holds_only_itself() -> None:
+    assert holds(torch.int4, torch.int4)
+    assert not holds(torch.float32, torch.int4)
+    assert not holds(torch.int4, torch.float32)

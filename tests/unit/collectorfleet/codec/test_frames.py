@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from collectorfleet.codec.frames import distinct_trajectories, versions_of
+from collectorfleet.codec.frames import Part, distinct_trajectories, versions_of
+from collectorfleet.codec.tensors import Encoded
 from collectorfleet.messages import Segment
 
 
@@ -27,6 +28,11 @@ def test_equal_trajectories_of_two_incarnations_have_different_ids() -> None:
     assert (first >> 32).tolist() == [1, 1, 1]
     assert (second >> 32).tolist() == [2, 2, 2]
     assert (second - (2 << 32)).tolist() == [0, 1, 5]
+
+
+def test_a_part_is_printed_without_its_arrays_and_has_the_same_sizes_each_time_unless_it_says_so() -> None:
+    part = Part(Encoded(None, []), None, incarnation=3)
+    assert repr(part) == "Part(segments=None, incarnation=3, parameters=None, varies=False)"
 
 
 def test_a_frame_of_no_trajectory_has_the_same_id_in_each_incarnation() -> None:

@@ -23,7 +23,7 @@ def observed(shape: tuple[int, ...], steps: int, ends: list[int], dtype: torch.d
 
 
 @given(
-    shape=st.sampled_from([(), (3,), (2, 4), (5, 5, 3), (0,)]),
+    shape=st.sampled_from([(), (3,), (2, 4), (5, 5, 3), (7,), (9,), (0,)]),
     steps=st.integers(1, 20),
     data=st.data(),
     dtype=st.sampled_from(DTYPES),
@@ -59,6 +59,18 @@ def test_large_observations_travel_once() -> None:
     batch = TensorDict({"pixels": before, "next": {"pixels": after}}, [2, 50])
     whole, once = encode(batch).size_bytes, encode(batch, compact=True).size_bytes
     assert once < 0.55 * whole
+
+
+def test_a_rollout_of_environments_in_rows_and_columns_is_the_same_and_travels_once() -> None:
+    said = torch.randn(2, 3, 7, 4)
+    batch = TensorDict({"seen": said[:, :, :-1], "next": {"seen": said[:, :, 1:].clone()}}, [2, 3, 6])
+    batch["next", "seen"][1, 2, 3] = -1.0
+    encoded = encode(batch, compact=True)
+    assert encoded.schema is not None
+    repeated = encoded.schema.children["next"].repeated["seen"]
+    # The last of each environment's six steps, and the changed step.
+    assert encoded.arrays[repeated.where].tolist() == [5, 11, 17, 23, 29, 33, 35]
+    assert torch.equal(decode(encoded)["next", "seen"], batch["next", "seen"])
 
 
 def test_what_is_not_a_number_is_compared_by_its_bits() -> None:

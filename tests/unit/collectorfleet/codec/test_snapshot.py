@@ -60,6 +60,16 @@ def test_a_tensor_without_values_is_read_from_every_copy(dtype: torch.dtype, sha
         assert (found.shape, found.dtype) == (torch.Size(shape), dtype)
 
 
+def test_a_snapshot_is_printed_without_its_bytes() -> None:
+    assert "arrays" not in repr(snapshots.take(TENSORS))
+
+
+def test_a_tensor_without_its_bytes_is_an_error() -> None:
+    taken = snapshots.take(TENSORS)
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        snapshots.tensors_by_name(Snapshot(taken.entries, taken.arrays[:-1]))
+
+
 class Lazy(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -35,6 +35,21 @@ def test_a_shared_tensor_is_taken_under_its_first_name_that_is_preferred() -> No
     assert next(iter(neither)) == "first.weight"
 
 
+class SharedBuffers(nn.Module):
+    """The same module under two names, with a buffer that is in no state dict."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = self.second = nn.Module()
+        self.first.register_buffer("scratch", torch.ones(1), persistent=False)
+
+
+def test_buffers_of_a_module_with_two_names_have_both() -> None:
+    assert list(snapshots.by_every_name(SharedBuffers())) == ["first.scratch", "second.scratch"]
+    assert list(snapshots.tensors_of(SharedBuffers(), lambda name: name.startswith("second"))) == ["second.scratch"]
+    assert snapshots.not_in_state_dicts(SharedBuffers()) == {"first.scratch", "second.scratch"}
+
+
 def test_each_name_of_a_shared_tensor_can_be_had() -> None:
     found = snapshots.by_every_name(Shared())
     assert list(found) == ["first.weight", "first.bias", "second.weight", "second.bias", "mean", "scratch"]

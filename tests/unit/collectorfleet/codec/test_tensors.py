@@ -10,12 +10,13 @@ import pytest
 import torch
 from tensordict import LazyStackedTensorDict, NonTensorData, TensorDict, TensorDictBase
 
-from collectorfleet.codec.tensors import Encoded, decode, encode
+from collectorfleet.codec.tensors import Encoded, decode, encode, fits_an_array
+from collectorfleet.errors import UserCodeError
 
 DTYPES = [
     *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
     *(torch.float16, torch.float32, torch.float64, torch.complex64, torch.complex128),
-    *(torch.bfloat16, torch.float8_e5m2),
+    *(torch.bfloat16, torch.float8_e5m2, torch.uint32, torch.uint64),
 ]
 
 
@@ -30,7 +31,7 @@ def leaf(encoded: Encoded, *path: str) -> Any:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("layout", ["contiguous", "transposed"])
 def test_a_tensor_of_each_dtype_and_layout_is_the_same(dtype: torch.dtype, layout: str) -> None:
-    value = torch.randn(3, 4).mul(5).to(dtype)
+    value = torch.randn(3, 4).abs().mul(5).to(dtype)
     value = value if layout == "contiguous" else value.t().contiguous().t()
     found = decode(encode(TensorDict({"a": value}, [3])))["a"]
     assert found.dtype == dtype
@@ -55,6 +56,10 @@ def test_a_contiguous_tensor_is_referenced_and_not_copied() -> None:
 def test_only_arrays_count_as_size() -> None:
     batch = TensorDict({"a": torch.zeros(4, dtype=torch.float64), "text": NonTensorData("words", [4])}, [4])
     assert encode(batch).size_bytes == 32
+
+
+def test_an_encoded_rollout_is_printed_without_its_bytes() -> None:
+    assert repr(Encoded(None, [np.zeros(3)], [b"words"])) == "Encoded(schema=None)"
 
 
 @pytest.mark.parametrize("device", [None, "cpu"])
@@ -87,6 +92,50 @@ def test_what_no_array_can_carry_is_pickled_and_the_same(value: Any) -> None:
         assert torch.equal(found["odd"].to_dense(), value.to_dense())
     else:
         assert found["odd"] == {"words": 1}
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*quantiz.*")
+def test_only_a_plain_block_of_numbers_fits_an_array() -> None:
+    plain = torch.zeros(2, 2)
+    ragged_rows = torch.nested.nested_tensor([torch.zeros(1), torch.zeros(3)])
+    quantized = torch.quantize_per_tensor(plain, 0.1, 0, torch.quint8)
+    found = [fits_an_array(one) for one in (plain, plain.t(), plain.to_sparse(), ragged_rows, quantized)]
+    assert found == [True, True, False, False, False]
+
+
+class Raises:
+    """An entry of the user that raises ``error``: when it is pickled, or when it is unpickled."""
+
+    def __init__(self, error: BaseException, when: str) -> None:
+        self.error, self.when = error, when
+
+    def __reduce__(self) -> Any:
+        if self.when == "pickled":
+            raise self.error
+        return raise_it, (self.error,)
+
+
+def raise_it(error: BaseException) -> None:
+    raise error
+
+
+def with_entry(value: Any) -> TensorDictBase:
+    return TensorDict({"a": torch.zeros(2), "odd": NonTensorData(value, [2])}, [2])
+
+
+def test_an_entry_that_cannot_be_pickled_is_named() -> None:
+    with pytest.raises(
+        TypeError, match=r"^the entry odd cannot be pickled for the driver: ValueError: it is a socket;"
+    ):
+        encode(with_entry(Raises(ValueError("it is a socket"), "pickled")))
+
+
+@pytest.mark.parametrize("error", [ValueError("no such class"), SystemExit("no such class")], ids=["error", "exit"])
+def test_an_entry_that_cannot_be_unpickled_is_the_users_and_named(error: BaseException) -> None:
+    encoded = encode(with_entry(Raises(error, "unpickled")))
+    with pytest.raises(UserCodeError, match=r"^frames, as the driver read the entry odd: .*no such class"):
+        decode(encoded)
 
 
 def ragged(time: str | None = None) -> TensorDictBase:
@@ -149,18 +198,19 @@ class TestNextThatTheRootRepeats:
         assert encoded.schema is not None
         assert not encoded.schema.children["next"].repeated
 
-    @pytest.mark.parametrize("differing", [4, 5])
-    def test_up_to_half_of_the_rows_may_differ(self, differing: int) -> None:
-        batch = self.rollout()
+    @pytest.mark.parametrize(("steps", "differing"), [(9, 4), (9, 5), (8, 4), (8, 5)])
+    def test_up_to_half_of_the_rows_may_differ(self, steps: int, differing: int) -> None:
+        batch = self.rollout()[:steps].clone()
         # The last row differs in any case.
         batch["next", "seen"][: differing - 1] = -1.0
         encoded = encode(batch, compact=True)
         assert encoded.schema is not None
-        assert bool(encoded.schema.children["next"].repeated) == (2 * differing <= 9)
+        assert bool(encoded.schema.children["next"].repeated) == (2 * differing <= steps)
         assert torch.equal(decode(encoded)["next", "seen"], batch["next", "seen"])
 
     def test_entries_of_another_name_dtype_or_shape_are_no_repetition(self) -> None:
         batch = self.rollout(other=torch.zeros(9, 1), wide=torch.zeros(9, 2), fine=torch.zeros(9, 1).double())
+        batch["next", "seen"] = batch["next"].pop("seen")  # the last of all
         batch["wide"], batch["fine"] = torch.zeros(9, 1), torch.zeros(9, 1)
         encoded = encode(batch, compact=True)
         assert encoded.schema is not None

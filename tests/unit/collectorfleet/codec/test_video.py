@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageSequence
 
 from collectorfleet.codec import video
 from collectorfleet.codec.video import Pixels, decode, encode, gif, reduced, size_of
@@ -59,6 +59,32 @@ def test_a_file_that_would_be_too_large_has_fewer_frames_and_lasts_as_long(monke
     assert len(frames) / per_second == pytest.approx(2.0)
 
 
+def test_a_file_may_have_its_largest_size_and_not_a_byte_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(encode(squares(8)))
+    monkeypatch.setattr(video, "MOST_BYTES", size)
+    assert len(decode(encode(squares(8)))[0]) == 8
+    monkeypatch.setattr(video, "MOST_BYTES", size - 1)
+    frames, per_second = decode(encode(squares(8)))
+    assert (len(frames), per_second) == (4, 10.0)
+
+
+def test_a_frame_that_is_too_large_by_itself_is_a_video(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(video, "MOST_BYTES", 10)
+    for count in (1, 2, 5):
+        assert len(decode(encode(squares(count)))[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "found"),
+    [((640, 320), (320, 160)), ((300, 900), (106, 320)), ((900, 1), (320, 1)), ((1, 900), (1, 320))],
+    ids=str,
+)
+def test_a_large_frame_keeps_its_proportions_and_at_least_one_pixel(
+    size: tuple[int, int], found: tuple[int, int]
+) -> None:
+    assert reduced(np.zeros((*size, 3), np.uint8)).shape == (*found, 3)
+
+
 @settings(max_examples=30)
 @given(st.integers(1, 900), st.integers(1, 900))
 def test_a_frame_is_at_most_320_pixels_wide_and_high(width: int, height: int) -> None:
@@ -71,3 +97,12 @@ def test_a_gif_has_the_same_frames_for_viewers_that_know_no_webp() -> None:
     data = encode(squares(9))
     with Image.open(io.BytesIO(gif(data))) as image:
         assert (image.format, image.n_frames, image.size) == ("GIF", 9, size_of(data))
+        assert image.info["loop"] == 0
+        for wanted, frame in zip(squares(9), ImageSequence.Iterator(image), strict=True):
+            assert frame.info["duration"] == 50
+            assert np.abs(np.asarray(frame.convert("RGB")).astype(int) - wanted).mean() < 8
+
+
+def test_viewers_repeat_a_video_without_end() -> None:
+    with Image.open(io.BytesIO(encode(squares(2)))) as image:
+        assert image.info["loop"] == 0
