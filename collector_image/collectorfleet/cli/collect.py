@@ -26,9 +26,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "collect",
         help="run collectors for a driver on another machine",
         description=(
-            "Wait for the driver of a fleet, and then run collectors for this driver over a process group. When the "
-            "driver has ended, wait for the next driver. The command runs until you end it. Driver and command prove "
-            "to each other that they have the token."
+            "Wait for the driver of a fleet, and then run collectors for this driver over a process group. "
+            "When the driver has ended, wait for the next driver. The command runs until you end it, or "
+            "until the driver refuses this host. Driver and command prove to each other that they have the "
+            "token."
         ),
     )
     where = collect.add_mutually_exclusive_group(required=True)

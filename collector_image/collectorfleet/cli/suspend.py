@@ -19,8 +19,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "stop",
         help="suspend a fleet on a cluster",
         description=(
-            "Suspend a fleet: the driver writes a checkpoint if the fleet has checkpoints, and the operator deletes "
-            "all pods. The status stays."
+            "Suspend a fleet: the driver writes a checkpoint if the fleet has `driver.checkpoint`, and the "
+            "operator deletes all pods. The status stays."
         ),
     )
     cluster.add_options(stop)

@@ -11,15 +11,16 @@ from collectorfleet_api.v1alpha1.types import ObjectName, SubPath
 class Checkpoint(Model):
     claim_name: ObjectName = Field(
         description=(
-            "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share a claim, "
-            "because each fleet writes into a folder with the fleet's name. If you delete a fleet and create it again, "
-            "the fleet resumes from its folder."
+            "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod and the learner "
+            "pods. Fleets may share a claim, because each fleet writes into a folder with the fleet's name. "
+            "If you delete a fleet and create it again, the fleet resumes from its folder."
         ),
     )
     sub_path: SubPath | None = Field(
         default=None,
         description=(
-            "Folder of the claim that the driver pod mounts, such as `runs/2`. Absent: the root of the claim."
+            "Folder of the claim that the driver pod and the learner pods mount, such as `runs/2`. Absent: "
+            "the root of the claim."
         ),
     )
     every_seconds: Positive = Field(

@@ -87,8 +87,9 @@ class Collection(Model):
     exact_staleness: bool = Field(
         default=False,
         description=(
-            "Sync: collectors use exactly the version that is newest when the batch is requested. With `maxStaleness: "
-            "1`, each batch then lags by exactly one training step."
+            "Sync: collectors make each batch with exactly the version that is newest when the driver "
+            "requests the batch from them. With `maxStaleness: 1` and one publish for each batch, each batch "
+            "after the first then lags by exactly one version."
         ),
     )
     shares: Positive | None = Field(

@@ -65,8 +65,9 @@ class Collectors(Model):
     min_available: NumberOrPercentage = Field(
         default=1,
         description=(
-            "The fleet is Ready only if at least this many collectors have acknowledged weights. Set a number, or a "
-            "percentage of `replicas` such as 75%, rounded up. The number is at most `replicas`."
+            "Until the run completes, the fleet is Ready only while at least this many collectors have "
+            "acknowledged weights. Set a number, or a percentage of `replicas` such as 75%, rounded up. The "
+            "number is at most `replicas`."
         ),
     )
     resources: Resources = Field(

@@ -25,7 +25,10 @@ def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
 class CollectorCounts(Model):
     desired: Count = Field(description="Number of requested collectors.")
     available: Count = Field(description="Number of collectors with acknowledged weights.")
-    restarts: Count = Field(default=0, description="Number of times that a lost collector was restarted.")
+    restarts: Count = Field(
+        default=0,
+        description="Number of times that a collector was restarted after a loss or an exception of its environment.",
+    )
     summary: str = Field(description="available/desired, for a column of `kubectl get`.")
     groups: list[GroupCounts] = Field(
         default_factory=list,

@@ -39,8 +39,8 @@ class Driver(Model):
     train: Train | None = Field(
         default=None,
         description=(
-            "The training function. If you set neither this field nor `script`, the driver only writes batches to "
-            "`spec.output`."
+            "The training function. If you set neither this field nor `script` nor `spec.learners`, the "
+            "driver only writes batches to `spec.output`."
         ),
     )
     script: ScriptPath | None = Field(

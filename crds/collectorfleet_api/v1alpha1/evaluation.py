@@ -66,9 +66,9 @@ class EvaluationVideo(Model):
     every_evaluations: Positive = Field(
         default=5,
         description=(
-            "Interval between recorded evaluations. With 5, the 1st, the 6th and the 11th evaluation are recorded. The "
-            "count includes failed evaluations, and continues after a resume. An evaluation that begins after the end "
-            "of the run is always recorded."
+            "Interval between recorded evaluations. With 5, the 1st, the 6th and the 11th evaluation are "
+            "recorded. The count includes failed evaluations, and continues after a resume. An evaluation "
+            "that begins after the end of the run is recorded, too."
         ),
     )
     pixel_key: str | None = Field(

@@ -25,10 +25,10 @@ class WorkersGpu(Model):
     mode: GpuMode = Field(
         default=GpuMode.LOGICAL,
         description=(
-            "Kind of GPU in worker pods. Logical: a whole GPU. MIG: a MIG slice, named by `resource`. TimeSlicing, "
-            "MPS: a replica of a GPU that the device plugin offers. DRA: a device of `claimTemplate`. None: GPUs that "
-            "`template` requests. In each mode, `collectors.resources.gpu` sets each collector's share of the pod's "
-            "GPUs."
+            "Kind of GPU in worker pods. Logical: a whole GPU. MIG: a MIG slice, named by `resource`. "
+            "TimeSlicing, MPS: a replica of a GPU that the device plugin offers. DRA: a device of "
+            "`claimTemplate`. None: GPUs that `template` requests. In each mode, collectors share the GPUs "
+            "of their pod, and `collectors.resources.gpu` sets the number of GPUs of each collector."
         ),
     )
     per_pod: Positive = Field(
@@ -44,7 +44,7 @@ class WorkersGpu(Model):
     claim_template: ObjectName | None = Field(
         default=None,
         description=(
-            "ResourceClaimTemplate in the fleet's namespace. The template requests `perPod` devices. Required with "
-            "DRA, which Kubernetes enables by default from 1.34."
+            "ResourceClaimTemplate in the fleet's namespace. The template must request `perPod` devices. "
+            "Required with DRA, which Kubernetes enables by default from 1.34."
         ),
     )

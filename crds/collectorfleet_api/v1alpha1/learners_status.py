@@ -32,16 +32,13 @@ class LearnerPolicyStatus(Model):
     publish_lag: Count | None = Field(
         default=None, description="Number of versions by which the slowest collector is behind."
     )
-    frames: Count = Field(description="Number of frames with a version in the policy's buffer.")
+    frames: Count = Field(description="Number of frames in the policy's buffer that have a version.")
     staleness: PolicyStaleness | None = Field(
         default=None, description=("Staleness of these frames, in versions of the policy. Absent: there are no frames.")
     )
     steps: Count | None = Field(
         default=None,
-        description=(
-            "Number of times that the policy's learner ran `learn`. The number includes runs before the last "
-            "checkpoint."
-        ),
+        description=("Number of calls of the learner's `learn`, including calls before the last checkpoint."),
     )
 
 

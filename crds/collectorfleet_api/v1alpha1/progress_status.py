@@ -48,8 +48,8 @@ class Progress(Model):
     frames_lost: Count = Field(
         default=0,
         description=(
-            "Frames that a driver handed out between its last checkpoint and its loss, summed over all lost drivers. "
-            "No other field counts these frames."
+            "Frames that lost drivers handed out after the point from which the next driver resumed, summed "
+            "over all lost drivers. No other field counts these frames."
         ),
     )
     replay_buffer_frames_lost: Count = Field(

@@ -24,7 +24,10 @@ class TaintEffect(StrEnum):
 class Toleration(Model):
     key: LabelKey | None = Field(
         default=None,
-        description=("Key of the taint. If the key is absent and the operator is Exists, pods tolerate every taint."),
+        description=(
+            "Key of the taint. If the key is absent and the operator is Exists, pods tolerate every taint "
+            "that has `effect`."
+        ),
     )
     operator: TolerationOperator = Field(
         default=TolerationOperator.EQUAL,

@@ -54,8 +54,9 @@ class CollectorFleetSpec(Model):
     image: str = Field(
         min_length=1,
         description=(
-            "Image of head, workers and driver. Build this image from the collector image. If a template names an "
-            "image for a container, that container uses the template's image. Pods fetch code with this image."
+            "Image of head, workers and driver. Build this image from the collector image. If a template "
+            "names an image for a container, that container uses the template's image. Pods always fetch "
+            "code with `spec.image`."
         ),
     )
     image_pull_policy: ImagePullPolicy = Field(
@@ -106,9 +107,10 @@ class CollectorFleetSpec(Model):
         default=None,
         description=(
             'Factory that builds a `ReplayBuffer(service_backend="ray")`. The driver calls the factory once. '
-            "Collectors write into the buffer. The training function gets the buffer as `collector.replay_buffer`, and "
-            "iterating over `collector` yields None. The buffer's content is lost when its driver ends, unless you set "
-            "`replayBuffer.checkpoint`. Absent: the training function gets batches."
+            "Collectors write into the buffer. The training function gets the buffer as "
+            "`collector.replay_buffer`, and iterating over `collector` yields None. The buffer ends with its "
+            "driver. With `replayBuffer.checkpoint`, the next driver restores the content of the last "
+            "checkpoint. Absent: the training function gets batches."
         ),
     )
     learners: Learners | None = Field(
@@ -123,13 +125,17 @@ class CollectorFleetSpec(Model):
     evaluation: Evaluation | None = Field(
         default=None,
         description=(
-            "Evaluators: actors that play whole episodes with published weights while the fleet trains. Evaluators "
-            "have separate pods. `status.evaluation` has the results. Absent: nothing is evaluated."
+            "Evaluators: actors that play whole episodes with published weights while the fleet trains. With "
+            "`launcher: RayCluster`, evaluators have separate pods. `status.evaluation` has the results. "
+            "Absent: nothing is evaluated."
         ),
     )
     output: Output | None = Field(
         default=None,
-        description=("Folder and format in which the driver writes batches. Only for a fleet without `driver.train`."),
+        description=(
+            "Folder and format in which the driver writes batches. Only for a fleet without `driver.train`, "
+            "`driver.script` and `learners`."
+        ),
     )
     ray: Ray = Field(default_factory=Ray, description="The Ray cluster that runs the collectors.")
     network_policy: NetworkPolicy | None = Field(
@@ -146,9 +152,9 @@ class CollectorFleetSpec(Model):
     progress_deadline_seconds: Positive = Field(
         default=600,
         description=(
-            "The driver must deliver the first batch within this many seconds. After this time the fleet is Stalled, "
-            "but the operator does not end the run. If the operator orders a driver to stop, the driver has the same "
-            "time to end its batch."
+            "The driver must deliver the first batch within this many seconds. After this time the fleet is "
+            "Stalled, but the operator does not end the run. If the operator orders a driver to stop because "
+            "its pods must become free, the driver has the same time to end its batch."
         ),
     )
     suspend: bool = Field(

@@ -45,8 +45,8 @@ class RayClusterStatus(Model):
     groups: list[WorkerGroupStatus] = Field(
         default_factory=list,
         description=(
-            "Worker pods and GPU shares of each group in `spec.collectors.groups`. Learner pods and evaluator pods "
-            "have a row each, if they exist."
+            "Worker pods and GPU shares of each group in `spec.collectors.groups`. The learner pods together "
+            "have one item, and so do the evaluator pods, if they exist."
         ),
         json_schema_extra=BY_NAME,
     )
@@ -75,8 +75,8 @@ class DriverPodStatus(Model):
     expires: Time | None = Field(
         default=None,
         description=(
-            "When the operator will delete the ended Job, computed from `ttlSecondsAfterFinished`. Absent: the "
-            "operator will not delete the Job, or the time is not known yet."
+            "When the ended Job will be deleted, computed from `ttlSecondsAfterFinished`. Absent: the Job "
+            "will not be deleted, or the time is not known yet."
         ),
     )
 

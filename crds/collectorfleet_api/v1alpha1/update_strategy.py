@@ -30,10 +30,11 @@ class UpdateStrategy(Model):
         default=UpdateStrategyType.ON_DELETE,
         description=(
             "OnDelete: the operator applies a changed spec after the driver's Job has ended or was deleted. "
-            "RollingUpdate: the driver completes its batch, writes a checkpoint, and ends. The next driver resumes "
-            "with the changed spec. Without `driver.checkpoint`, the operator applies the changed spec as with "
-            "OnDelete. If only worker pods change, the driver keeps running. The operator then drains and replaces a "
-            "few pods at a time."
+            "RollingUpdate: the driver completes its batch, writes a checkpoint, and ends. The next driver "
+            "resumes with the changed spec. If the run has progress but neither `driver.checkpoint` nor "
+            "`output`, the operator applies the changed spec as with OnDelete. If only worker pods change, "
+            "the driver keeps running. The driver then drains a few pods at a time, and KubeRay replaces "
+            "them."
         ),
     )
     rolling_update: RollingUpdate = Field(

@@ -12,11 +12,17 @@ class Publishes(Model):
     succeeded: Count = Field(
         default=0,
         description=(
-            "Number of versions that every available collector acknowledged. A collector that acknowledged a newer "
-            "version counts, too."
+            "Number of versions that every available collector acknowledged. A collector that acknowledged a "
+            "newer version counts, too. Versions in `partial` do not count."
         ),
     )
-    partial: Count = Field(default=0, description="Number of versions that at least one collector failed to apply.")
+    partial: Count = Field(
+        default=0,
+        description=(
+            "Number of versions that at least one collector failed to apply, and that every available "
+            "collector acknowledged later, directly or with a newer version."
+        ),
+    )
     failed: Count = Field(default=0, description="Number of versions that no collector could apply.")
 
 
