@@ -16,7 +16,7 @@ def test_a_whole_number_of_64_bits_is_a_counter(value: int) -> None:
 
 @pytest.mark.parametrize("value", [-1, LARGEST + 1, 1.0, True, None, "1"], ids=repr)
 def test_any_other_value_is_no_counter_and_is_named(value: object) -> None:
-    said = f"shards[0].frames is {value!r}, not a whole number of at least 0"
+    said = f"shards[0].frames is {value!r}, not a whole number from 0 to 2^63 - 1"
     assert counter_problem({"min": 0, "frames": value}, "min", "frames", where="shards[0].") == said
 
 
