@@ -1,4 +1,4 @@
-"""A cache of results that are computed from one model. A reconcile needs the same results several times."""
+"""A cache for functions of one model. A reconcile needs the results of these functions several times."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _Result = TypeVar("_Result")
 def by_identity(compute: Callable[[_Model], _Result]) -> Callable[[_Model], _Result]:
     """Cache the results of a pure function of an immutable model until the model is freed.
 
-    The identity is the key, because a comparison of two models takes longer than most of these functions. The result
-    must not refer to the model: otherwise Python would free neither the model nor the result.
+    The key is the model's identity, because a comparison of two models takes longer than most of the cached functions.
+    The result must not refer to the model: otherwise Python would free neither the model nor the result.
     """
     kept: dict[int, tuple[weakref.ref[_Model], _Result]] = {}
 

@@ -1,4 +1,4 @@
-"""The user's code in a pod, from a ConfigMap, or from a tree that an init container fetches."""
+"""The user's code in a pod. The code comes from a ConfigMap, or from a tree that an init container fetches."""
 
 from __future__ import annotations
 

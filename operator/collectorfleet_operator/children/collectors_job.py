@@ -32,7 +32,7 @@ INDEX_LABEL: Final = "batch.kubernetes.io/job-completion-index"
 _ALWAYS: Final = 2**31 - 1
 _TOKEN_VOLUME: Final = "hosts-token"  # noqa: S105  (a volume's name)
 _SHM_VOLUME: Final = "shm"
-# Overhead of the host process, and of the process with torch from which the host forks collectors.
+# Overhead of two processes: the host, and a process with torch. The host forks collectors from the second process.
 _HOST_MEMORY_BYTES: Final = 512 * 2**20
 # The grace period is short, because these pods have nothing to save.
 _GRACE_SECONDS: Final = 5

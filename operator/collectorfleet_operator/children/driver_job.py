@@ -4,8 +4,8 @@ With Ray, the pod joins the Ray cluster as a node without CPUs. Without Ray, the
 
 Kubernetes restarts the driver after a loss of infrastructure. Exit code 64 means that the user's code or spec is wrong,
 so a retry would not help. Exit code 65 means that the driver ended on the operator's order. Exit code 143 means that
-the pod was deleted and the driver wrote its checkpoint. Another driver then resumes, and the backoff limit does not
-count this end.
+the pod was deleted and the driver wrote its checkpoint. Another driver then resumes. This end does not count
+against the backoff limit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BEGAN: Final = f"{names.GROUP}/began"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
-# A checkpoint may take minutes to write. The pod ends as soon as the driver has ended.
+# A checkpoint may take minutes to write. The pod still ends as soon as the driver has ended.
 _GRACE_SECONDS_WITH_CHECKPOINT: Final = 120
 # Kubernetes' default.
 _GRACE_SECONDS: Final = 30
@@ -66,7 +66,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
         names.driver_name(fleet.metadata.name),
         spec={
             "backoffLimit": fleet.spec.backoff_limit,
-            # The next driver starts after the last one has ended. Otherwise two drivers would publish weights.
+            # The next driver starts after the previous driver has ended. Otherwise two drivers would publish weights.
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {"rules": _failure_rules(fleet)},
             "template": _template(fleet),
@@ -82,8 +82,8 @@ def driver_job(fleet: CollectorFleet) -> Object:
 def next_driver_job(fleet: CollectorFleet, generation: str | None, restarts: int, began: str) -> Object:
     """Return the driver's next Job, which runs the spec of ``fleet``. ``restarts`` is the total number of restarts.
 
-    ``generation`` and ``began`` come from the previous Job: the generation of the running spec, and the time at which
-    the run began, in Kubernetes' format.
+    ``generation`` is the generation of the running spec. ``began`` is the time at which the run began, in Kubernetes'
+    format. Both come from the previous Job.
     """
     job = driver_job(fleet)
     job["metadata"]["annotations"] |= {
@@ -119,7 +119,7 @@ def _failure_rules(fleet: CollectorFleet) -> list[Object]:
         for container, codes in ends.items()
     ]
     # Drained nodes and preemptions do not count against the backoff limit. If a client deletes the pod and the driver
-    # ends in order, this end does not count either.
+    # then exits with EXIT_SIGTERM, this end does not count either.
     in_order = {"containerName": CONTAINER, "operator": "In", "values": [names.EXIT_SIGTERM]}
     return [
         *rules,
@@ -148,7 +148,7 @@ def _template(fleet: CollectorFleet) -> Object:
         ],
         terminationGracePeriodSeconds=_default_grace_seconds(driver),
     )
-    # This follows the merge, so that the user's template cannot replace the annotation.
+    # The annotation follows the merge, so that the user's template cannot replace it.
     template["metadata"]["annotations"][names.SPEC_ANNOTATION] = json.dumps(fleet.spec.to_wire())
     return template
 
@@ -225,7 +225,8 @@ def _env(fleet: CollectorFleet) -> list[Object]:
         {"name": names.ENV_SPEC, "value": f"{names.SPEC_MOUNT}/{names.SPEC_FILE}"},
         *_env_of_the_launcher(fleet),
     ]
-    # The driver must write its checkpoint within the grace period, which a container cannot read from Kubernetes.
+    # The driver must write its checkpoint within the grace period. A container cannot read this period from
+    # Kubernetes, so the operator passes it in an environment variable.
     env.append({"name": names.ENV_GRACE_SECONDS, "value": str(_grace_seconds(fleet.spec.driver))})
     if fleet.spec.driver.checkpoint is not None:
         env.append({"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT})

@@ -1,4 +1,4 @@
-"""The Service whose DNS name gives the hosts of collectors the address of the current driver pod."""
+"""The driver's Service. By its DNS name, the hosts of collectors find the address of the current driver pod."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def driver_service(fleet: CollectorFleet) -> Object:
         spec={
             "clusterIP": "None",
             "selector": {key: value for key, value in labels(fleet, PodRole.DRIVER).items() if key in _SELECTED},
-            # A driver is not ready before the hosts connect, so the hosts need its address earlier.
+            # A driver becomes ready after the hosts have connected, so the hosts need its address before that.
             "publishNotReadyAddresses": True,
             "ports": [{"name": "hosts", "port": names.HOSTS_PORT}],
         },

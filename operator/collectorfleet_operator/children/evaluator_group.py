@@ -1,7 +1,7 @@
 """The worker group of evaluators in the RayCluster.
 
 A pod has one evaluator, or all evaluators that share the pod's GPUs. A custom Ray resource has one unit per evaluator.
-Because of this resource, Ray places evaluators only in these pods, and no collectors.
+Because of this resource, Ray places evaluators only in these pods. Ray places no collectors in these pods.
 """
 
 from __future__ import annotations

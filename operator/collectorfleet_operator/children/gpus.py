@@ -1,4 +1,4 @@
-"""The GPU requests of worker pods by ``spec.workers.gpu.mode``, and a check whether a container requests GPUs."""
+"""The GPU requests of worker pods for each ``spec.workers.gpu.mode``, and a check whether a container requests GPUs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def request_gpus(gpu: WorkersGpu, count: int) -> GpuRequest:
 
 
 def requests_gpus(container: Object) -> bool:
-    """Return whether the container has a claim or a limit for NVIDIA's device plugin.
+    """Return whether the container has a resource claim, or a limit for NVIDIA's device plugin.
 
     The user's template may have set these fields to values of any type.
     """

@@ -42,7 +42,7 @@ def sizes_of(cluster: Object) -> dict[str, GroupSize]:
 
 
 def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
-    """Return the RayCluster or Job with these sizes of the named groups."""
+    """Return the RayCluster or Job with the named groups resized to ``sizes``."""
     if _is_job(cluster):
         size = sizes.get(names.WORKER_GROUP)
         # If only one of these two fields changes, the API server refuses the change, or some indexes have no pod.
@@ -79,7 +79,7 @@ def cluster_difference(stored: Object, desired: Object) -> str:
 
 
 def job_difference(stored: Object, desired: Object) -> str:
-    """Return the change of size that applying ``desired`` would make, in words, or an empty text if there is none.
+    """Return, in words, how applying ``desired`` would change the size, or an empty text if the size would not change.
 
     All other fields of an existing Job are immutable.
     """

@@ -23,7 +23,7 @@ from collectorfleet_operator.objects import Object, annotation, metadata
 
 _PREFIX: Final = f"{names.GROUP}/hash-"
 _DRIVER: Final = f"{_PREFIX}{Part.DRIVER}"
-# The scheme that computed the hashes of a child. Without this annotation, a child has hashes of the first scheme, which
+# The scheme by which a child was hashed. Without this annotation, a child has hashes of the first scheme, which
 # this release uses. A release with another scheme writes the annotation, and still supports the first scheme.
 _SCHEME: Final = f"{names.GROUP}/scheme-of-hashes"
 _FIRST_SCHEME: Final = "1"
@@ -100,7 +100,7 @@ def cluster_hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
 
 
 def changed_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
-    """Return the parts of the fleet whose hash, computed from ``spec``, differs from the child's stored hash.
+    """Return the changed parts: the hash of such a part, computed from ``spec``, differs from the child's stored hash.
 
     The set is empty if a newer release hashed the child by a scheme that this release does not know.
     """
@@ -111,7 +111,7 @@ def changed_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
 
 
 def changed_cluster_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
-    """Return the parts, except the driver, whose hash, computed from ``spec``, differs from the child's stored hash."""
+    """Return :func:`changed_parts` without the driver."""
     return changed_parts(stored, spec) - {Part.DRIVER.value}
 
 

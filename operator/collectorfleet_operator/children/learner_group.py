@@ -1,7 +1,7 @@
 """The worker group of learners in the RayCluster. All actors of a learner shard run in one pod, without collectors.
 
-A custom Ray resource has one unit per actor. Because of this resource, Ray places learners only in these pods, and no
-collectors.
+A custom Ray resource has one unit per actor. Because of this resource, Ray places learners only in these pods. Ray
+places no collectors in these pods.
 """
 
 from __future__ import annotations

@@ -13,5 +13,6 @@ LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
 
 def lease(fleet: CollectorFleet) -> Object:
-    # The manifest has no spec: server-side apply would take the ownership of holder and times from the driver.
+    # The manifest has no spec. With a spec, server-side apply would take the ownership of holder and times from the
+    # driver.
     return manifest(fleet, LEASE, names.driver_name(fleet.metadata.name))

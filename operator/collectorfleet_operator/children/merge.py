@@ -32,7 +32,7 @@ def merge(base: Any, over: Any) -> Any:
 
 
 def overlaid(first: Any, second: Any) -> Any:
-    """Return one template with the same effect on any base as a merge of ``first`` and then of ``second``."""
+    """Return one template: merging it has the same effect on any base as merging ``first`` and then ``second``."""
     return _merge(first, second, "", nulls_stay=True)
 
 

@@ -1,6 +1,6 @@
-"""The optional NetworkPolicy of a fleet: by default, only the fleet's own pods reach each other's ports.
+"""The optional NetworkPolicy of a fleet: by default, only the fleet's own pods can reach the fleet's ports.
 
-A client with Ray's token that reaches Ray's ports can run code in every pod. The ports of a process group need no
+A client that has Ray's token and reaches Ray's ports can run code in every pod. The ports of a process group need no
 token. The policy has an effect only if the cluster's network plugin supports NetworkPolicies.
 """
 

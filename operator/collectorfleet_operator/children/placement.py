@@ -1,4 +1,4 @@
-"""The placement that Kueue admitted for the pods of a fleet, added to the pod templates of the children."""
+"""Adds the placement that Kueue admitted for a fleet's pods to the pod templates of the children."""
 
 from __future__ import annotations
 

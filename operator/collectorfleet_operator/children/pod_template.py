@@ -40,7 +40,7 @@ _POD: Final = {
         "runAsUser": USER_ID,
         "runAsGroup": USER_ID,
         "fsGroup": USER_ID,
-        # Otherwise the kubelet would change the group of every file of a large volume at each start of a pod.
+        # Otherwise, at each start of a pod, the kubelet would change the group of every file in a large volume.
         "fsGroupChangePolicy": "OnRootMismatch",
         "seccompProfile": {"type": "RuntimeDefault"},
     },
@@ -85,7 +85,8 @@ def pod_template(
         # If NVIDIA's runtime is the default, a container without a GPU request sees all GPUs of its node.
         template = merge(merge(ours, _without_gpus(first["name"])), user)
     _leave_lost_nodes(template["spec"])
-    # These labels follow the merge, because the operator selects pods by these labels.
+    # These labels follow the merge, so that the user's template cannot replace them. The operator selects pods by these
+    # labels.
     template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **labels(fleet, role)}
     return template
 

@@ -11,8 +11,8 @@ from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.objects import Object
 
-# A head has nothing to finish. If a command runs before `ray start`, a shell is the parent of `ray start`, and the
-# shell does not forward SIGTERM.
+# A head has nothing to finish, and may get no SIGTERM. If a command runs before `ray start`, a shell is the parent of
+# `ray start`, and the shell does not forward SIGTERM.
 _HEAD_GRACE_SECONDS: Final = 5
 # Kubernetes' default, and the time between most spot notices and the loss of the node. Collectors end their rollouts in
 # this time.
@@ -52,7 +52,7 @@ while busy; do sleep 0.5; done
 def ray_pod_template(
     fleet: CollectorFleet, role: PodRole, container: Object, user: Mapping[str, Any], *, gpus: int, **pod: Any
 ) -> Object:
-    """Return :func:`pod_template` for a pod in which KubeRay starts Ray. ``pod`` has further fields of its spec."""
+    """Return :func:`pod_template` for a pod in which KubeRay starts Ray. ``pod`` has more fields of the pod's spec."""
     before_ray_start = import_code_first(fleet)
     if before_ray_start:
         # KubeRay runs a container's own command before its `ray start`, in the same shell.

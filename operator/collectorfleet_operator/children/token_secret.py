@@ -1,7 +1,7 @@
 """The Secret with the token that a driver and the hosts of its collectors share, in a fleet without Ray.
 
-The operator may only create Secrets, so it cannot read the owner of an existing Secret. So the Secret's name contains a
-part of the fleet's uid. A deleted fleet of the same name then has another Secret.
+The operator may create Secrets but not read them, so it cannot check the owner of an existing Secret. So the Secret's
+name contains a part of the fleet's uid. A deleted fleet of the same name then has another Secret.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _PRESTART: Final = [{"name": name, "value": value} for name, value in ray_settin
 
 
 def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
-    """Return the item of ``workerGroupSpecs`` for the group ``name``, with its collectors packed by ``packing``."""
+    """Return the item of ``workerGroupSpecs`` for the group ``name``. ``packing``: how its collectors are packed."""
     label_hash, resources = group_hash(fleet.spec, name), _ray_resources(fleet, name, packing)
     fleet = fleet_of_group(fleet, name)
     one = fleet.spec.collectors.resources

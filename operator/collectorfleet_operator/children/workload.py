@@ -1,8 +1,8 @@
 """The Workload that requests quota from Kueue for the driver, the head if there is one, and all worker pods.
 
-Kueue admits either a whole Workload or nothing of it. If a RayCluster and a Job had Kueue's queue label, Kueue would
-create two Workloads. Each of two fleets could then get quota for its first Workload and wait forever for quota for its
-second Workload.
+One Workload for all pods avoids a deadlock. Kueue admits either a whole Workload or nothing of it. If a RayCluster and
+a Job had Kueue's queue label, Kueue would create two Workloads. Each of two fleets could then get quota for its first
+Workload and wait forever for quota for its second Workload.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def with_priority(made: Object, name: str, value: int, version: KueueVersion) ->
 
 
 def counts_of(made: Object) -> dict[str, int]:
-    """Return the number of pods of a Workload by pod set."""
+    """Return the number of pods in each pod set of a Workload."""
     return {one["name"]: int(one.get("count", 1)) for one in (made.get("spec") or {}).get("podSets") or []}
 
 
