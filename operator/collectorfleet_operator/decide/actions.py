@@ -41,7 +41,7 @@ class Delete:
     """Delete the child with this uid, and the objects that the child owns.
 
     ``force``: delete the child without a grace period. The API server then waits neither for owned objects nor for the
-    kubelet of a lost node. ``grace_seconds``: the grace period of a pod, or None for the pod's own.
+    kubelet of a lost node. ``grace_seconds``: the grace period of a pod. With None, the pod's own grace period applies.
     ``announced``: whether the operator writes an Event about the deleted pod.
     """
 

@@ -47,7 +47,7 @@ def until_next_deadline_after(seen: Situation) -> timedelta | None:
     end = expires(seen)
     waits = (
         retry_after(seen),
-        # A driver that ends keeps the RayCluster until the driver is lost.
+        # The operator keeps the RayCluster for a driver that is ending, until the driver counts as lost.
         _driver_lost_after(seen),
         _unless_past(end - seen.now) if end is not None else None,
         until_next_force_delete(seen),
@@ -67,7 +67,7 @@ def _acknowledgement_late_after(seen: Situation) -> timedelta | None:
 
 
 def _unless_past(left: timedelta | None) -> timedelta | None:
-    """Return the time left, or None if no time is left: a deadline in the past changes nothing any more."""
+    """Return the time left, or None if the deadline has passed: a past deadline triggers nothing."""
     return left if left is not None and left > timedelta(0) else None
 
 

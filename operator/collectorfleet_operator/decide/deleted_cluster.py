@@ -44,7 +44,10 @@ def a_driver_uses_its_cluster(seen: Situation) -> bool:
 
 
 def unused_pods(seen: Situation) -> list[Pod]:
-    """Return at most 100 pods of deleted or terminating RayClusters or Jobs, whose grace period can be shortened."""
+    """Return at most 100 pods whose grace period can be shortened.
+
+    These pods belong to deleted or terminating RayClusters or Jobs.
+    """
     if seen.is_usable(seen.cluster) or is_in_use(seen) or _a_driver_ends(seen):
         return []
     there = {cluster.uid for cluster in seen.clusters if not cluster.is_terminating}
@@ -53,6 +56,6 @@ def unused_pods(seen: Situation) -> list[Pod]:
 
 
 def _a_driver_ends(seen: Situation) -> bool:
-    """Return whether an earlier driver still finishes its batch and checkpoint, and so needs its collectors."""
+    """Return whether an earlier driver is still finishing its batch and checkpoint, and so needs its collectors."""
     left = [pod for pod in seen.leftovers(seen.driver_pods, seen.job) if not pod.is_lost_with_node]
     return resumes(seen.present.spec) and any(pod.phase_by(CONTAINER) == "Running" for pod in left)

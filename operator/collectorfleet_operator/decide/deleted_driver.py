@@ -23,7 +23,7 @@ def is_uncounted(pod: Pod) -> bool:
 
 
 def deleted_driver(seen: Situation, job: Job) -> Pod | None:
-    """Return the deleted pod of a driver that has ended, if the Job would delay the driver's next pod, or else None.
+    """Return the driver's deleted pod if the driver has ended and the Job would delay the next pod, or else None.
 
     The driver of a pod on a lost node has not ended. The operator does not replace a Job that has counted failures,
     because a new Job would begin to count at 0.

@@ -1,4 +1,4 @@
-"""Leader election: the operator that is the holder of a Lease serves the fleets.
+"""Leader election: the operator that holds the Lease serves the fleets.
 
 Each operator counts seconds with its own monotonic clock, because the clocks of machines differ. The holder counts from
 the moment before it sends a renewal. The other operators count from the moment after they have seen the renewal. So the
@@ -15,7 +15,7 @@ from collectorfleet_operator.objects import Key, Object, metadata
 
 # After this time without a renewal, any operator may take the Lease.
 LEASE_SECONDS: Final = 15
-# The holder stops serving after this time without a renewal, because its last write request may still be in flight.
+# The holder stops serving earlier, after this time without a renewal: its last write request may still be in flight.
 GIVE_UP_SECONDS: Final = 10
 
 

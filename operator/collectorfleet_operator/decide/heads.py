@@ -22,7 +22,7 @@ def has_collectors(seen: Situation) -> bool:
 def is_in_use(seen: Situation) -> bool:
     """Return whether the present driver still uses the Ray cluster of its head, even if the head is gone.
 
-    A driver with an order to stop uses the Ray cluster until it has ended: its checkpoint may include learners.
+    A driver with an order to stop uses the Ray cluster until the driver has ended: its checkpoint may include learners.
     """
     if seen.driver_phase != "Running":
         return False
@@ -42,8 +42,8 @@ def pods_of_lost_head(seen: Situation) -> list[Pod]:
     return [
         pod
         for pod in (*seen.workers, *seen.evaluators)
-        # Both creation times are by the API server's clock, so their comparison is exact. The kubelet's time shows only
-        # whether Ray has restarted since.
+        # Both creation times come from the API server's clock, so their comparison is exact. ``began`` comes from the
+        # kubelet's clock. It shows only whether Ray has restarted since the head was created.
         if not pod.is_terminating
         and pod.created < made
         and (began := pod.began.get(WORKER_CONTAINER)) is not None

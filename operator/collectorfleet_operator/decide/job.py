@@ -30,10 +30,10 @@ _COMPLETIONS: Final = 1
 class Job(PodOwner):
     """The facts of the driver's Job, or of the Job of collectors.
 
-    ``started`` and ``ended`` are times from the Job controller, None until it sets them. ``failure`` is the
-    controller's message about the failure, empty if the Job did not fail. ``failed_pods`` is None until the controller
-    counts failed pods. ``queue`` is the LocalQueue under which the driver started, empty without a queue.
-    ``generation`` is the generation of the spec that the driver runs.
+    ``started`` and ``ended`` are times from the Job controller. They are None until the controller sets them.
+    ``failure`` is the controller's message about the failure. It is empty if the Job did not fail. ``failed_pods`` is
+    None until the controller counts failed pods. ``queue`` is the LocalQueue under which the driver started. It is
+    empty without a queue. ``generation`` is the generation of the spec that the driver runs.
 
     ``restarts_before`` counts the driver pods that were lost under earlier Jobs of the same run. ``run_began`` is the
     start time of the first of these Jobs, and ``run_began_text`` is the same time in Kubernetes' format.

@@ -25,7 +25,7 @@ def until_late(seen: Situation) -> timedelta | None:
     if not_terminating(seen.heads) and len(not_terminating(of_groups)) >= wanted:
         return None
     before = seen.fleet.status.condition(ConditionType.RAY_CLUSTER_READY) if seen.fleet.status else None
-    # A condition that is still true becomes false in this reconcile.
+    # A condition that is still true becomes false in this reconcile, so the time counts from now.
     turned = seen.now if before is None or is_true(before) else before.last_transition_time or seen.now
     return max(turned, cluster.created) + MAKES_PODS_WITHIN - seen.now
 

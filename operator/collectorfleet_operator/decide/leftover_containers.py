@@ -1,7 +1,8 @@
-"""Other containers, such as a log shipper or a mesh proxy, may keep the driver's pod running after the driver's end.
+"""Decides when to delete a driver's pod that other containers keep running after the driver's end. Pure.
 
-The Job waits for the whole pod. So the pod would keep its GPUs and its quota, and the Job would never retry. A sidecar
-that is an init container with restartPolicy Always ends with the driver and is not affected. Pure.
+Such a container is, for example, a log shipper or a mesh proxy. The Job waits for the whole pod. So the pod would keep
+its GPUs and its quota, and the Job would never retry. A sidecar that is an init container with restartPolicy Always
+ends with the driver and is not affected.
 """
 
 from __future__ import annotations

@@ -88,7 +88,10 @@ def expires(seen: Situation) -> datetime | None:
 
 
 def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -> datetime | None:
-    """Return the expiry from the status. If a Job was deleted before its end, the status has no end time."""
+    """Return the expiry from the status. Without an expiry there, count from the time at which the run completed.
+
+    If a Job was deleted before its end, the status has no end time.
+    """
     recorded_expiry = status.driver.expires if status is not None and status.driver is not None else None
     if recorded_expiry is not None or status is None:
         return recorded_expiry
@@ -120,7 +123,7 @@ def has_delivered(seen: Situation, job: Job) -> bool:
 def _has_delivered_itself(seen: Situation, job: Job) -> bool:
     """Return whether the present driver has delivered a batch.
 
-    Until the present driver has a pod, the last driver counts.
+    Until the present driver has a pod, the previous driver's batches count.
     """
     pod = seen.driver_pod
     return _delivered_since(seen.report, job.created if pod is None else pod.created)

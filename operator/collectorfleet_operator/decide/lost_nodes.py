@@ -21,7 +21,7 @@ _MARGIN: Final = timedelta(seconds=5)
 
 @cached_per_situation
 def pods_to_force_delete(seen: Situation) -> list[Pod]:
-    """Return the pods on lost nodes to delete by force now. The grace period of these pods is over or has no use."""
+    """Return the pods on lost nodes to delete by force now: their grace period is over or has no use."""
     return [pod for pod in _lost(seen) if seen.now >= _given_up_at(seen, pod)]
 
 

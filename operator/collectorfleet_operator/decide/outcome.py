@@ -22,13 +22,14 @@ from collectorfleet_operator.decide.retry import recorded_failure, why_tried_aga
 from collectorfleet_operator.decide.situation import Situation, cached_per_situation
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 
-# The exit code of a process that a signal ended is 128 plus the number of the signal.
+# If a signal ends a process, the exit code is 128 plus the number of the signal.
 _KILLED: Final = 128
-# A process that these signals end cannot write a reason: the process's last output is about its work, not about its
-# end.
+# If one of these signals ends a process, the process cannot write a reason. Its last output is about its work, not
+# about its end.
 _KILL_SIGNALS: Final = {_KILLED + one: one.name for one in (signal.SIGKILL, signal.SIGTERM)}
 _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|File \")")
-# Ray's C++ code prints such a line before it ends the process with exit code 1, as Python does, or by a signal.
+# Ray's C++ code prints such a line before it ends the process. It ends the process by a signal, or with exit code 1, as
+# Python does.
 _NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
 _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECASE)
 # A driver that ends with one of these exit codes writes a message. Other exit codes come from the user's code or from
@@ -44,7 +45,7 @@ def outcome(seen: Situation) -> Outcome:
     """Return the state of the run from the driver's pod and its Job, or from the status if both are gone.
 
     The status counts too, so that the deletion of the Job does not start another run. The pod takes precedence over the
-    Job. The Job ends a second after the pod, and a completed fleet would look broken in this second.
+    Job, because the Job ends a second later. A completed fleet would look broken in this second.
 
     The module ``retry`` decides whether a failed run is tried again. A suspended and resumed fleet is also tried again.
     """
@@ -85,7 +86,7 @@ def is_recorded(seen: Situation) -> bool:
 
 
 def _late(seen: Situation) -> str:
-    """Return which deadline is exceeded and why the fleet was not Ready, or an empty text before any deadline."""
+    """Return which deadline is exceeded and why the fleet was not Ready, or an empty text if none is exceeded."""
     before = recorded_condition(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
     if before is not None:
         return before.message
@@ -151,7 +152,8 @@ def first_line(pod: Pod) -> str | None:
     """Return why a driver pod ended: the first line of its message, or else the reason from Kubernetes, or None."""
     ended = _ended(pod)
     if ended is not None and ended.message.strip() and ended.reason != OOM_KILLED:
-        # A kubelet that ends a pod writes the reason into the pod's status, for example a node without free memory.
+        # If the kubelet ends a pod, it writes the reason into the pod's status, for example that the node has no free
+        # memory.
         return (ended.code in _KILL_SIGNALS and pod.kubelet_message) or _last_words(ended)
     return pod.problem.message if pod.problem else None
 

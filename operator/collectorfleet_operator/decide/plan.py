@@ -2,7 +2,7 @@
 
 The operator creates service account, Lease, the driver's Job and the collectors' objects in one plan. The driver's pod
 and the collectors' pods wait for each other. If a decision depends on time alone, the plan has a deadline, so no action
-waits for an event that may not come. Plans are idempotent: a second plan on the result of a plan has no actions.
+waits for an event that may not come. Plans are idempotent: after the actions of a plan, a second plan has no actions.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _force_delete_lost_pods(seen: Situation) -> Iterator[Action]:
 def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
     """Delete the cluster of an ended run if the spec requests this. After the time to live, delete the run's objects.
 
-    A Job that must be deleted earlier is deleted once the status has recorded the result of the run.
+    Some Jobs must be deleted earlier. Delete such a Job once the status has recorded the result of the run.
     """
     is_expired = _is_expired(seen)
     if is_expired or seen.fleet.spec.when_finished is WhenFinished.DELETE:
@@ -230,7 +230,8 @@ def _maintain_run(seen: Situation) -> Iterator[Action]:
     if seen.running is not None and queue.is_placed(seen):
         yield from _delete_pods_of_lost_head(seen)
         yield from _end_unused_pods(seen)
-        # This comes before the children: a refused write ends the plan, and Kueue would evict a fleet that collects.
+        # The report comes before the children: a refused write of a child ends the plan. Kueue would then evict a fleet
+        # that collects.
         yield from report_pods_ready(seen)
         yield from maintain_children(seen)
 
@@ -269,7 +270,7 @@ def _with_driver(seen: Situation, changed: Object) -> Situation:
 
 
 def _start(seen: Situation) -> Iterator[Action]:
-    """Create the objects of a run: at once without a queue, or when Kueue has admitted the fleet."""
+    """Create the objects of a run. A fleet without a queue starts at once, and any other fleet when Kueue admits it."""
     match queue.state(seen):
         case queue.Unqueued():
             yield from leave_queue(seen, "the fleet has no queue any more")
@@ -287,7 +288,7 @@ def _start(seen: Situation) -> Iterator[Action]:
 
 
 def _why_stop(seen: Situation) -> str:
-    """Return why the Job of a driver that must end, or ended on request, is deleted now.
+    """Return why the driver's Job is deleted now: the driver must end, or has ended on request.
 
     Return an empty text if the Job is kept.
     """

@@ -46,7 +46,7 @@ class Exit:
 class Pod:
     """The facts of a pod.
 
-    Times of containers are by the kubelet's clock. All other times are by the API server's clock.
+    Times of containers come from the kubelet's clock. All other times come from the API server's clock.
 
     ``deleted`` is the time at which the grace period of a deletion ends. ``has_no_grace``: the pod was deleted with a
     grace period of 0. ``controller`` is the uid of the RayCluster or Job that made the pod. ``created_text`` is the
@@ -159,12 +159,12 @@ def _has_not_been_ready(status: Object) -> bool:
     turned = next(
         (one.get("lastTransitionTime") for one in status.get("conditions") or [] if one["type"] == "Ready"), ""
     )
-    # Both times are the kubelet's, to the second and in one format, so the code compares the texts.
+    # Both times come from the kubelet, in whole seconds and in one format, so the code compares the texts.
     return not began or not all(began) or not turned or str(turned) <= max(began)
 
 
 def _exits(statuses: list[Object]) -> dict[str, Exit]:
-    """Return, by container name, how each ended container ended, with the container's termination message."""
+    """Return how each ended container ended, with its termination message. The keys are container names."""
     found: dict[str, Exit] = {}
     for status in statuses:
         ended = status.get("state", {}).get("terminated")

@@ -36,7 +36,7 @@ def report_pods_ready(seen: Situation) -> Iterator[Action]:
 def _why_ready(seen: Situation) -> str:
     """Return why the pods count as ready, or an empty text if they are not ready yet."""
     if queue.is_everything_ready(seen):
-        # This is reported before the fleet is Ready, because environments may need longer to start than Kueue waits.
+        # The report comes before the fleet is Ready, because environments may need longer to start than Kueue waits.
         return "all pods of the fleet are ready"
     # If minAvailable is less than replicas, a fleet works although some of its pods never start.
     ready = _ready(seen)

@@ -1,6 +1,6 @@
 """The state of a fleet in a queue of Kueue, and the contents of its Workload. Pure.
 
-The operator does for fleets what Kueue's own integrations do for other kinds. Its Workload requests quota, and Kueue
+The operator does for fleets what Kueue's own integrations do for other kinds. A fleet's Workload requests quota. Kueue
 admits the Workload or takes the quota back. The operator then reports when no pod uses the quota any more. Until then
 Kueue gives the quota to no other Workload, so a driver has time to finish its batch.
 """
@@ -75,7 +75,7 @@ State = Unqueued | Waiting | Admitted | Withdrawn
 def state(seen: Situation) -> State:
     """Return the queue state of the fleet.
 
-    While a run has a driver, its queue does not change. A run that began without a queue stays without a queue.
+    While a run has a driver, the run's queue does not change. A run that began without a queue stays without a queue.
     """
     queue = queue_of_run(seen)
     if not queue:
@@ -83,7 +83,7 @@ def state(seen: Situation) -> State:
     found, runs = seen.workload, seen.is_usable(seen.job)
     usable = seen.usable_workload
     if seen.why_no_queues:
-        # A Kueue that is not available cannot take quota back.
+        # If Kueue is not available, it cannot take quota back.
         return _admitted(seen, found) if runs and found is not None else Waiting(seen.why_no_queues)
     if usable is None:
         return Withdrawn("its Workload was deleted") if runs else Waiting(_why_no_workload(seen))
@@ -242,7 +242,7 @@ def _placement(found: Workload, assignment: Assignment, flavors: Mapping[str, Ob
 
 
 def _with_conditions(stored: Object, now: datetime, *changes: tuple[str, bool, str, str]) -> list[Object]:
-    """Return all conditions of a Workload with these changes of type, status, reason and message."""
+    """Return all conditions of a Workload after ``changes``. A change has a type, a status, a reason and a message."""
     conditions: dict[str, Any] = {one["type"]: one for one in (stored.get("status") or {}).get("conditions") or []}
     time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     for type_, is_true, reason, message in changes:

@@ -14,7 +14,7 @@ from collectorfleet_operator.objects import Object
 
 @dataclass(frozen=True, slots=True)
 class RayCluster(PodOwner):
-    """The facts of a RayCluster. ``templates``: the template label of each worker group, None without a label."""
+    """The facts of a RayCluster. ``templates`` has the template label of each worker group, or None without a label."""
 
     templates: Mapping[str, str | None]
 

@@ -48,7 +48,7 @@ def _of(container: Object, resource: str) -> Fraction:
 
 
 def _request_of(part: Object, resource: str) -> Fraction | None:
-    """Return the request of a container or a pod. A limit without a request is also a request."""
+    """Return the request of a container or a pod. A limit without a request counts as a request."""
     resources = part.get("resources") or {}
     for kind in ("requests", "limits"):
         amount = (resources.get(kind) or {}).get(resource)

@@ -6,7 +6,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 
 def resumes(spec: CollectorFleetSpec) -> bool:
-    """Return whether a driver of this spec resumes from a checkpoint or after the frames of its output."""
+    """Return whether a driver of this spec resumes from a checkpoint, or continues after the frames of its output."""
     return spec.driver.checkpoint is not None or (spec.driver.train is None and spec.output is not None)
 
 

@@ -44,7 +44,7 @@ def why_tried_again(seen: Situation) -> str:
 
 
 def hash_of_run(seen: Situation, job: Job, found: Outcome) -> str:
-    """Return the hash of the spec that the driver of this Job runs, for the status."""
+    """Return the hash for the status: the hash of the spec that the Job's driver runs."""
     return _hash(job.hashes.by_part, seen.fleet.spec, found.reason if isinstance(found, Over) else None)
 
 

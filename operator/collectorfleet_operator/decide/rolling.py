@@ -7,7 +7,7 @@ was never ready collects nothing and is replaced first: a corrected template wou
 An evaluator pod needs no drain, so it is replaced at once. All evaluator pods are replaced together, because the driver
 repeats the evaluation for each loss.
 
-The driver drains a pod that another client deletes, for example by an eviction, within the pod's grace period. KubeRay
+If another client deletes a pod, for example by an eviction, the driver drains the pod within its grace period. KubeRay
 would count the pod until it is gone. So the operator passes the pod's name to KubeRay, which creates another pod at
 once.
 
@@ -75,7 +75,7 @@ def pods_to_drain(seen: Situation) -> list[str]:
     going |= {pod.name for pod in old}
     leaving = {pod.name for pod in seen.workers if pod.is_terminating or pod.name in going}
     draining = [name for name in _requested_drains(seen) if name in leaving]
-    # Beyond maxUnavailable: evicted pods are being deleted anyway, and broken pods are unavailable already.
+    # These pods may exceed maxUnavailable: evicted pods are being deleted anyway, and broken pods are unavailable.
     draining += [pod.name for pod in evicted(seen) if pod.name not in draining]
     draining += [pod.name for pod in old if _is_broken(pod) and pod.name not in draining]
     for group, size in sizes.items():
@@ -102,8 +102,9 @@ def evicted(seen: Situation) -> list[Pod]:
 def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
     """Return the names of the group's pods that KubeRay must replace: terminating, drained and broken pods.
 
-    If a pod never had a collector, the driver never reports the pod as drained. If a broken pod does have a collector,
-    the driver drains it within the pod's grace period, as in an eviction.
+    The operator does not wait for the drain of a broken pod. If a pod never had a collector, the driver never reports
+    the pod as drained. If a broken pod does have a collector, the driver drains the pod within its grace period, as in
+    an eviction.
 
     ``desired`` is the RayCluster that is about to be applied. The operator's own write triggers no reconcile, so the
     next reconcile may be late.

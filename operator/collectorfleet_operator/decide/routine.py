@@ -61,7 +61,7 @@ def _progress(progress: Object) -> Object:
 
 
 def _weights(weights: Object) -> Object:
-    """Replace versions by facts, such as whether a version is published or failed, or a batch is too stale."""
+    """Replace versions by facts, such as whether a version is published or failed, or whether a batch is too stale."""
     published, acknowledged = weights.get("published"), weights.get("acknowledged")
     staleness, failure = weights.get("staleness") or {}, weights.get("lastFailure")
     bound, stalest = staleness.get("bound"), staleness.get("max")

@@ -62,7 +62,7 @@ def _next_size(
     if not _driver_has_drained(seen, group):
         return GroupSize(present.pods, going)
     staying = [pod for pod in workers if pod.name not in going and not pod.is_terminating]
-    # Only existing pods count: KubeRay has to delete nothing for a pod that is missing.
+    # Only existing pods count: for a missing pod, KubeRay has nothing to delete.
     surplus = max(0, len(staying) - wanted)
     return GroupSize(wanted, going + tuple(_emptiest_first(seen, staying)[:surplus]))
 

@@ -10,7 +10,9 @@ from collectorfleet_operator.decide.situation import Situation, cached_per_situa
 
 @cached_per_situation
 def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
-    """Return the driver's report without collectors on silent nodes, unless a batch was delivered since the silence.
+    """Return the driver's report without the collectors on silent nodes.
+
+    The collectors of a silent node stay in the report if a batch was delivered since the silence began.
 
     Ray takes longer than Kubernetes to detect a lost node. If only the node's kubelet fails, the collectors on the node
     still collect.

@@ -113,7 +113,7 @@ class Situation:
     driver_without_lease_for: timedelta | None = None
     # How far the driver's clock is ahead of the API server's.
     driver_clock_ahead: timedelta = timedelta(0)
-    # When the ConfigMap of the fleet's code last changed, if the run failed, or None if this time is unknown.
+    # If the run failed: when the ConfigMap of the fleet's code last changed. None if this time is unknown.
     code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, in Kubernetes' format.
     reported_at: str | None = None
@@ -237,8 +237,8 @@ class Situation:
     def last_report(self) -> DriverReport | None:
         """Return the last report of a driver of this fleet, even if the driver's pod is gone, or None without a report.
 
-        Its times are converted to the API server's clock. A status apply does not check uids, so a driver of a deleted
-        fleet of the same name may have written the report. Such a report does not count.
+        The times of the report are converted to the API server's clock. A status apply does not check uids, so a driver
+        of a deleted fleet of the same name may have written the report. Such a report does not count.
         """
         report = self.fleet.status
         if report is None or report.fleet_uid is None or report.fleet_uid != self.fleet.metadata.uid:

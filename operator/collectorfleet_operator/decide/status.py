@@ -109,9 +109,10 @@ def _available(seen: Situation) -> int:
 
 
 def _selector(seen: Situation) -> str:
-    """Return the label selector for autoscalers on pod metrics: the worker pods, if each pod has one collector.
+    """Return the label selector for autoscalers on pod metrics.
 
-    Otherwise the selector matches no pod: the autoscaler would count pods and request as many collectors.
+    If each worker pod has one collector, the selector matches the worker pods. Otherwise the selector matches no pod:
+    the autoscaler would count pods and request as many collectors.
     """
     groups = seen.groups
     is_one_each = not isinstance(groups, Refusal) and all(group.per_pod == 1 for group in groups.values())

@@ -1,8 +1,8 @@
 """Orderly stop of a driver with progress: the driver gets an order and ends after its batch. Pure.
 
 Only a driver that runs and has delivered a batch gets the order. Any other driver has no progress to lose and is
-deleted at once. A driver that a changed spec replaces may finish its batch without a deadline. A driver that must free
-its pods has to finish within ``spec.progressDeadlineSeconds``.
+deleted at once. If a changed spec replaces a driver, the driver may finish its batch without a deadline. If a driver
+must free its pods, it has to finish within ``spec.progressDeadlineSeconds``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Stop:
     reason: Reason
     why: str  # a clause: "spec.suspend is true"
     frees_pods: bool = True  # no driver follows, and the operator deletes a driver that does not end in time
-    is_recorded: bool = True  # the status has the reason; until then the driver is not ended
+    is_recorded: bool = True  # the status has recorded the reason; before that, the driver is not ended
     is_waited_for: bool = True  # the driver may end its batch
 
 
@@ -95,7 +95,7 @@ def _is_head_gone(seen: Situation) -> bool:
     heads = not_terminating(seen.heads) if seen.is_usable(seen.cluster) else []
     requested = seen.stop_requested_at
     # The order stays if a new head appears, because the driver is not connected to that head. Kubernetes stores times
-    # in whole seconds, so a head from the second of the order counts as new.
+    # in whole seconds, so a head that was created in the same second as the order counts as new.
     return not heads or (
         requested is not None and all(head.created >= requested.replace(microsecond=0) for head in heads)
     )

@@ -1,4 +1,4 @@
-"""Deletion of the objects of a fleet that has no running driver, if the fleet's spec cannot be parsed. Pure."""
+"""Deletes the objects of a fleet whose spec cannot be parsed, if no driver of the fleet runs. Pure."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _keep(seen: Situation, child: Child) -> Iterator[Action]:
             desired = sized(seen, seen.raycluster, keep_manifest_of_other_release(own, desired))
         desired = with_propagated(seen, desired)
         if child is COLLECTORS_CHILD:
-            # After all other changes, because only the size of a Job can be changed in place.
+            # This comes after all other changes, because only the size of a Job can be changed in place.
             desired = sized_in_place(own, sized(seen, seen.collectors_job, desired))
         yield from update_if_different(child, own, desired)
 

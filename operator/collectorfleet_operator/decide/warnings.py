@@ -1,8 +1,8 @@
 """Warning Events about a fleet's children that explain why the fleet makes no progress. Pure.
 
 Many warnings are part of every start, such as the warning about a Secret that is created a second later. So a warning
-about a pod, or about an object that already exists, counts only after it has lasted for ten seconds. Warnings that are
-older than the last change of the condition to false do not count.
+about a pod, or about an object that already exists, counts only after it has lasted for ten seconds. A warning does not
+count if it is older than the condition's last change to false.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STILL_TRUE_FOR: Final = timedelta(minutes=3)
 _LONGEST_PAUSE: Final = timedelta(minutes=20)
 # With this message the API server refuses a pod.
 _NO_PRIORITY_CLASS: Final = "no PriorityClass with name"
-# A warning may be written before the condition that it explains changes, by at most this time.
+# The longest time by which a warning may precede the change of the condition that it explains.
 _BEFOREHAND: Final = timedelta(seconds=10)
 # KubeRay writes this message if its cache does not yet have an object that it has just created.
 _MADE_ALREADY: Final = "already exists"

@@ -23,7 +23,7 @@ PODS_READY = "PodsReady"
 
 @dataclass(frozen=True)
 class Assignment:
-    """The flavors that Kueue assigned to one pod set, and the number of pods. None means all requested pods."""
+    """The flavors that Kueue assigned to one pod set, and the number of pods. None stands for all requested pods."""
 
     pod_set: str
     flavors: Sequence[str]

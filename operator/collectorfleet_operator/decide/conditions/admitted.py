@@ -85,7 +85,7 @@ def _true(seen: Situation, found: Admitted) -> Finding:
 
 
 def _pods_in_words(counts: Mapping[str, int]) -> str:
-    """Return the pods with quota, without driver and head: ``4 worker pods and 1 evaluator pod``."""
+    """Return, in words, the pods that have quota, without driver and head: ``4 worker pods and 1 evaluator pod``."""
     workers, evaluators = worker_pods(counts), evaluator_pods(counts)
     text = f"{workers} worker pod{'s' * (workers != 1)}"
     return f"{text} and {evaluators} evaluator pod{'s' * (evaluators != 1)}" if evaluators else text

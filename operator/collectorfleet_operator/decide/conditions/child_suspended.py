@@ -1,4 +1,4 @@
-"""A RayCluster or Job of the fleet that another client suspended, usually Kueue. Pure.
+"""A RayCluster or Job of the fleet that another client suspended. Usually, this client is Kueue. Pure.
 
 In a namespace with a LocalQueue named ``default``, Kueue labels every job, and suspends each job until the job has
 quota. The operator itself never suspends a child.

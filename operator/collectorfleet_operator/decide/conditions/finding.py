@@ -36,6 +36,6 @@ def user_problem_finding(type_: ConditionType, reason: str, message: str) -> Fin
 
 
 def not_written(type_: ConditionType, refused: Refused) -> Finding:
-    """Return the condition, with status False, of an object whose write was refused or failed."""
+    """Return a condition with status False about an object that was not written: the write was refused or failed."""
     found = problem_finding if refused.is_retried else user_problem_finding
     return found(type_, refused.reason, refused.message)

@@ -77,7 +77,7 @@ def _earlier(seen: Situation) -> str | None:
 
 
 def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
-    """Return the condition of a RayCluster from its pods. ``late`` is appended if KubeRay has not made all pods."""
+    """Return the condition of a RayCluster from its pods. Append ``late`` if KubeRay has not made all pods."""
     heads, workers = not_terminating(seen.heads), not_terminating(seen.workers)
     sizes = cluster.worker_sizes
     wanted = sum(size.pods for size in sizes.values())
@@ -120,7 +120,7 @@ def _secret_taken(cluster: PodOwner) -> str:
 
 
 def _ready_pods(seen: Situation, group: str, size: GroupSize) -> int:
-    # A pod that KubeRay must delete may still be ready.
+    # A pod that KubeRay must delete may still be ready, so the count is at most the size of the group.
     return min(count_ready(not_terminating(seen.of_group(group))), size.pods)
 
 
