@@ -98,7 +98,7 @@ def changed_at(obj: Object) -> datetime | None:
 
 
 def started_at(job: Object) -> datetime | None:
-    """Return when a Job began, by the Job controller, or None until the controller has set the time."""
+    """Return when a Job began, according to the Job controller, or None until the controller has set the time."""
     return parse_time((job.get("status") or {}).get("startTime"))
 
 
@@ -125,7 +125,7 @@ def is_terminating(obj: Object) -> bool:
 
 
 def controller_uid(obj: Object) -> str | None:
-    """Return the uid of the object that controls this one, from its owner reference, or None without one."""
+    """Return the uid of the controller from the object's owner references, or None without a controller."""
     owners: list[Object] = metadata(obj).get("ownerReferences") or []
     return next((str(owner["uid"]) for owner in owners if owner.get("controller")), None)
 

@@ -49,8 +49,8 @@ class _Stored:
     The text needs a fraction of a decoded object's memory, and the garbage collector does not traverse the text.
 
     ``relevant_hash`` covers the parts of a fleet on which decisions depend. ``facts`` are parsed once from each
-    version. For a pod the cache keeps only the facts, and ``text`` is a digest that distinguishes its versions. A fleet
-    may have 10,000 pods, and decoding all of them takes 250 ms.
+    version. For a pod the cache keeps only the facts, and ``text`` is a digest that distinguishes the versions of the
+    pod. A fleet may have 10,000 pods, and decoding all of them takes 250 ms.
     """
 
     uid: str
@@ -79,7 +79,7 @@ class Cache:
 
     Updates from several sources may arrive out of order. Every method that records an update returns the fleets to
     reconcile. :func:`trimmed` keeps the parts of an object that the operator reads. An update of other parts, or a
-    routine report of a healthy driver, makes no fleet due.
+    routine report of a healthy driver, triggers no reconcile.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -117,7 +117,7 @@ class Cache:
         return found
 
     def facts(self, of: type[_F], key: Key) -> _F | None:
-        """Return the facts of one object, of the type ``of``."""
+        """Return the facts of one object. ``of`` is the type of the facts."""
         stored = self._stored(_KIND_OF[of], key)
         return stored.facts if stored is not None and isinstance(stored.facts, of) else None
 
@@ -133,11 +133,11 @@ class Cache:
         return self._renewals.clock_ahead(lease)
 
     def unheld_since(self, lease: Key) -> datetime | None:
-        """Return the time from which the Lease has no holder, by the API server's clock, or None while it has one."""
+        """Return the time from which the Lease has no holder, by the API server's clock, or None while it is held."""
         return self._renewals.unheld_since(lease)
 
     def leases_unchanged(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
-        """Return the Leases for whose unchanged time ``longer_than`` is true, with their fleets.
+        """Return pairs of fleet and Lease. Each Lease has been unchanged for a time that satisfies ``longer_than``.
 
         Leases that never had a holder are left out.
         """
@@ -213,7 +213,7 @@ class Cache:
             if key not in listed and namespace in (None, key.namespace) and stored.version <= version
         ]:
             concerned |= self._drop(kind, key)
-        # Objects that were removed before this list are in no later list.
+        # No later list has the objects that were removed before this list, so the cache forgets these removals.
         gone = self._gone.get(kind, {})
         for uid in [uid for uid, one in gone.items() if namespace in (None, one.namespace) and one.version <= version]:
             del gone[uid]

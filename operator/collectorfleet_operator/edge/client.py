@@ -66,10 +66,10 @@ class _PlainJson(client.ApiClient):
 class Kube:
     """A connection to the API server.
 
-    Every method may raise KubeError. After ten seconds without an answer, it raises UnavailableError.
+    Every method may raise KubeError. After ten seconds without an answer, a method raises UnavailableError.
 
-    A method writes only if ``may_write`` returns true at that moment. ``versions`` has, by group, the API versions to
-    use in place of the newest versions that this operator supports.
+    A method writes only if ``may_write`` returns true at that moment. ``versions`` maps API groups to versions. These
+    versions replace the newest versions that this operator supports.
     """
 
     def __init__(
@@ -222,9 +222,9 @@ class Kube:
     ) -> None:
         """Delete the object with this uid. It is no error if the object is gone already.
 
-        The object stays visible until the objects that it owns are gone. A pod stays visible until its kubelet has
-        ended it, for at most ``grace_seconds``. With ``force`` the object is gone when this method returns, unless it
-        has finalizers.
+        The object stays visible until the objects that it owns are gone. A pod stays visible until the kubelet has
+        ended the pod, for at most ``grace_seconds``. With ``force`` the object is gone when this method returns, unless
+        it has finalizers.
         """
         body: Object = {"preconditions": {"uid": uid}, "propagationPolicy": "Foreground"}
         if force:

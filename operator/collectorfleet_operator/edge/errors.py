@@ -1,4 +1,4 @@
-"""The errors of requests to the API server, by how a caller can handle them."""
+"""The errors of requests to the API server, grouped by how a caller can handle them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def from_answer(what: str, status: int, body: str) -> KubeError:
     message, is_status = _message(body)
     undeclared = _UNDECLARED.search(message)
     if undeclared:
-        # Before the statuses, because this error has status 500 although a retry never helps.
+        # This check comes before the statuses, because this error has status 500 although a retry never helps.
         return UndeclaredFieldError(what, message, undeclared[1])
     match status:
         case 404 if is_status:

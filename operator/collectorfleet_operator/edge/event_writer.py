@@ -31,7 +31,7 @@ PATIENCE_SECONDS: Final = 5.0
 # If the API server does not accept Events of a namespace, one reconcile tries again for the whole namespace after this
 # time. A limit or a webhook may affect only one namespace.
 PAUSE_SECONDS: Final = 30.0
-# For one fleet. The oldest Events beyond this number are dropped.
+# The limit for the unwritten Events of one fleet. The oldest Events beyond this number are dropped.
 MAX_UNWRITTEN_EVENTS: Final = 50
 
 
@@ -118,11 +118,11 @@ class EventWriter:
         after = self._next_try.get(namespace)
         if after is None:
             return True
-        # Only one reconcile at a time sends Events. Otherwise all reconciles would wait for an API server that does not
+        # Only one reconcile at a time tries again. Otherwise all reconciles would wait for an API server that does not
         # answer.
         if self._is_probing or self._clock() < after:
             return False
-        # Other reconciles of this namespace then send no Events meanwhile.
+        # During this try, other reconciles of the namespace send no Events.
         self._next_try[namespace] = self._clock() + PAUSE_SECONDS
         return True
 

@@ -49,9 +49,9 @@ _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 class Result:
     """The result of a plan. ``interrupted`` is the error that ended the plan early, if a retry may solve this error.
 
-    A write that failed and is retried is also in ``refused``, so that the status reports it. ``has_foreign_changes``:
-    an answer has a change by another client. The cache already has the answer, so the later watch event of this change
-    triggers no reconcile.
+    If a write failed and is retried, ``refused`` has the write, too, so that the status reports the failure.
+    ``has_foreign_changes``: an answer has a change by another client. The cache already has the answer, so the later
+    watch event of this change triggers no reconcile.
     """
 
     changes: Sequence[Change] = ()

@@ -13,16 +13,16 @@ K = TypeVar("K", bound=Hashable)
 class FairQueue(Generic[K]):
     """A queue that returns one key of each tenant in turn. The keys of one tenant come first in, first out.
 
-    A tenant has at most ``most_alone`` keys in work at a time, and ``most_beside_others`` while another tenant has
-    keys. If the work on all keys of a tenant hangs, for example in a webhook, the other tenants still have workers. A
-    tenant with one key does not wait behind the many keys of another tenant.
+    A tenant has at most ``most_alone`` keys in work at a time. While another tenant has keys, the limit is
+    ``most_beside_others``. If the work on all keys of a tenant hangs, for example in a webhook, the other tenants still
+    have workers. A tenant with one key does not wait behind the many keys of another tenant.
     """
 
     def __init__(self, tenant_of: Callable[[K], Hashable], most_alone: int, most_beside_others: int) -> None:
         self._tenant_of = tenant_of
         self._most_alone = most_alone
         self._most_beside_others = most_beside_others
-        # By tenant. The tenant whose turn is next comes first.
+        # The keys of each tenant. The tenant whose turn is next comes first.
         self._lines: dict[Hashable, deque[K]] = {}
         self._handed_out: Counter[Hashable] = Counter()
         self._idle: deque[asyncio.Future[K]] = deque()

@@ -39,7 +39,7 @@ class Freshness:
         self._last_event_at.pop(kind, None)
 
     def list_ages(self) -> dict[Kind, float]:
-        """Return by kind the seconds since the last list. The namespace that was listed longest ago counts."""
+        """Return, by kind, the seconds since the last list. The namespace that was listed longest ago counts."""
         now = self._clock()
         return {kind: now - min(times.values()) for kind, times in self._listed_at.items()}
 
@@ -48,6 +48,6 @@ class Freshness:
         return self._clock() - self._newest.get(kind, -math.inf)
 
     def watch_ages(self) -> dict[Kind, float]:
-        """Return by kind the seconds since the last watch event."""
+        """Return, by kind, the seconds since the last watch event."""
         now = self._clock()
         return {kind: now - time for kind, time in self._last_event_at.items()}

@@ -24,7 +24,7 @@ _MIDDLE_AFTER: Final = 10
 # The number of middle collections before a complete collection. Python's default is 10.
 _COMPLETE_AFTER: Final = 2
 # The number of complete collections between two counts of the frozen objects. A count also visits all frozen objects,
-# although faster.
+# but faster than a collection.
 _COLLECTIONS_PER_COUNT: Final = 500
 
 

@@ -22,8 +22,9 @@ from prometheus_client.exposition import choose_encoder
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.freshness import Freshness
 
-# Longer than a restart of the API server: restarting the operator would not make the API server start faster. Also
-# longer than all requests of one reconcile together, because each request has a deadline. So a longer reconcile hangs.
+# The limit is longer than a restart of the API server: restarting the operator would not make the API server start
+# faster. The limit is also longer than all requests of one reconcile together, because each request has a deadline. So
+# a longer reconcile hangs.
 LIMIT_SECONDS: Final = 180.0
 # Three intervals of the complete list (30 s), so that one list may be late.
 UNLISTED_SECONDS: Final = 90.0

@@ -1,4 +1,4 @@
-"""Takes and renews the Lease with which one of several operators serves fleets."""
+"""Leader election: acquires and renews the Lease. Of several operators, only the holder serves fleets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Leadership:
         self._renewed_at = float("-inf")
 
     def holds(self) -> bool:
-        """Return whether no other process can hold the Lease now.
+        """Return whether the last renewal is so recent that no other process can hold the Lease now.
 
         A process that was paused for too long gets False as soon as it continues.
         """
@@ -132,7 +132,7 @@ class Leadership:
         requested_at = time.monotonic()
         manifest = self._election.held(lease, datetime.now(UTC))
         write = self._kube.apply if lease is not None else self._kube.create
-        # Shorter than the client's own timeout, so that there is time for a second try.
+        # This timeout is shorter than the client's own, so that there is time for a second try.
         try:
             async with asyncio.timeout(GIVE_UP_SECONDS / 2 - 1):
                 self._lease = await write(LEASE, manifest)

@@ -1,6 +1,6 @@
 """A reader for the API server's lists that decodes one item at a time.
 
-Each step is short, and no whole list is in memory. Thousands of objects are megabytes of text. Most items have the same
+Thousands of objects are megabytes of text. Each step is short, and no whole list is in memory. Most items have the same
 text as in the previous list, and are not decoded. Items come in the order of their names, so the reader knows in
 advance which text should come next.
 """
@@ -169,7 +169,7 @@ class _Items:
         """Set the item that should come next after ``key``.
 
         A new item does not change which item is expected. If the reader meets an item that it expected later, the items
-        before this item were deleted.
+        that it expected earlier were deleted.
         """
         if self._next < len(self.before) and self.before[self._next].key == key:
             self._next += 1

@@ -1,4 +1,4 @@
-"""The operator's log. Every line that is written during a reconcile names the fleet, also lines of libraries."""
+"""The operator's log. Every line that is written during a reconcile names the fleet, including lines of libraries."""
 
 from __future__ import annotations
 

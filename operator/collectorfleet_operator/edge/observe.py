@@ -37,7 +37,7 @@ from collectorfleet_operator.objects import (
 
 
 class UnreadableError(Exception):
-    """A child or a pod of a fleet cannot be read. The message has its name and the reason."""
+    """A child or a pod of a fleet cannot be read. The message has the object's name and the reason."""
 
 
 def observe(
@@ -61,7 +61,7 @@ def observe(
 ) -> Situation:
     """Return the situation of a fleet.
 
-    ``fleet`` is the parsed ``stored`` object, and ``wrong`` has its problems in sentences, both from ``readings``.
+    ``fleet`` is the parsed ``stored`` object. ``wrong`` has its problems in sentences. Both come from ``readings``.
     Raises UnreadableError if a child or a pod cannot be read: decisions need complete observations.
     """
     children, labelled = children_of(cache, key), cache.pods_of(key)

@@ -32,7 +32,7 @@ class QueueObjects:
         return {name: flavor for name, flavor in found.items() if flavor is not None}
 
     async def priority_class(self, fleet: CollectorFleet) -> Object | None:
-        """Return the fleet's WorkloadPriorityClass, or None if the fleet names none or it does not exist."""
+        """Return the fleet's WorkloadPriorityClass, or None if the fleet names no class or the class is missing."""
         name = priority_class_of(fleet)
         return await self._find(PRIORITY_CLASS, name) if name else None
 

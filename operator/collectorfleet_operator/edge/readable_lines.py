@@ -1,4 +1,4 @@
-"""Removes values that are nested too deeply for kopf's decoder from the lines of a watch."""
+"""Removes values from the lines of a watch if the values are nested too deeply for kopf's decoder."""
 
 from __future__ import annotations
 

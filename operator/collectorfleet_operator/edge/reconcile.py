@@ -41,12 +41,13 @@ from collectorfleet_operator.objects import Key, Object, is_terminating, metadat
 
 log = logging.getLogger(__name__)
 
-# The longest time between two reconciles. An updated CRD, which accepts a status field that was left out before, causes
-# neither an event nor a deadline.
+# The longest time between two reconciles. If an updated CRD accepts a status field that was left out before, neither an
+# event nor a deadline shows this.
 _AT_THE_LATEST: Final = timedelta(minutes=20)
-# The longest time while the fleet has unwritten Events: no event shows that the API server accepts Events again.
+# The longest time between two reconciles while the fleet has unwritten Events: no watch event shows that the API server
+# accepts Events again.
 _WHILE_EVENTS_WAIT: Final = timedelta(minutes=1)
-# The number of successive errors of the operator on one fleet before the fleet's status reports them.
+# After this number of successive errors of the operator on one fleet, the fleet's status reports the error.
 _REPORTED_AFTER_FAILURES: Final = 3
 _NONE: Final[Mapping[Key, Any]] = MappingProxyType({})
 
@@ -85,7 +86,7 @@ class Reconciler:
         self._ignored: dict[Key, set[str]] = {}
         # The number of successive errors. Errors of the API server do not count.
         self._failures: dict[Key, int] = {}
-        # Whether KubeRay is installed, from the session's lists. Before that, a fleet with Ray gets no children.
+        # Whether KubeRay is installed, from the session's lists. Without KubeRay, a fleet with Ray gets no children.
         self._kuberay_installed = kuberay_installed
         self._why_no_queues = why_no_queues
         self._warnings = warnings
@@ -221,7 +222,7 @@ class Reconciler:
             await self._write_status(key, stored, new)
 
     async def _write_status(self, key: Key, stored: Object, new: OperatorStatus) -> Object | None:
-        """Return the stored fleet, or None if the status did not change.
+        """Write the status. Return the stored fleet, or None if the status did not change.
 
         A refused write becomes an Event, and its error is raised.
         """

@@ -1,4 +1,4 @@
-"""Measures how long each Lease has been unchanged, by this process's clock, because the clocks of machines differ."""
+"""Measures how long each Lease has been unchanged. This process's clock counts: the clocks of machines differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Renewals:
         # The next values of `_listed_at` and `_watched_seconds`. They apply once the present list is complete. A list
         # that breaks off does not count.
         self._under_way: tuple[float, float] | None = None
-        # Holder and renewal time of each Lease, and the watched seconds when they first appeared.
+        # Holder and renewal time of each Lease, and the watched seconds at which these values first appeared.
         self._seen: dict[Key, tuple[tuple[str | None, str | None], float]] = {}
         self._ahead: dict[Key, timedelta] = {}
         self._unheld_since: dict[Key, datetime | None] = {}
@@ -61,7 +61,10 @@ class Renewals:
         self._unheld_since.pop(key, None)
 
     def clock_ahead(self, key: Key) -> timedelta:
-        """Return how far the holder's clock is ahead of the API server's at its last renewal. Less than 10 s is 0."""
+        """Return how far the holder's clock was ahead of the API server's at the last renewal.
+
+        Differences up to 10 s count as 0.
+        """
         return self._ahead.get(key, timedelta(0))
 
     def unheld_since(self, key: Key) -> datetime | None:
@@ -74,7 +77,7 @@ class Renewals:
         return timedelta(seconds=max(0.0, self._watched_seconds - seen[1])) if seen else None
 
     def unchanged(self, longer_than: Callable[[timedelta], bool]) -> set[Key]:
-        """Return the Leases for whose unchanged time ``longer_than`` is true.
+        """Return the Leases that have been unchanged for a time that satisfies ``longer_than``.
 
         Leases that never had a holder are left out.
         """

@@ -77,8 +77,8 @@ class Resync:
         # The kinds from add-ons, such as KubeRay's, that this operator serves.
         self._provided = tuple(provided)
         self._listings: defaultdict[tuple[Kind, str | None], Listing] = defaultdict(Listing)
-        # By namespace, the kinds whose list was refused and that were never listed. Decisions need complete lists of a
-        # namespace.
+        # For each namespace, the kinds that were never listed, because their list was refused. Decisions need complete
+        # lists of a namespace.
         self._unlisted: dict[str | None, set[Kind]] = {scope: set() for scope in self._scopes}
         self._listed: set[tuple[Kind, str | None]] = set()
         self._refusals: dict[tuple[Kind, str | None], RefusedError] = {}
@@ -187,7 +187,7 @@ class Resync:
             raise first
 
     async def _uids(self, fleets: Iterable[Key]) -> dict[str, Key]:
-        """Return the fleet of each pod, and of each child that makes pods, by the uid of pod or child."""
+        """Return a mapping from uids to fleets, with the uids of all pods and of all children that make pods."""
         found: dict[str, Key] = {}
         for number, fleet in enumerate(fleets):
             await _yield_to_other_tasks(number)

@@ -1,9 +1,9 @@
 """The times at which keys are due for work: soon, but never twice at the same time or in quick succession. Pure.
 
-A key is due at once if it was idle. Several events during the work, or right after the work, make the key due only once
-more. If the work on a key fails, the key is due again after a delay. The delay doubles with each failure. So an API
-server that recovers does not get the requests of all keys at once. A conflict with a newer object is no sign of an
-outage, so the work begins again soon with the new object.
+A key is due at once if it was idle. If several events arrive during the work, or right after the work, the key is due
+again just once. If the work on a key fails, the key is due again after a delay. The delay doubles with each failure. So
+an API server that recovers does not get the requests of all keys at once. A conflict with a newer object is no sign of
+an outage, so the work begins again soon with the new object.
 
 Due times are in a heap, so the cost of a step does not grow with the number of other keys. An outdated due time stays
 in the heap until its time, or until outdated times make up most of the heap.

@@ -136,8 +136,8 @@ class Session:
                 if text != logged:
                     log.warning("waiting: %s", text)
                     logged = text
-                # The delay grows with refusals only, because a try with a refusal repeats all other lists. Other errors
-                # end the try at its first list.
+                # Only refusals increase the delay: after a refusal, a try still repeats all other lists. After any
+                # other error, a try ends at its first list.
                 refused = refused + 1 if isinstance(error, RefusedError) else 0
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), retry_seconds(max(1, refused)))
@@ -164,9 +164,9 @@ class Session:
         return Ticks([Step(self._resync.list_warnings, 2)], lambda: None, asyncio.Event())
 
     async def _look_at_code(self) -> None:
-        """Read the code's ConfigMaps as often as the complete lists.
+        """Read the code's ConfigMaps as often as the complete lists run.
 
-        This step is separate, because each ConfigMap needs a request of its own.
+        This step is separate, because each ConfigMap needs a separate request.
         """
         logged = ""
         while True:
@@ -228,7 +228,7 @@ class Session:
 
     async def _reconcile(self, reconciler: Reconciler, key: Key) -> timedelta | None:
         if not self._resync.is_listed(key.namespace):
-            # The resync queues the fleets of the namespace again after all its lists are complete.
+            # The resync queues the fleets of the namespace again once all lists of the namespace are complete.
             return None
         return await reconciler.reconcile(key)
 

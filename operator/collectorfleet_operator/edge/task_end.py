@@ -9,8 +9,8 @@ from typing import Any, Final
 
 log = logging.getLogger(__name__)
 
-# kopf waits up to 5 s for its own tasks. Kubernetes kills the operator 10 s after SIGTERM, and the operator still has
-# to release its Lease.
+# This time is longer than the 5 s that kopf waits for its own tasks. Kubernetes kills the operator 10 s after SIGTERM,
+# and before that the operator has to release its Lease.
 END_SECONDS: Final = 7.0
 AGAIN_SECONDS: Final = 1.0
 
@@ -24,14 +24,14 @@ async def end_all(tasks: Collection[asyncio.Task[Any]], within_seconds: float = 
 
     Raises TasksHang with the names of tasks that do not end 1 s later. Ignores all other errors of the tasks.
     """
-    # No task of its own waits: kopf cancels each task that begins beside its own.
+    # This function starts no task for the wait: kopf cancels each task that begins beside kopf's own tasks.
     interrupted: asyncio.CancelledError | None = None
     for task in tasks:
         task.cancel()
     try:
         left = await _left(tasks, within_seconds)
     except asyncio.CancelledError as error:
-        interrupted = error  # the caller must not go on before its tasks
+        interrupted = error  # the caller must not continue before its tasks have ended
         left = await _left(tasks, within_seconds)
     if left:
         log.warning("cancelling again: these tasks did not end within %g s: %s", within_seconds, _names(left))

@@ -23,8 +23,8 @@ from collectorfleet_operator.edge.readable_lines import ReadableLines
 from collectorfleet_operator.edge.settings import Settings
 from collectorfleet_operator.objects import Kind, Object
 
-# kopf repeats this sequence of delays. Its default delays reach 21 s. For that time, a fleet's status would be wrong
-# after the API server has recovered.
+# kopf repeats this sequence of delays. kopf's default delays reach 21 s. After the API server has recovered,
+# a fleet's status would be wrong for that time.
 _ERROR_BACKOFFS_SECONDS: Final = (0.5, 1, 1, 2, 2, 2, 2, 2)
 
 OnNews = Callable[[Kind, str | None, Object], None]
@@ -53,8 +53,8 @@ async def watch(
     Raises when kopf cannot continue. Cancels every task that was started meanwhile. ``trace`` is called with every
     request.
 
-    ``take_signals`` is called after kopf has installed its signal handlers, to replace them: kopf's handlers wait five
-    seconds for other tasks. If a signal comes earlier, this function returns.
+    ``take_signals`` is called after kopf has installed its signal handlers, and replaces them. kopf's handlers wait
+    five seconds for other tasks. If a signal comes earlier, this function returns.
     """
     registry = kopf.OperatorRegistry()
     kopf.on.login(registry=registry)(_login(trace, began))

@@ -43,9 +43,9 @@ class WorkQueue(Generic[K]):
         self._changed = asyncio.Event()
         most = [max(1, int(share * limit)) for share in (_MOST_ALONE, _MOST_BESIDE_OTHERS)]
         self._ready = FairQueue(tenant_of, *most)
-        # The time since which each key waits for a worker, the longest wait first.
+        # When each key began to wait for a worker, the longest wait first.
         self._waiting: dict[K, float] = {}
-        # The time since which each key is in work, the longest work first.
+        # When the work on each key began, the longest work first.
         self._working: dict[K, float] = {}
 
     @property
@@ -55,7 +55,7 @@ class WorkQueue(Generic[K]):
 
     @property
     def longest_wait_seconds(self) -> float:
-        """Return how long the key that waits longest has waited for a worker, or 0 if no key waits."""
+        """Return the longest time that a waiting key has waited for a worker, or 0 if no key waits."""
         return _since_first(self._waiting)
 
     @property

@@ -1,7 +1,7 @@
 """The counters and histograms of the operator's process.
 
-No label names a fleet, so their cost does not grow with the number of fleets. Each label has a fixed set of values, or
-one value for each kind of object. The module ``state`` has the gauges, which are computed at each scrape.
+No label names a fleet, so the cost of the metrics does not grow with the number of fleets. Each label has a fixed set
+of values, or one value for each kind of object. The module ``state`` has the gauges, which are computed at each scrape.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Instruments(Collector):
         ProcessCollector(registry=self.registry)
         self.registry.register(self)
         for outcome in Outcome:
-            # Start each series at 0: a rate does not show the first error without a value before it.
+            # Start each series at 0. Without a value before the first error, a rate does not show this error.
             self._reconciles.labels(outcome.value)
 
     def describe(self) -> list[Metric]:

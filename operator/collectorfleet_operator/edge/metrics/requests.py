@@ -1,4 +1,4 @@
-"""Tracing of requests to the API server, by the operator's client and by kopf's client for watches."""
+"""Traces the requests that the operator's client, and kopf's client for watches, send to the API server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ OnRequest = Callable[[Request, str, float], None]
 
 
 def request_of(method: str, url: URL) -> Request:
-    """Return verb and resource of a request. The names of objects and namespaces would be too many label values."""
+    """Return verb and resource of a request.
+
+    The resource leaves out the names of objects and namespaces, because they would be too many label values.
+    """
     group, rest = _group_and_rest(url.path.strip("/").split("/"))
     if rest[:1] == ["namespaces"] and len(rest) > 2:
         rest = rest[2:]
