@@ -189,8 +189,8 @@ class Recorded:
 class Answer:
     """The result of a request.
 
-    ``payload`` is a part of a batch, a :class:`collectorfleet.codec.frames.Part`, or None if the collector wrote the
-    frames to a replay buffer itself.
+    ``payload`` is a :class:`collectorfleet.codec.frames.Part` (one part of a batch). It is None if the collector wrote
+    the frames to a replay buffer itself.
     """
 
     collector: CollectorId

@@ -55,7 +55,10 @@ Normalization = Mapping[str, RunningStatistics]
 
 
 def merged(contributions: Normalization, further: Normalization) -> dict[str, RunningStatistics]:
-    """Return ``contributions`` merged with the later ``further``. Statistics in only one of them stay unchanged."""
+    """Return ``contributions``, with the later statistics ``further`` merged into them.
+
+    Statistics in only one of the two mappings stay unchanged.
+    """
     found = dict(contributions)
     for name, one in further.items():
         found[name] = found[name].merged(one) if name in found else one

@@ -24,7 +24,7 @@ class Limit(Protocol):
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers or times from ``least`` to ``most``, or above ``above`` and up to ``most``. None: no limit.
+    """Numbers or times that are at least ``least`` or more than ``above``, and at most ``most``. None: no limit.
 
     If ``finite`` is False, the numbers include inf and -inf. Without a limit, an int has at most 64 bits.
     """

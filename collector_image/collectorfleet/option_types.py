@@ -212,7 +212,8 @@ def _is_array(value: Any) -> bool:
     The function reads no attribute of ``value``, because that would start the processes of a ParallelEnv.
     """
     kinds = (("numpy", "generic"), ("numpy", "ndarray"), ("torch", "Tensor"))
-    # A module that another thread imports may lack the class. None stands for a module that must not be imported.
+    # A module may lack the class while another thread imports the module. None stands for a module that must not be
+    # imported.
     return any(isinstance(value, getattr(sys.modules.get(module), name, ())) for module, name in kinds)
 
 

@@ -1,4 +1,7 @@
-"""Choose the collectors that end when a fleet shrinks. Pure. Users may pass their own class with the same method."""
+"""Choose the collectors that end when a fleet shrinks. Pure.
+
+Users may pass an object of their own class with the method ``leaving``.
+"""
 
 from __future__ import annotations
 

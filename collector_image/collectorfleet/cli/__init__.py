@@ -1,1 +1,1 @@
-"""The command line, with one file per command. Only the commands that need torch or Ray import them."""
+"""The command line, with one file per command. Only the commands that need torch or Ray import these packages."""

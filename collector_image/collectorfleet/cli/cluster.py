@@ -61,7 +61,7 @@ def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> i
 
     Return the exit code of ``work``.
 
-    Raises NotInstalled if a package is missing, and ClusterError.
+    Raises ClusterError. Also raises NotInstalled if a package is missing.
     """
     require(CLUSTER, options.prog)
     from collectorfleet.client import Fleets

@@ -37,5 +37,6 @@ def _drive(options: argparse.Namespace) -> int:
     code = drive(settings)
     sys.stdout.flush()
     sys.stderr.flush()
-    # All output is flushed. A running thread of the user's code must not keep the pod and its Job alive.
+    # All output is flushed. Exit without waiting for threads: a running thread of the user's code must not keep the pod
+    # and its Job alive.
     os._exit(code)

@@ -35,8 +35,8 @@ class _Pod:
 
 def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
     """Return the objects that the operator would create for ``fleet``, as the operator sends them to the API server."""
-    # The import gives commands the same objects that the operator applies. No other module of the runtime imports the
-    # operator.
+    # Import the operator's code, so that commands get the same objects that the operator applies. No other module of
+    # the runtime imports the operator.
     from collectorfleet_operator.children.table import manifests
 
     # The conversion to JSON and back turns enums into strings.

@@ -116,7 +116,10 @@ def _is_folder(run: str) -> bool:
 
 @contextmanager
 def _said_to_be_no_folder(names: Sequence[str], *errors: type[ClusterError]) -> Iterator[None]:
-    """Add to the message of ``errors`` why ``names`` are no folders of runs. The user may have mistyped a folder."""
+    """If one of ``errors`` is raised in the block, add to its message why ``names`` are no folders of runs.
+
+    The user may have mistyped the name of a folder.
+    """
     try:
         yield
     except errors as error:

@@ -91,7 +91,8 @@ def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
     if options.path and options.folder.is_dir() and not (options.folder / options.path).is_dir():
         raise InvalidOption(f"--path {options.path}: {options.folder} has no such folder")
     try:
-        # If the manifest were packed, each new number of collectors would change the tree and cause a restart.
+        # If the manifest were packed, each new number of collectors in the manifest would change the tree and cause a
+        # restart.
         tree = pack(options.folder, include=options.include, without=[file])
     except FolderRefused as error:
         for problem in error.problems:

@@ -41,7 +41,7 @@ _RETRIES: Final = _Retries(total=3, connect=0, read=0, redirect=False, retry_aft
 
 @contextmanager
 def without_retries() -> Iterator[None]:
-    """Inside the block, let a request fail if the server is busy. The caller has its own deadline.
+    """Inside the block, let a request fail if the server is busy, because the caller has its own deadline.
 
     Outside the block, a rejected request is repeated up to three times. Before each repetition, the client waits as
     long as the server asks, at most 10 s.

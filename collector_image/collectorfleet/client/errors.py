@@ -1,4 +1,4 @@
-"""The errors that a client raises. Each describes a failed request in one sentence that names the cluster."""
+"""The errors that a client raises. Each error describes a failed request in one sentence that names the cluster."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def as_cluster_errors(connection: Connection, namespace: str) -> Iterator[None]:
     except HTTPError as error:
         raise ClusterUnavailable(f"no answer from the cluster of {connection.place}: {_cause(error)}") from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        # The parser of the answer raises these errors. Their text may repeat a header with the token.
+        # The parser of the answer raises these errors. Leave out their text, because it may repeat a header with the
+        # token.
         raise ClusterUnavailable(
             f"the cluster of {connection.place} gave an answer that cannot be read ({type(error).__name__}); "
             "check that the kubeconfig names a Kubernetes API server"

@@ -105,9 +105,9 @@ def piece_command(suffix: str, offset: int, size: int) -> list[str]:
 
 
 def _resources(of_driver: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the resources of the pod: little CPU, and as much memory as the driver, which loads the same state.
+    """Return the pod's resources: as much memory as the driver, but little CPU.
 
-    With little CPU, the pod fits on a full cluster.
+    The pod and the driver load the same state. With little CPU, the pod fits on a full cluster.
     """
     requests, limits = (_without_devices(of_driver.get(kind) or {}) for kind in ("requests", "limits"))
     return {"requests": {**requests, "cpu": "100m"}, "limits": limits}

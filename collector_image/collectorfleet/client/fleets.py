@@ -189,7 +189,7 @@ class Fleets:
         takes up to 5 s longer.
 
         Raises:
-            FleetStalled: the fleet waits for its user, or has failed, so that it cannot reach the condition.
+            FleetStalled: the fleet cannot reach the condition, because it has failed or waits for its user.
             TimeoutError: the condition is not True within ``timeout`` seconds. The message has the fleet's Ready
                 condition, or the reason why the API server did not answer.
         """

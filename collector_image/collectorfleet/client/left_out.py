@@ -27,7 +27,7 @@ def is_environment(entries: Collection[str]) -> bool:
 
 
 def environments(names: Iterable[str]) -> frozenset[str]:
-    """Return the virtual environments below the packed folder. The function finds them in the paths of all files."""
+    """Return the virtual environments below the packed folder. ``names`` are the paths of all files."""
     found: set[str] = set()
     for name in names:
         parts = name.split("/")

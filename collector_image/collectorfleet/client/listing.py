@@ -74,8 +74,8 @@ def patterns(where: str, lines: Sequence[str]) -> GitIgnoreSpec:
 def walk(root: Path, ignored: Callable[[str], bool], entered: Collection[str] = ()) -> Iterator[str]:
     """Yield files and links below ``root``.
 
-    ``ignored`` is called with each path below ``root``. The path of a folder ends with a slash. Folders that are left
-    out are entered only if their name is in ``entered``.
+    ``ignored`` is called with each path below ``root``. The path of a folder ends with a slash. A folder that
+    :mod:`collectorfleet.client.left_out` leaves out is entered only if its name is in ``entered``.
     """
     folders = [""]
     while folders:

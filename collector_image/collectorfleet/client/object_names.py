@@ -1,4 +1,4 @@
-"""Checks of names before they become a part of a request's path. ``..`` would lead the request to another object."""
+"""Checks of names that become a part of a request's path. The name ``..`` would lead the request to another object."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def checked_fleet(name: str) -> str:
 
 
 def checked_object(kind: str, name: str) -> str:
-    """Return ``name``, which an object of ``kind`` has in a manifest. Raises FleetRejected if ``name`` is invalid."""
+    """Return ``name``, the name of an object of ``kind`` in a manifest. Raises FleetRejected if ``name`` is invalid."""
     if not _is_name(name):
         raise FleetRejected(f"{kind} {_shown(name)}: use lower-case letters, digits, '-' and '.' in metadata.name")
     return name

@@ -94,15 +94,15 @@ def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path]
     """Pack the code below ``folder``.
 
     If the folder is in a git repository, the archive has the files that git lists. Otherwise the archive has Python
-    files and text files with configuration. The archive leaves out hidden files, files that Python compiles, virtual
+    files and text files with configuration. The archive leaves out hidden files, compiled Python files, virtual
     environments, and files that match a line of ``.collectorfleetignore``. This file has the syntax of a
     ``.gitignore``. For a link, the archive has the file or the folder that the link leads to.
 
     Args:
         folder: the root of the archive. Modules in this folder can be imported.
-        include: lines in the syntax of a ``.gitignore``. Matching files are packed although they would be left out. To
-            pack a hidden file, or a file whose name looks like a key or secret (``*.pem``), give its name without
-            wildcards.
+        include: lines in the syntax of a ``.gitignore``. Matching files are packed even if the archive would leave them
+            out. To pack a hidden file, or a file whose name looks like a key or secret (``*.pem``), give its name
+            without wildcards.
         without: files that are not packed, such as the manifest.
 
     Raises:

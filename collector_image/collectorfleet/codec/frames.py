@@ -30,7 +30,7 @@ class Part:
 
     ``segments`` is None if each frame has an entry with its weights version. ``parameters`` is the version of the
     environment parameters in all frames. ``parameters`` is None if each frame has an entry with this version, or if the
-    environments take no parameters. ``varies``: whether entries may have other sizes in the next rollout.
+    environments take no parameters. ``varies``: whether entries may have different sizes in the next rollout.
     """
 
     encoded: tensors.Encoded = field(repr=False)

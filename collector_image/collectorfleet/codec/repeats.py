@@ -1,4 +1,4 @@
-"""Leave out observations that a rollout has twice: in ``next`` of a step, and at the start of the next step."""
+"""Leave out observations that a rollout has twice: in ``next`` of one step, and again at the start of the next step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Array = npt.NDArray[Any]
 
 
 def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | None:
-    """Return the rows of ``after`` that differ from the next step's ``before`` in any bit, and their indexes.
+    """Return the rows of ``after`` that differ in any bit from the row one step later in ``before``, and their indexes.
 
-    ``after`` and ``before`` are C-contiguous ``[..., time, *rest]``, and have the same shape and dtype. The indexes are
-    int64. If more than half of the rows differ, the result is None, because leaving out the equal rows would save too
-    little. The last row of a rollout has no next step, so it counts as different. The last row of an episode usually
-    differs, because the next step begins a new episode.
+    ``after`` and ``before`` are C-contiguous arrays ``[..., time, *rest]``, and have the same shape and dtype. The
+    indexes are int64. If more than half of the rows differ, the result is None, because leaving out the equal rows
+    would save too little. The last row of a rollout has no next step, so it counts as different. The last row of an
+    episode usually differs, because the next step begins a new episode.
     """
     lead, steps = int(np.prod(after.shape[:time], dtype=int)), after.shape[time]
     if not after.size:
@@ -31,7 +31,10 @@ def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | N
 
 
 def repeated(before: Array, rows: Array, where: Array, time: int) -> Array:
-    """Return, in new memory, the array ``after`` from which :func:`differing` made ``rows`` and ``where``."""
+    """Return the array ``after`` in new memory.
+
+    ``rows`` and ``where`` are the values that :func:`differing` returned for this array.
+    """
     after = np.empty_like(before)
     earlier, later = [slice(None)] * time + [slice(-1)], [slice(None)] * time + [slice(1, None)]
     after[tuple(earlier)] = before[tuple(later)]

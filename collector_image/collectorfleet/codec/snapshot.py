@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Tensors as uint8 ``arrays``, one for each of ``entries``. The arrays may be read-only.
+    """Tensors as bytes: ``arrays`` has one uint8 array for each of ``entries``. The arrays may be read-only.
 
     ``whole``: whether the snapshot must have all tensors of the model. If true, loading a snapshot that lacks a tensor
     raises an error. ``policy_version`` is the publisher's own count for TorchRL's ``PolicyVersion``. None: the

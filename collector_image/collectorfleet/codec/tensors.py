@@ -58,10 +58,11 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A tensor in ``next``. Except in some rows, it equals the tensor of the same key in the root one step later.
+    """A tensor in ``next``, of which only the differing rows are encoded.
 
-    ``root`` is the tensor in the root. ``rows`` is the index of the array with the differing rows. ``where`` is the
-    index of the array with the positions of these rows.
+    ``root`` is the tensor with the same key in the root. Each other row equals the row one step later in ``root``.
+    ``rows`` is the index of the array with the differing rows. ``where`` is the index of the array with the positions
+    of these rows.
     """
 
     root: Leaf
@@ -74,10 +75,10 @@ class Schema:
     """The structure of a (nested) TensorDict, without its values.
 
     ``pickled`` maps the key of an entry to the index of its value among the pickled values. ``has_device``: whether the
-    TensorDict has a device in the collector. If so, its device is the CPU in the reader. If the TensorDict is a lazy
-    stack along ``stack_dim`` whose parts have different shapes, ``stack`` has the schemas of the parts. Otherwise
-    ``stack`` is empty. Rollouts with the same keys, dtypes and batch sizes have equal schemas. So the schema is sent
-    only if the reader does not have it yet.
+    TensorDict has a device in the collector. If so, the decoded TensorDict has the CPU as its device. If the TensorDict
+    is a lazy stack along ``stack_dim`` whose parts have different shapes, ``stack`` has the schemas of the parts.
+    Otherwise ``stack`` is empty. Rollouts with the same keys, dtypes and batch sizes have equal schemas. So the schema
+    is sent only if the reader does not have it yet.
     """
 
     batch_size: tuple[int, ...]
@@ -111,11 +112,11 @@ def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
     The result references contiguous CPU tensors and does not copy them. So serialize the result before these tensors
     change.
 
-    If ``compact`` is true, rows of ``next`` that the root has one step later are left out. In this case, the last
+    If ``compact`` is true, rows of ``next`` that the root repeats one step later are left out. In this case, the last
     dimension of ``batch`` must be time.
 
     Raises:
-        TypeError: an entry that is no tensor cannot be pickled.
+        TypeError: an entry that is not a tensor cannot be pickled.
     """
     tensors: list[Tensor] = []
     pickled: list[bytes] = []
@@ -129,10 +130,10 @@ def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
 def decode(encoded: Encoded) -> TensorDictBase:
     """Return the TensorDict. Its tensors use the memory of the arrays.
 
-    Do not write to them if the arrays are read-only.
+    Do not write to the tensors if the arrays are read-only.
 
     Raises:
-        UserCodeError: an entry that is no tensor cannot be unpickled in this process.
+        UserCodeError: an entry that is not a tensor cannot be unpickled in this process.
     """
     if encoded.schema is None:
         raise ValueError("a rollout without its schema cannot be read")
@@ -164,7 +165,7 @@ def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[bytes]) 
 
 
 def _pickle(key: str, value: Any) -> bytes:
-    # If the transport pickled the value and this failed, the driver would treat the collector as lost.
+    # Pickle here and not in the transport. If pickling failed there, the driver would treat the collector as lost.
     try:
         written: bytes = cloudpickle.dumps(value)
     except Exception as error:

@@ -49,7 +49,7 @@ def encode(frames: Sequence[Pixels]) -> bytes:
 def decode(data: bytes) -> tuple[NDArray[np.uint8], float]:
     """Return the frames of a file, uint8 ``[frames, height, width, 3]``, and the frames per second.
 
-    WebP stores consecutive equal frames only once. The result contains as many of them as the durations require.
+    WebP stores consecutive equal frames only once. The result repeats each frame as often as its duration requires.
     """
     with Image.open(io.BytesIO(data)) as image:
         shown = [(np.asarray(frame.convert("RGB")), _milliseconds(frame)) for frame in ImageSequence.Iterator(image)]

@@ -1,7 +1,7 @@
 """Decide whether a lost collector is restarted after a pause, is given up, or ends the run.
 
-A failure policy decides about each loss, and the gather loop applies the decision. Users can pass their own policy with
-the same method.
+A failure policy decides about each loss, and the gather loop applies the decision. Users can pass their own policy:
+an object with the method ``decide``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collectorfleet.option_ranges import Count, Pause
 
 @dataclass(frozen=True)
 class Loss:
-    """The loss of a collector: it died, hung, could not load weights, or its environment raised."""
+    """The loss of a collector: it died, hung, could not load weights, or its environment raised an error."""
 
     collector: str
     cause: str
