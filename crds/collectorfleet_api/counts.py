@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def counted(number: int, noun: str, plural: str | None = None, *, by_thousands: bool = False) -> str:
-    """Return a number with its noun: ``1 frame``, ``12000 frames``, and ``1 batch`` if ``plural`` is ``batches``.
+    """Return a number with its noun: ``1 frame``, ``12000 frames``, and ``2 batches`` if ``plural`` is ``batches``.
 
     Without ``plural``, an s is added to the noun. ``by_thousands`` separates the digits: ``12,000 frames``.
     """

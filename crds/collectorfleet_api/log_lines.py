@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-# Attributes of a record: the fleet of the record, and an exception of which only the text is available.
+# Attributes of a record: the namespace and name of its fleet, and an exception that is available only as text.
 NAMESPACE: Final = "namespace"
 FLEET: Final = "fleet"
 EXCEPTION: Final = "exception"

@@ -15,7 +15,7 @@ DRIVER_MANAGER: Final = "collectorfleet-driver"
 
 FLEET_LABEL: Final = f"{GROUP}/fleet"
 ROLE_LABEL: Final = f"{GROUP}/role"
-# The label of the CRD with the release of chart, CRD and operator.
+# The CRD's label that contains the release of chart, CRD and operator.
 VERSION_LABEL: Final = "app.kubernetes.io/version"
 # Labels of Kueue. A fleet with a queue waits for quota before the operator creates its objects.
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
@@ -41,14 +41,15 @@ RAY_PORT: Final = 6379
 TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
 TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"  # noqa: S105  (a path)
 
-# For a fleet without Ray: the driver's port for collector hosts, and key and mount of the token that they share.
+# For a fleet without Ray: the driver's port for collector hosts, and the key and mount of the token that driver
+# and hosts share.
 HOSTS_PORT: Final = 29400
 HOSTS_TOKEN_KEY: Final = "token"  # noqa: S105  (a key's name, no secret)
 HOSTS_TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/hosts"  # noqa: S105  (a path)
 
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
-# The init container that unpacks the code tree, and its mounts for a ConfigMap's archive, a Secret and certificate
-# authorities.
+# The init container that unpacks the code tree, and the container's mounts: for a ConfigMap's archive, for a Secret and
+# for certificate authorities.
 CODE_CONTAINER: Final = "code"
 CODE_ARCHIVE_MOUNT: Final = "/etc/collectorfleet-code"
 CODE_CREDENTIALS_MOUNT: Final = "/var/run/secrets/collectorfleet/code"
@@ -56,8 +57,8 @@ CODE_AUTHORITY_MOUNT: Final = "/var/run/secrets/collectorfleet/code-ca"
 # Mount of `driver.checkpoint` in the driver pod. Each fleet has a folder with its name.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 
-# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. The annotation of a Job does not
-# change, so a restarted driver runs the spec for which image and pods were chosen.
+# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. A Job's annotation does not
+# change. So a restarted driver runs the spec for which the image and the pods were chosen.
 SPEC_ANNOTATION: Final = f"{GROUP}/spec"
 SPEC_MOUNT: Final = "/etc/collectorfleet"
 SPEC_FILE: Final = "spec.json"
@@ -121,7 +122,7 @@ def collectors_name(fleet: str) -> str:
 
 
 def driver_address(fleet: str, namespace: str) -> str:
-    """Return the address of the driver for hosts of collectors: its headless Service.
+    """Return the driver's address for hosts of collectors: the driver's headless Service.
 
     The address does not depend on the cluster's domain.
     """

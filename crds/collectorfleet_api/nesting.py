@@ -4,7 +4,7 @@ The API server stores keyword arguments that are nested thousands of levels deep
 for nested values, recurse once for each level. They raise RecursionError near a depth of 1,000. No function of this
 module recurses.
 
-A level is a mapping or a list. The manifest itself is the first level, ``spec`` the second.
+A level is a mapping or a list. The manifest itself is the first level. ``spec`` is the second level.
 """
 
 from __future__ import annotations
@@ -82,11 +82,12 @@ def cut(text: str, levels: int = MAX_LEVELS) -> str:
 
 
 def decode(text: str | bytes, within: str = "") -> tuple[Any, str | None]:
-    """Return the value of a complete JSON text, and the path of the first value that was too deep, or None.
+    """Return the value of a complete JSON text, and the path of the first value that was too deep.
 
-    Values that are too deep become null. ``within`` is the key of the manifest in the text. By default, the text itself
-    is the manifest. The path begins at the manifest. Paths in ``metadata.managedFields`` are ignored, because they
-    repeat the structure of other fields. Raises json.JSONDecodeError.
+    Values that are too deep become null. If there are none, the path is None. ``within`` is the key of the manifest in
+    the text. By default, the text itself is the manifest. The path begins at the manifest. Paths in
+    ``metadata.managedFields`` are ignored, because they repeat the structure of other fields. Raises
+    json.JSONDecodeError.
     """
     levels = MAX_LEVELS + bool(within)
     if not exceeds_depth(text if isinstance(text, bytes) else text.encode(), levels):
@@ -104,7 +105,10 @@ class EndOfValue:
     _level: int = 0
 
     def find(self, text: str) -> int | None:
-        """Return the index after the value, a mapping or a list, or None if ``text`` does not contain the end yet."""
+        """Return the index after the value, or None if ``text`` does not contain its end yet.
+
+        The value is a mapping or a list.
+        """
         for token in _TOKENS.finditer(text, self.at):
             if token[0] == '"':
                 return None

@@ -10,8 +10,8 @@ from typing import Final
 SYSTEM_CONFIG: Final = {"free_objects_period_milliseconds": 100}
 
 
-# Environment variables for processes that start Ray for collectors. With them, Ray starts a worker for each CPU in
-# advance, and each worker imports the modules that every collector needs.
+# Environment variables for processes that start Ray for collectors. With these variables, Ray starts a worker for each
+# CPU in advance, and each worker imports the modules that every collector needs.
 PRESTART: Final = {"RAY_preload_python_modules": "collectorfleet.preload", "RAY_enable_worker_prestart": "1"}
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
-# A time outside of these years is a mistake. Adding or subtracting any duration of a spec stays within Python's range.
+# A time outside of these years is a mistake. For a time within these years, adding or subtracting any duration of a
+# spec stays within Python's range.
 EARLIEST_YEAR: Final = 1970
 LATEST_YEAR: Final = 2999
 

@@ -15,9 +15,9 @@ _MOST_CAUSES: Final = 3
 
 
 def most_frequent_errors(collectors: Sequence[CollectorStatus]) -> str:
-    """Return the errors of collectors that are not ready, the most frequent first, or an empty text if there are none.
+    """Return the errors of collectors that are not ready, the most frequent first. Without errors, the text is empty.
 
-    ``ModuleNotFoundError: No module named 'my_envs' (16 of 16 collectors: c0-c15)``
+    For example: ``ModuleNotFoundError: No module named 'my_envs' (16 of 16 collectors: c0-c15)``
     """
     names_by_error: dict[str, list[str]] = defaultdict(list)
     for collector in collectors:

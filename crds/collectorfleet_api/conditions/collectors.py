@@ -38,7 +38,7 @@ def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) 
 
 
 def _lacking(counts: CollectorCounts) -> str:
-    """Return text such as `` (big 3 of 4)`` with the groups that lack collectors. The text is empty if none does."""
+    """Return text such as `` (big 3 of 4)`` with the groups that lack collectors, or an empty text if no group does."""
     told = [f"{one.name} {one.available} of {one.desired}" for one in counts.groups if one.available < one.desired]
     return f" ({', '.join(told)})" if told else ""
 

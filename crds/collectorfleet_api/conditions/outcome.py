@@ -1,7 +1,7 @@
 """The outcome of a run: not started, running, suspended, completed or failed.
 
-Code that depends on an outcome matches all of its types and ends with ``assert_never``. The type checker then finds
-every place that needs a change for a new type.
+Code that depends on the outcome has a ``case`` for each type of outcome, and ends with ``assert_never``. The type
+checker then finds every place that needs a change for a new type.
 """
 
 from __future__ import annotations

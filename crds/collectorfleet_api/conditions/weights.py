@@ -38,7 +38,10 @@ def weights_fresh(report: DriverReport | None, now: datetime) -> Condition:
 
 
 def acknowledgement_late_from(weights: WeightsStatus) -> datetime | None:
-    """Return when the acknowledgement of the published version becomes late, or None if none is missing."""
+    """Return when the acknowledgement of the published version becomes late.
+
+    Return None if no acknowledgement is missing.
+    """
     if weights.last_publish_time is None or weights.acknowledged == weights.published:
         return None
     return weights.last_publish_time + ACKNOWLEDGE_WITHIN

@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Manifests:
-    """The content of one file. ``fleets`` has the fleets without problems, ``objects`` the objects of other kinds."""
+    """The content of one file: the ``fleets`` without problems, and the ``objects`` of other kinds."""
 
     fleets: list[CollectorFleet] = field(default_factory=list)
     objects: list[dict[str, Any]] = field(default_factory=list)
@@ -88,7 +88,7 @@ def load_stream(stream: BinaryIO, source: str, check: Check | None = None) -> Ma
 
 
 def _text(found: bytes) -> str:
-    """Decode the content of a file. Raises UnicodeDecodeError, and YamlError if the content is too large or UTF-16."""
+    """Decode the content of a file. Raises UnicodeDecodeError, or YamlError if the content is too large or UTF-16."""
     if len(found) > MAX_FILE_BYTES:
         line = found.count(b"\n") + 1
         raise YamlError(
@@ -152,7 +152,7 @@ class _Reading:
                 self.note_at(document.line_of(prefix + problem.field), problem)
 
     def check_references(self) -> None:
-        """Report each key that a fleet reads from a ConfigMap of this file if the ConfigMap does not have the key."""
+        """Report each key that a fleet reads from a ConfigMap of this file, but that the ConfigMap does not have."""
         valid = []
         for fleet, line_of in zip(self.loaded.fleets, self.line_of, strict=True):
             references = missing_keys(fleet, self.loaded.objects)

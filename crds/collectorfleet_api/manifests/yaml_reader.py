@@ -1,9 +1,9 @@
 """Reads YAML as kubectl does, with the line of each value.
 
-PyYAML and kubectl, like other YAML readers, give unquoted words different meanings. ``lr: 3e-4`` is text to Python and
-a number to kubectl, and ``start: 1:30`` is a number to Python and text to kubectl. A fleet has to mean the same in a
-local run and on a cluster. So this module resolves words by kubectl's rules (measured with v1.34). It reports repeated
-keys, because kubectl silently uses the last value of a repeated key.
+YAML readers, such as PyYAML and kubectl, give the same unquoted word different meanings. ``lr: 3e-4`` is text to Python
+and a number to kubectl, and ``start: 1:30`` is a number to Python and text to kubectl. A fleet has to mean the same in
+a local run and on a cluster. So this module resolves words by kubectl's rules (measured with v1.34). It reports
+repeated keys, because kubectl silently uses the last value of a repeated key.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from collectorfleet_api.rules.sentences import path_text
 
 Path = tuple[str | int, ...]
 
-# The limit of a document is larger than that of a fleet, because a file may have other objects. PyYAML fails at a few
-# hundred levels.
+# The limit for a document is larger than the limit for a fleet, because a file may have other objects. PyYAML fails at
+# a few hundred levels.
 _MAX_LEVELS: Final = 2 * MAX_LEVELS
 # The limit for all documents of a file. Reading so many values takes about a second.
 _MAX_VALUES: Final = 50_000
@@ -46,7 +46,7 @@ _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
 _LARGEST_INTEGER: Final = 2**63 - 1  # the API server loses digits of larger numbers
-_MOST_DIGITS: Final = 1024  # of a finite float in base 2
+_MOST_DIGITS: Final = 1024  # a finite float has at most this many digits in base 2
 
 
 class YamlError(ValueError):

@@ -43,7 +43,7 @@ def custom_fitting(custom: CustomResources) -> int | Refusal | None:
 
 
 def scarcest(custom: CustomResources) -> str:
-    """Return the resource that limits the collectors in a pod. If several do, return the first by alphabet."""
+    """Return the resource that limits the collectors in a pod. If several resources do, return the first by name."""
     return min(sorted(custom.requested), key=lambda name: _collectors(custom, name))
 
 
@@ -66,7 +66,7 @@ def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Ref
 
 
 def _collectors(custom: CustomResources, name: str) -> int:
-    """Return for how many collectors the pod's amount of the resource ``name`` is enough."""
+    """Return the number of collectors for which the pod's amount of the resource ``name`` is enough."""
     return custom.per_pod[name] * UNITS // round(custom.requested[name] * UNITS)
 
 

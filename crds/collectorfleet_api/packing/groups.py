@@ -17,9 +17,9 @@ from heapq import heapify, heapreplace
 def turns(parts: Mapping[str, int]) -> tuple[str, ...]:
     """Return the sequence of groups for successive collectors, or an empty tuple without groups.
 
-    The sequence repeats if there are more collectors. Each group appears in proportion to its part, in lowest terms.
-    First, each group appears once, the largest first. After that, the next group is always the group that is furthest
-    below its part (the divisor method of Sainte-Laguë).
+    The sequence repeats if there are more collectors. The parts are reduced to lowest terms, and each group appears as
+    often as its reduced part. First, each group appears once, the largest first. After that, the next group is always
+    the group that is furthest below its part (the divisor method of Sainte-Laguë).
     """
     return _turns(tuple(parts.items()))
 
@@ -50,7 +50,7 @@ def _turns(parts: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
     divisor = math.gcd(*(part for _, part in parts))
     wanted = [part // divisor for _, part in parts]
     first = sorted(range(len(parts)), key=lambda index: -wanted[index])
-    # Order groups by the ratio of their collectors, plus half of the next collector, to their part.
+    # The next group is the group with the smallest (collectors + 1/2) / part.
     line = [((2 + 1) / (2 * wanted[index]), index, 1) for index in range(len(parts))]
     heapify(line)
     order = list(first)

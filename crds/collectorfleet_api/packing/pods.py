@@ -26,9 +26,9 @@ _TOLERANCE_UNITS: Final = 1e-6
 
 @dataclass(frozen=True)
 class WorkerGroup:
-    """A request for worker pods for ``replicas`` collectors, each with ``gpu`` GPUs and ``custom``.
+    """A request for worker pods for ``replicas`` collectors, each with ``gpu`` GPUs.
 
-    ``collectors_per_pod`` overrides the number of collectors that fit.
+    ``custom`` has Ray's custom resources. ``collectors_per_pod`` overrides the number of collectors that fit.
     """
 
     replicas: int

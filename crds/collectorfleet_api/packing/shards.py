@@ -23,7 +23,7 @@ from collectorfleet_api.packing.refusal import Refusal
 
 @dataclass(frozen=True)
 class LearnerGroup:
-    """A request for ``max_policies`` policies, which have ``gpus`` GPUs together: a share below 1, or whole GPUs.
+    """A request for ``max_policies`` policies. Together, they have ``gpus`` GPUs: a share below 1, or whole GPUs.
 
     ``shards`` overrides the number of shards. The default is one shard for each whole GPU, at least one and at most
     ``max_policies``. Without GPUs, the default is ``max_policies``.

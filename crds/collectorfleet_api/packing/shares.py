@@ -12,8 +12,8 @@ def shares(frames_per_batch: int, replicas: int, per_collector: int = 1) -> int:
     """Return the number of shares of one Sync batch: ``replicas``, or the next larger number that divides the batch.
 
     ``per_collector`` environments step together, so the frames of a share are a multiple of this number. If
-    ``replicas`` exceeds the number of possible shares, return that number. The remaining collectors are idle. Raises
-    ValueError if ``frames_per_batch`` is not a multiple of ``per_collector``.
+    fewer than ``replicas`` shares are possible, return the number of possible shares. The remaining collectors are
+    idle. Raises ValueError if ``frames_per_batch`` is not a multiple of ``per_collector``.
     """
     steps, rest = divmod(frames_per_batch, per_collector)
     if rest:

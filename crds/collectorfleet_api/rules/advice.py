@@ -22,7 +22,7 @@ from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 from collectorfleet_api.v1alpha1.gpus import GpuMode, WorkersGpu
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
-# Warn if collectors leave more than this fraction of a pod's GPUs unused, although no further collector fits.
+# Warn if the collectors of a full pod leave more than this fraction of the pod's GPUs unused.
 _NOTABLE_REST: Final = 0.2
 # In these modes, a pod with several parts of a GPU gets no larger share of the GPU. The values are the reasons.
 _PARTS: Final = {
@@ -55,9 +55,9 @@ def _of_groups(fleet: CollectorFleet) -> Iterator[Problem]:
 def busy_collectors(fleet: CollectorFleet) -> int:
     """Return the maximum number of collectors that can work at the same time.
 
-    Async: at most ``maxStaleness + 1`` batches are in flight or wait for delivery. With more batches, the last one
-    would exceed the bound, because training may publish a new version after each batch. Sync: one collector works on
-    each share of the ``maxStaleness + 1`` batches that may be collected at the same time.
+    Async: at most ``maxStaleness + 1`` batches are in flight or wait for delivery. With more batches, the last
+    batch would exceed the bound, because training may publish a new version after each batch. Sync: one collector works
+    on each share of the ``maxStaleness + 1`` batches that may be collected at the same time.
     """
     spec = fleet.spec
     replicas, bound = spec.collectors.replicas, spec.collection.staleness_bound

@@ -1,8 +1,8 @@
-"""For each field of the spec, the parts of a running fleet that a change of the field affects.
+"""Maps each field of the spec to the parts of a running fleet that a change of the field affects.
 
 A changed field takes effect in a part when that part is replaced. A changed field that affects no part applies while
 the fleet runs. A field may affect several parts: ``collectors.resources`` sets the requests of an actor and the size of
-its pod. ``code`` affects all parts, because every pod mounts the code, and keeps the ConfigMap with which the pod was
+its pod. ``code`` affects all parts, because every pod mounts the code. A pod keeps the ConfigMap with which it was
 created.
 """
 
@@ -111,10 +111,10 @@ AFFECTED_PARTS: Final[Mapping[str, frozenset[Part]]] = {
 
 
 def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
-    """Return, for each part, the values by path of the fields that affect the part.
+    """Return, for each part, the values of the fields that affect the part, by the path of the field.
 
-    Fields with the default of their first release are left out. So an upgrade of the operator that adds fields or
-    changes defaults does not count as a change of the spec.
+    A field is left out if it has the default of the release that introduced the field. So an upgrade of the operator
+    that adds fields or changes defaults does not count as a change of the spec.
     """
     said = without_defaults(spec.model_dump(mode="json", by_alias=True))
     found = {path: _own(said, path) for path in AFFECTED_PARTS}
@@ -126,7 +126,7 @@ def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
 
 
 def _without_templates(groups: list[Any] | None) -> list[Any] | None:
-    """Return the groups without their pod templates, which only the pods get."""
+    """Return the groups without their pod templates. Only the pods get the templates."""
     if groups is None:
         return None
     seen = []

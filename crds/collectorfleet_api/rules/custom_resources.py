@@ -16,7 +16,7 @@ _OF_RAY: Final = ("CPU", "GPU", "memory", "object_store_memory")
 
 def custom_resource_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     collectors, workers = fleet.spec.collectors, fleet.spec.workers
-    # Fleets without an evaluation may use this name, because they could before evaluations existed.
+    # Fleets without an evaluation may use this name, because they could use it before evaluations existed.
     own = {EVALUATOR_RESOURCE} if fleet.spec.evaluation is not None else set()
     yield from _names(collectors.resources.custom or (), "spec.collectors.resources.custom", own)
     yield from _names(workers.custom_per_pod or (), "spec.workers.customPerPod", own)

@@ -1,4 +1,7 @@
-"""The spec that a driver runs: the spec at its start, with the fields that apply to a running fleet."""
+"""The spec that a driver runs: the spec at the driver's start, except for fields that apply to a running fleet.
+
+These fields have their stored values.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.validation import read_stored
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 
-# Fields that affect no part of a running fleet, so that changes apply at once.
+# Fields that affect no part of a running fleet. Changes of these fields apply at once.
 LIVE_FIELDS: Final = tuple(path for path, parts in AFFECTED_PARTS.items() if not parts)
 
 
@@ -17,8 +20,8 @@ def as_run(stored: dict[str, Any], started: dict[str, Any]) -> CollectorFleet | 
     """Return the fleet ``stored`` with the spec ``started``.
 
     Fields that apply to a running fleet have their stored values. ``stored`` is an object of the API server, and its
-    spec may be invalid. If the combined spec is invalid, for example because this spec has no collectors, return the
-    fleet with exactly the spec ``started``.
+    spec may be invalid. If the combined spec is invalid, for example because it has no collectors, return the fleet
+    with exactly the spec ``started``.
     """
     found = read_stored({**stored, "spec": with_live_fields(started, stored.get("spec"))})
     return read_stored({**stored, "spec": started}) if isinstance(found, list) else found

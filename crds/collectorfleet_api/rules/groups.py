@@ -17,7 +17,8 @@ from collectorfleet_api.rules.templates import template_problems
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
-# The name of the head's pod set, and KubeRay's name of the head group, by which KubeRay finds the head's pods.
+# The name of the head's pod set, and KubeRay's name of the head group. KubeRay finds the head's pods by the group's
+# name.
 HEADS: Final = ("head", "headgroup")
 # Prefixes of a fleet's paths, and their replacements in a group.
 _PLACES: Final = (("spec.collectors.", ""), ("spec.workers.", "workers."))

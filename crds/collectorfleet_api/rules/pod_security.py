@@ -23,8 +23,8 @@ def not_restricted(template: dict[str, Any], path: str, container: str, *, has_t
 
     Args:
         container: name of the pod's main container. The operator restricts this container, unless the template
-        overrides this restriction. has_tree: whether the operator adds, and restricts, the init container that unpacks
-        the code.
+            overrides this restriction.
+        has_tree: whether the operator adds, and restricts, the init container that unpacks the code.
     """
     ours = {("containers", container)} | ({("initContainers", names.CODE_CONTAINER)} if has_tree else set())
     spec, path = template.get("spec") or {}, f"{path}.spec"

@@ -136,7 +136,7 @@ def _all_paths(model: type[Model], prefix: tuple[str, ...] = ()) -> Iterator[tup
 
 
 def _fields(model: type[Model]) -> dict[str, tuple[type[Model] | None, str]]:
-    """Return the inner model, or None, and the description of each field, by its name in manifests."""
+    """Return the inner model (or None) and the description of each field, by the field's name in manifests."""
     return {
         field.alias or name: (inner_model(field.annotation), field.description or "")
         for name, field in model.model_fields.items()

@@ -14,7 +14,10 @@ _ARGUMENT: Final = "process"
 
 
 def simulator_kwargs_problems(fleet: CollectorFleet) -> Iterator[Problem]:
-    """Yield a problem for each environment with a simulator and an argument named like the simulator's addresses."""
+    """Yield a problem for the first environment that has a simulator and sets the argument for the addresses.
+
+    The simulator's addresses would overwrite the argument.
+    """
     spec = fleet.spec
     names = spec.group_names if spec.collectors.groups else ()
     groups = {f"collectors.groups[{index}].environment": spec.of_group(name) for index, name in enumerate(names)}

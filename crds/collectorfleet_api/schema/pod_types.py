@@ -53,7 +53,7 @@ _KEYS: Final = "x-kubernetes-list-map-keys"
 
 
 def _type(part: dict[str, Any]) -> str:
-    """Return the name of a type: ``[X]`` is a list of X and ``{X}`` a mapping of text to X."""
+    """Return the name of a type: ``[X]`` is a list of X, and ``{X}`` is a mapping of text to X."""
     if "$ref" in part:
         name = part["$ref"].removeprefix(_REFERENCE)
         return _OWN_TYPES.get(name) or _short(name)

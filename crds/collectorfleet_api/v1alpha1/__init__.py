@@ -1,4 +1,4 @@
-"""The models of version v1alpha1 of the resource that other packages may use."""
+"""The models of API version v1alpha1 that other packages may use."""
 
 from __future__ import annotations
 

@@ -85,7 +85,10 @@ class LocalObjectReference(Model):
 
 
 def inner_model(annotation: Any) -> type[Model] | None:
-    """Return the model in a field's annotation, such as ``Train | None`` or ``list[CollectorStatus]``, or None."""
+    """Return the model in a field's annotation, or None if the annotation has no model.
+
+    Examples of annotations with a model: ``Train | None``, ``list[CollectorStatus]``.
+    """
     if isinstance(annotation, type) and issubclass(annotation, Model):
         return annotation
     return next((found for part in get_args(annotation) if (found := inner_model(part))), None)
@@ -93,7 +96,7 @@ def inner_model(annotation: Any) -> type[Model] | None:
 
 @functools.cache
 def _inner_models(model: type[Model]) -> Mapping[str | None, type[Model] | None]:
-    """Return the models of a model's fields, by the names in manifests.
+    """Return the models of a model's fields, by the fields' names in manifests.
 
     The cache halves the time to read a fleet, because the search through annotations is slow.
     """

@@ -1,4 +1,4 @@
-"""``status.collectors``, a row for each collector, and the counts of collectors."""
+"""``status.collectors`` (a row for each collector), and the counts of collectors."""
 
 from __future__ import annotations
 

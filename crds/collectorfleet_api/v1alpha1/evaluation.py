@@ -172,7 +172,7 @@ class Evaluation(Model):
 
     @property
     def versions_between(self) -> int | None:
-        """Return the versions between two evaluations, or None if the interval is in seconds or frames."""
+        """Return the number of versions between two evaluations, or None if the interval is in seconds or frames."""
         if self.every_versions is None and self.every_seconds is None and self.every_frames is None:
             return DEFAULT_EVERY_VERSIONS
         return self.every_versions

@@ -25,7 +25,7 @@ class VideoStatus(Model):
 
 
 class EvaluationStatus(Model):
-    """The newest finished evaluation, and counts of all of them."""
+    """The newest finished evaluation, and counts of all evaluations."""
 
     version: int | None = Field(
         default=None, description="Version of the weights that every step of the newest evaluation used."

@@ -124,6 +124,6 @@ class Group(Model):
 
 
 def over(fleets: _Part, own: Model) -> _Part:
-    """Return ``fleets``, a part of a fleet, with the fields that are set in ``own`` in place of the fleet's fields."""
+    """Return a copy of ``fleets``, a part of a fleet. Fields that are set in ``own`` replace the fleet's fields."""
     said = {name: getattr(own, name) for name in type(own).model_fields}
     return fleets.model_copy(update={name: value for name, value in said.items() if value is not None})

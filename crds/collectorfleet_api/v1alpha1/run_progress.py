@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 _DAY: Final = 86_400
-_LONGEST: Final = 100 * 365 * _DAY  # seconds; with a rate of almost 0 they would be infinite
+_LONGEST: Final = 100 * 365 * _DAY  # seconds; with a rate of almost 0, the remaining time would be infinite
 _FEW: Final = 10  # below this number of the larger unit, the smaller unit is shown, too
 
 

@@ -49,7 +49,7 @@ class Combination:
 
 
 def value_of(path: str) -> Number:
-    """Return the :class:`Number` with the value of a field, by its path. Every spec has the field."""
+    """Return the :class:`Number` with the value of the field at ``path``. Every spec has this field."""
     return Number(f"self.{path}", lambda spec: reduce(_inner, path.split("."), spec.to_wire()))
 
 

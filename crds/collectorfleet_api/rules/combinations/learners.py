@@ -37,7 +37,7 @@ _PLACES: Final = "(has(self.maxPolicies) ? self.maxPolicies : self.policies.size
 
 # The GPUs of a learner pod, as `packing.learner_pods` computes them, for learners with GPUs. If there are more GPUs
 # than shards, the fullest of `s` shards has `p` places and `g` GPUs. If there are fewer GPUs than places, `m` policies
-# share one.
+# share one GPU.
 _OF_LEARNERS: Final = _PLACES.replace("self.", "self.learners.")
 _GPUS: Final = "int(self.learners.gpus)"
 _SHARDS: Final = (

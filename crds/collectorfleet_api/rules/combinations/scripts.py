@@ -12,8 +12,8 @@ from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.groups import GroupEnvironment
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
-# Fields that a script sets instead, as arguments of its FleetCollector. The manifest sets everything else: number and
-# size of the collectors, deadlines, and what happens to lost collectors. CEL cannot read the keys of
+# Fields that a script sets instead of the manifest, as arguments of its FleetCollector. The manifest sets everything
+# else: number and size of the collectors, deadlines, and what happens to lost collectors. CEL cannot read the keys of
 # `collectors.kwargs`, so `collector_kwargs` checks them.
 OF_THE_SCRIPT: Final = (
     "environment",

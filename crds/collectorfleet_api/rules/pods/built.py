@@ -56,7 +56,7 @@ def _unions() -> dict[str, _Union]:
 
 
 def built_problems(spec: dict[str, Any]) -> Iterator[BuiltProblem]:
-    """Yield the problems of the spec of a whole pod, whose fields have the right types."""
+    """Yield the problems of ``spec``, the spec of a whole pod. Its fields have the right types."""
     yield from _of_type(spec, POD_SPEC, ("spec",), _unions())
     yield from reference_problems(spec)
 

@@ -16,7 +16,7 @@ _EXAMPLE: Final = ", such as nvidia.com/gpu"
 
 
 def reference_problems(spec: dict[str, Any]) -> Iterator[BuiltProblem]:
-    """Yield the problems of the spec of a whole pod, whose fields have the right types."""
+    """Yield the problems of ``spec``, the spec of a whole pod. Its fields have the right types."""
     volumes = {volume.get("name"): volume for volume in spec.get("volumes") or []}
     claims = {claim["name"] for claim in spec.get("resourceClaims") or [] if claim.get("name")}
     seen: dict[str, str] = {}

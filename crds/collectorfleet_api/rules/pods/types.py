@@ -15,9 +15,10 @@ _OPTIONAL: Final = {"HTTPHeader": "value", "SleepAction": "seconds", "Sysctl": "
 
 @dataclass(frozen=True)
 class Type:
-    """The fields of a type. ``fields`` maps names to types: ``[X]`` is a list of X and ``{X}`` a mapping of text to X.
+    """The fields of a type. ``fields`` maps names to types.
 
-    ``keys`` maps a list to the fields that identify its items.
+    ``[X]`` is a list of X, and ``{X}`` is a mapping of text to X. ``keys`` maps the name of a list to the fields that
+    identify the items of the list.
     """
 
     fields: dict[str, str]

@@ -197,7 +197,10 @@ KEY_FORMS: Final[dict[tuple[str, str], Check]] = {
 
 
 def value_problem(place: tuple[str, str], value: Any, *, required: bool) -> str | None:
-    """Return the problem of a value of the right type, or None. ``place`` is the type and field that have the value."""
+    """Return the problem of a value, or None. The value has the right type.
+
+    ``place`` is the type and field that have the value.
+    """
     if value == "":
         return "empty; write something or leave the field out" if required else None
     if isinstance(value, int) and place in RANGES:

@@ -23,7 +23,7 @@ _EXPECTED: Final = {
     "intOrString": "a whole number or text",
     "object": "a mapping of keys to values",
 }
-_FEW_FIELDS: Final = 6  # a message lists all fields of a type that has at most this many
+_FEW_FIELDS: Final = 6  # if a type has at most this many fields, a message lists all of them
 _LARGEST: Final = {"int32": 2**31 - 1, "int64": 2**63 - 1}
 # Values of identifying keys that a manifest may leave out.
 _DEFAULTS: Final = {"protocol": "TCP"}
