@@ -29,7 +29,7 @@ class RolloutLoop(StrEnum):
 class CollectorConfig:
     """The configuration of one collector. The driver sends the configuration pickled.
 
-    Without a policy and a policy factory, actions are uniformly random.
+    If there is neither a policy nor a policy factory, actions are uniformly random.
 
     Args:
         create_env: an environment, or a factory that builds an environment.
@@ -48,8 +48,8 @@ class CollectorConfig:
         own_constants: whether the collector uses the normalization constants of its own environment. Otherwise the
             collector uses the fleet's constants.
         parameters: how parameters are set in the environments. None: the environments have no parameters.
-        plays_episodes: whether the collector is an evaluator. Each request to an evaluator is one episode, or one
-            episode of each environment of a batch. The episode begins with the request's seed.
+        plays_episodes: whether the collector is an evaluator. For each request, an evaluator runs one episode, or one
+            episode in each environment of a batch. The episode begins with the request's seed.
         simulator: a process that starts before the environment is built. The environment factory gets the addresses of
             the simulator.
         pixel_key: the entry of the observations that an evaluator records. None: the evaluator records the result of

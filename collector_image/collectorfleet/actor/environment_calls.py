@@ -47,8 +47,8 @@ class EnvironmentCalls:
 def watch_environments() -> Iterator[EnvironmentCalls]:
     """Watch all calls that this thread makes inside the context, on any object.
 
-    The context uses a profile function instead of wrappers. A method of the environment may reset the environment below
-    TorchRL's wrappers. A new wrapper would miss calls through existing references.
+    The context uses a profile function, because wrappers would miss some calls. A method of the environment may reset
+    the environment below TorchRL's wrappers. Calls through existing references bypass a new wrapper.
     """
     calls, before = EnvironmentCalls(), sys.getprofile()
     sys.setprofile(calls.handle_profile_event)

@@ -18,8 +18,8 @@ from collectorfleet.messages import Episodes
 
 _REWARD: Final = ("next", "reward")
 _DONE: Final = ("next", "done")
-# The maximum number of unfinished trajectories that are kept. Above this number, the oldest trajectory is dropped. For
-# example, the trajectories of a lost process never finish.
+# The maximum number of unfinished trajectories that are kept. Above this number, the oldest trajectory is dropped. Some
+# trajectories never finish, such as the trajectories of a lost process.
 _MOST_OPEN: Final = 100_000
 
 

@@ -13,7 +13,7 @@ from collectorfleet.actor.origin import EnvironmentRaised, Origin, PolicyRaised,
 from collectorfleet.errors import describe
 from collectorfleet.user_code import name_of
 
-# For each library of environments, by the name of its package: TorchRL's wrapper for these environments.
+# TorchRL's wrapper for the environments of each library, by the name of the library's package.
 _WRAPPERS: Final = {
     "gymnasium": "GymWrapper",
     "gym": "GymWrapper",

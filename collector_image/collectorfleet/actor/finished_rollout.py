@@ -1,4 +1,7 @@
-"""The result of a rollout: its frames with their versions and statistics, and how a collector hands them on."""
+"""The result of a rollout: its frames with their versions and statistics.
+
+A collector may write the frames to a replay buffer.
+"""
 
 from __future__ import annotations
 

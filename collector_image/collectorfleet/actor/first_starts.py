@@ -20,8 +20,8 @@ from torch import Tensor
 from collectorfleet.codec import frames as keys
 from collectorfleet.codec.tensors import fits_an_array
 
-# Suppose that two environments with different seeds each draw 8 starts from S states. For every S, the probability is
-# below 1e-9 that the 8 starts are distinct and that both environments draw the same starts.
+# Suppose that two environments with different seeds each draw 8 starts from S states. For every S, the 8 starts are
+# distinct and the same in both environments with a probability below 1e-9.
 STARTS: Final = 8
 
 
@@ -39,7 +39,7 @@ class FirstStarts:
         self._over = False
 
     def digest(self, batch: TensorDictBase) -> str | None:
-        """Return the digest once: for the rollout with the 8th start of an episode. For other rollouts, return None.
+        """Return the digest once, for the rollout with the 8th start of an episode. For other rollouts, return None.
 
         If two of the episodes start with equal observations, as in an environment with few start states, the method
         always returns None. If the frames have no trajectory ids, the method always returns None, too.
@@ -88,7 +88,8 @@ class FirstStarts:
 def _distinct_rows(batch: TensorDictBase) -> int:
     """Return how many environments the digest uses: up to 8, or 1 if all environments start equally.
 
-    Environments that start equally have the same seed. So the other environments only repeat the episodes of the first.
+    Environments that start equally have the same seed. So the other environments only repeat the episodes of the first
+    environment.
     """
     rows = min(STARTS, math.prod(batch.shape[:-1]))
     return rows if len({_digest_of(batch, row, 0) for row in range(rows)}) > 1 else 1

@@ -97,12 +97,12 @@ class Inbox:
     def begin_rollout(self, min_version: int, exactly: Offer | None = None, also: Offer | None = None) -> None:
         """Load weights for a rollout: ``exactly`` if given, otherwise the newest offer.
 
-        The version of the newest offer must be at least ``min_version``.
+        Without ``exactly``, the rollout needs at least the version ``min_version``.
 
         ``also`` is an offer that arrived with the request. The driver sends an offer before the first request that
         needs the offer. But a large offer may arrive after the request. So the call blocks until ``min_version`` or a
-        newer version is loaded, or the inbox is closed. The call has no time limit of its own, because the driver
-        limits the time of a request.
+        newer version is loaded, or the inbox is closed. The call has no time limit, because the driver limits the time
+        of a request.
         """
         with self._changed:
             if exactly is not None:

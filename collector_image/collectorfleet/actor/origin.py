@@ -83,11 +83,10 @@ def calling(origin: Origin) -> Iterator[None]:
 def origin_of(error: BaseException) -> Origin:
     """Return the attached origin. If no origin is attached, find the origin in the traceback.
 
-    The traceback is needed if TorchRL's own loop calls environment and policy. The first call of an environment or a
-    module in the traceback is then the origin. If a TorchRL collector called a hook or ``postproc``, the hook or
-    ``postproc`` is the origin, even if code that it calls raised the error. If a TorchRL collector itself raised the
-    error, the origin is ``OPTIONS``. If a library raised the error while a collector stacked frames, the origin is
-    ``FRAMES``.
+    The traceback is needed if TorchRL's own loop calls environment and policy. In that case, the origin is the first
+    call of an environment or a module in the traceback. The origin is a hook or ``postproc`` if a TorchRL collector
+    called it, even if code inside the call raised the error. If a TorchRL collector itself raised the error, the origin
+    is ``OPTIONS``. If a library raised the error while a collector stacked frames, the origin is ``FRAMES``.
     """
     if isinstance(error, RaisedInProcess):
         return error.origin

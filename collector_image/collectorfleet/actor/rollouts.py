@@ -81,7 +81,7 @@ class RolloutRunner:
         self._has_other_entries = False
         self._has_run = False
         env = getattr(collector, "env", None)
-        # The specs of environments in other processes are unknown, so their sizes may vary.
+        # The specs of environments in other processes are unknown, so the sizes of entries may vary.
         self._varies = env is None or has_dynamic_specs(env)
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
@@ -89,7 +89,7 @@ class RolloutRunner:
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
             if getattr(collector, "compiled_policy", False):
-                # Loading weights copies with numpy, and torch.compile cannot trace numpy's copies.
+                # Weights are loaded with copies of numpy, which torch.compile cannot trace.
                 before_step = torch.compiler.disable(before_step)  # type: ignore[no-untyped-call]
             if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
@@ -97,7 +97,8 @@ class RolloutRunner:
                 call_in_steps(collector, self._policy, before_step)
         self._known_loop = self.loop
         self._parameters = None if config.parameters is None else ParameterStamps(collector, config.parameters)
-        # Returns a context that is active during the steps of each rollout. The watch of the simulator uses it.
+        # Returns a context that is active during the steps of each rollout. The watch of the simulator uses this
+        # context.
         self.while_stepping: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
@@ -237,8 +238,8 @@ class RolloutRunner:
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
         collector = self.collector
-        # TorchRL's collector compares this limit with its own frames. The driver counts random frames of the whole
-        # fleet, and decides which requests have random actions.
+        # TorchRL's collector compares this limit with the number of its own frames. The driver counts random frames of
+        # the whole fleet, and decides which requests have random actions.
         collector.init_random_frames = frames_so_far(collector) + frames if random else 0
         if frames != self._frames:
             if self._config.has_processes:
@@ -251,7 +252,7 @@ class RolloutRunner:
             self._frames = frames
 
     def _modules(self) -> dict[str, nn.Module]:
-        """Return the modules to load weights into. The key of a module is the prefix of the names of its tensors."""
+        """Return the modules to load weights into. The key of each module is the prefix of its tensors' names."""
         found = {"": self._policy} if isinstance(self._policy, nn.Module) else {}
         return found | {f"{path}:": reduce(getattr, path.split("."), self.collector) for path in self._config.models}
 

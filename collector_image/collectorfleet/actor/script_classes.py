@@ -1,7 +1,7 @@
 """Make ``torch.compile`` in a collector work with classes that the user's script defines.
 
 Classes of the script are pickled by value. In the collector, the functions of such a class have their own globals,
-whose module name is ``__main__``. ``torch.compile`` of torch 2.11 looks up names in the module ``__main__``. In a
+whose module name is ``__main__``. ``torch.compile`` of torch 2.11 looks up names in the module ``__main__``. But in a
 collector, ``__main__`` is another script.
 """
 

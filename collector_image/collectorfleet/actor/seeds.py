@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 import torch
 
-# In a path, the kind of a process is one of these numbers: a forked process, or a process that builds an environment.
-# The next entry of the path is the index of the process.
+# These numbers mark the kind of a process in a path: a forked process, or a process that builds an environment. The
+# next entry of the path is the index of the process.
 _FORKED: Final = 0
 _WORKER: Final = 1
 _WORDS: Final = 8

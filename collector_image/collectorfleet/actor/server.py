@@ -1,8 +1,8 @@
 """The methods of a collector's process that the driver calls. They do not depend on a launcher.
 
 If the user's code raises an error, a method returns a message about the error. So the driver does not mistake the error
-for a broken process. The constructor cannot return a message. So the method ``build`` builds the environment, not the
-constructor.
+for a broken process. The constructor cannot return a message. So the method ``build``, and not the constructor, builds
+the environment.
 
 Three threads call a server at the same time. The first thread calls ``build`` and ``run``. The second thread calls
 ``offer`` and ``cut_short``. The third thread calls ``next_applied``.
@@ -86,15 +86,15 @@ class CollectorServer:
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
             if self._config.plays_episodes:
-                _lower_priority()  # before the simulator starts, because it inherits the priority
+                _lower_priority()  # before the simulator starts, because the simulator inherits the priority
             config = self._with_simulator()
             if config.plays_episodes:
                 self._made = build_player(config, seeds)
                 found: tuple[str, ...] = ()
             else:
                 self._made = runner = build(config, self._id.incarnation, seeds)
-                # ``worker_idx`` is TorchRL's name of the index. It is no constructor argument, because a user's class
-                # may not accept it.
+                # ``worker_idx`` is TorchRL's name of the index. It is set here, because a user's class might not accept
+                # it as a constructor argument.
                 runner.collector.worker_idx = self._id.index
                 if self._simulator is not None:
                     runner.while_stepping = self._simulator.stepping
@@ -111,7 +111,10 @@ class CollectorServer:
         return Started(self._id, _pod(), os.getpid(), begun, self._made.loop, found)
 
     def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | ServiceLost:
-        """Make one rollout. ``weights`` arrived with the request: the version that the request demands, or an offer."""
+        """Make one rollout.
+
+        ``weights`` arrived with the request. They are the version that the request demands, or an offer.
+        """
         started = time.perf_counter()
         try:
             rollout = self._runner.run(request, weights)

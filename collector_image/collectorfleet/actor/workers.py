@@ -24,7 +24,7 @@ def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None 
     """Return a factory that seeds its process, and then builds an environment with ``create``.
 
     If the present process calls the factory, the factory does not seed the process. If ``parameters`` are given, the
-    environment can get parameters from the process with the ``ParallelEnv``.
+    process with the ``ParallelEnv`` can send parameters to the environment.
     """
     return partial(_build, create, seeds, parameters, os.getpid())
 

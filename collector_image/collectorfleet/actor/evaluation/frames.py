@@ -37,7 +37,7 @@ class Frames:
         self._environments = env.batch_size.numel()
 
     def now(self, observed: TensorDictBase, rows: list[int]) -> list[Pixels]:
-        """Return the present frames of these environments: uint8 ``[height, width, 3]``, at most 320 by 320 pixels.
+        """Return the present frames of environments ``rows``: uint8 ``[height, width, 3]``, at most 320 by 320 pixels.
 
         Raises CannotRender, or the error of ``render()``.
         """

@@ -1,4 +1,4 @@
-"""Run each episode from the reset with its seed to its end, with one version of the weights."""
+"""Run each episode from its seeded reset to its end, with one version of the weights."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _POLICY_PREFIX: Final = ""
 class EpisodePlayer:
     """An evaluator. It answers each request with the episodes that begin with the request's seed.
 
-    With an environment without a batch dimension, a request is one episode. With a batch of ``n`` environments, a
-    request is the first episode of each environment, in the order of the rows.
+    If the environment has no batch dimension, the answer has one episode. For a batch of ``n`` environments, the answer
+    has the first episode of each environment, in the order of the rows.
     """
 
     loop = "Episodes"
@@ -72,7 +72,7 @@ class EpisodePlayer:
         self.normalization: EnvironmentNormalization | None = None
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
-        """Run the episodes of ``request.seed`` with exactly the weights version ``request.version``.
+        """Run the episodes that begin with ``request.seed``, with exactly the weights version ``request.version``.
 
         ``weights`` are the weights of this version. None: the version is already loaded.
         """
@@ -157,7 +157,7 @@ def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
 
 
 def _done(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Return, for each environment, whether it is done: bool ``[environments, 1]``.
+    """Return whether each environment is done, as bool ``[environments, 1]``.
 
     If the environment has no common ``done``, the result has one column for each agent.
     """
@@ -178,9 +178,10 @@ def _by_environment(env: EnvBase, values: Tensor) -> Tensor:
 
 
 def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> WeightsTarget:
-    """Return the tensors to load weights into. Their names are the names that the tensors have in a collector."""
+    """Return the tensors to load weights into. The tensors have the same names as in a collector."""
     modules: dict[str, nn.Module] = {_POLICY_PREFIX: policy} if isinstance(policy, nn.Module) else {}
-    # The attribute paths of further models start at TorchRL's collector. TorchRL's collector has these two attributes.
+    # The attribute paths of further models start at TorchRL's collector. So the holder has these two attributes of the
+    # collector.
     holder = SimpleNamespace(env=env, policy=policy)
     for path in config.models:
         module: Any = reduce(getattr, path.split("."), holder)

@@ -17,7 +17,7 @@ from collectorfleet.messages import Recorded
 
 
 class EpisodeRecorder:
-    """Records one rollout: the episodes of the first ``count`` environments of a batch.
+    """Records the episodes of the first ``count`` environments of a batch in one rollout.
 
     If rendering takes longer than ``most_seconds`` in total, the episodes continue without a video.
     """

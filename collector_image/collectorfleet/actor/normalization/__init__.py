@@ -1,1 +1,4 @@
-"""Find, read and load the statistics of a collector's environment. Reject unsupported statistics with their name."""
+"""Find, read and load the statistics of a collector's environment.
+
+Reject unsupported statistics with an error that names them.
+"""

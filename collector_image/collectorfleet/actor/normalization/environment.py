@@ -1,7 +1,7 @@
 """The normalization of a collector's environment. The driver reads and replaces this normalization.
 
 When the collector loads a weights version, the statistics of the version replace the statistics of the environment. The
-statistics of the steps since the last answer are the contribution of the collector. The collector sends each
+contribution of the collector consists of the statistics of the steps since its last answer. The collector sends each
 contribution only once, in its next answer to the driver.
 """
 
@@ -46,7 +46,7 @@ class EnvironmentNormalization:
     def now(self) -> Normalization:
         """Return the current statistics.
 
-        If several environments have the same statistics, return the values of the first environment.
+        If several environments have statistics with the same name, return the values of the first environment.
         """
         return {name: those[0].read() for name, those in self._kept.items()}
 
@@ -129,7 +129,7 @@ def load(env: EnvBase, normalization: Normalization) -> None:
 
 
 def differ(sums: Mapping[str, Array], sent: RunningStatistics) -> bool:
-    """Return whether ``sums``, the result of :meth:`Kept.load`, differ from the sums in ``sent``.
+    """Return whether ``sums`` differ from the sums in ``sent``. ``sums`` is a result of :meth:`Kept.load`.
 
     If the sums are equal, :meth:`Kept.load` returns the arrays of ``sent`` themselves.
     """

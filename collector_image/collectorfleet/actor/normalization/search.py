@@ -1,6 +1,6 @@
 """Find the statistics of an environment and of all inner environments.
 
-Reject unsupported statistics with their name.
+Reject unsupported statistics with an error that names them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _INSTEAD: Final = "freeze the transform (freeze()), or make it constant (to_obse
 def find(env: EnvBase) -> dict[str, list[Kept]]:
     """Return all statistics of an environment by name.
 
-    If several equal environments step together, as in a SerialEnv, one name has the statistics of all these
-    environments.
+    If several equal environments step together, as in a SerialEnv, the statistics of all these environments have one
+    name.
 
     Raises:
         InvalidOption: the environment has statistics that cannot be read.
@@ -69,8 +69,8 @@ def transforms_of(env: EnvBase) -> Iterator[Transform]:
 def _in(env: EnvBase, place: str) -> Generator[tuple[str, Kept], None, int]:
     """Yield each name with its statistics. Return the number of transforms.
 
-    Transforms are numbered from the innermost transform on. So a name does not depend on transforms that are added
-    outside.
+    The numbers of the transforms begin at the innermost transform. So transforms that are added outside do not change a
+    name.
     """
     index = 0
     match env:

@@ -14,7 +14,7 @@ from collectorfleet.messages import Parameters
 from collectorfleet.parameters import EnvironmentParameters
 from collectorfleet.torchrl_private.environments import environments_of
 
-# Names of attributes that a process of a ParallelEnv sets on its environment after it has built the environment.
+# When a process of a ParallelEnv has built its environment, it sets attributes with these names on the environment.
 _OFFER: Final = "offer_environment_parameters"
 _ROWS: Final = "environment_parameters_rows"
 
@@ -64,7 +64,7 @@ def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
     there: list[ParameterizedEnvironments] = []
 
     def environments() -> ParameterizedEnvironments:
-        # Built only at the first call, because this starts the processes of every ParallelEnv inside ``env``.
+        # Built only at the first call, because building starts the processes of every ParallelEnv inside ``env``.
         if not there:
             there.append(ParameterizedEnvironments(env, options, keeps_errors=True))
         return there[0]

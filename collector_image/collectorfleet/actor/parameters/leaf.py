@@ -30,7 +30,8 @@ class Row(NamedTuple):
         version: the version of the environment's parameters. 0: the parameters that the environment was built with.
         resets: the number of resets of the environment since the first parameters were offered.
         taken_at: the value of ``resets`` when the current parameters were set.
-        failure: the text of the error that setting or checking the parameters raised. Empty if there was no error.
+        failure: the text of the error that occurred when the parameters were set or checked. Empty if there was no
+            error.
     """
 
     version: int
@@ -116,8 +117,8 @@ class ParameterizedEnvironment:
         env: Any = self._env
         if self._options.through == Through.RESET_OPTIONS:
             self._give_options()
-        # The fast loop calls a Gymnasium environment directly, without TorchRL's wrapper. So the inner environment is
-        # wrapped.
+        # The fast loop calls a Gymnasium environment directly, without TorchRL's wrapper. So the reset method of the
+        # inner environment is wrapped.
         owner, name = (gymnasium_of(env), "reset") if _is_gymnasium(env) else (env, RESET_KEY)
         reset = getattr(owner, name)
 

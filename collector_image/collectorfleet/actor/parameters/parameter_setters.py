@@ -17,7 +17,7 @@ _WAYS: Final = (
     "give the environment a method set_parameters(**parameters) or attributes with these names, or let it read "
     "reset(options=...) and use through='reset_options'"
 )
-# Attributes that Gymnasium and its wrappers use, so they cannot be parameters.
+# Gymnasium and its wrappers use these attributes, so they cannot be parameters.
 _GYMNASIUMS: Final = frozenset(
     {"observation_space", "action_space", "spec", "metadata", "render_mode", "np_random", "np_random_seed", "env"}
 )

@@ -105,8 +105,8 @@ class ParameterStamps:
 def _ordinals(ids: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
     """Return, for each frame, how many trajectories began in its row up to this frame: ``[rows, steps]``.
 
-    Also return how many trajectories began in each row. A trajectory that begins with the next rollout's first frame is
-    included. Frames with the id -1 are padding of a rollout that was cut short, and do not count.
+    Also return how many trajectories began in each row. This number includes a trajectory that begins with the first
+    frame of the next rollout. Frames with the id -1 are padding of a rollout that was cut short, and do not count.
     """
     ordinals = torch.empty_like(ids)
     begun = torch.empty(len(ids), dtype=torch.int64)

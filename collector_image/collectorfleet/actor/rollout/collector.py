@@ -1,4 +1,4 @@
-"""TorchRL's collector with a faster loop. It is used only if its rollouts equal the rollouts of TorchRL's loop."""
+"""TorchRL's collector with a faster loop. The loop is used only if its rollouts equal those of TorchRL's loop."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     The collector chooses the loop before the first rollout. If the environment, the transforms or the policy have
     changed before a later rollout, the collector chooses again. If a rollout shows that the chosen loop is not exact,
-    TorchRL's loop makes the remaining steps and all later rollouts. If ``must_be_fast`` is true, the collector never
-    uses TorchRL's loop, and raises FastLoopUnsupported.
+    TorchRL's loop makes the remaining steps and all later rollouts. If ``must_be_fast`` is true, the collector raises
+    FastLoopUnsupported instead of using TorchRL's loop.
     """
 
     must_be_fast = False
@@ -82,7 +82,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
         ``call`` may change the weights. Such a change does not affect the policy's outputs of earlier steps.
         """
-        found = self._choose()  # before ``call`` is stored, because the choice of a loop sets a stored ``call``
+        found = self._choose()  # before ``call`` is stored; otherwise a choice here would set ``call``, too
         self._before_policy = call
         self._use(found)
 
@@ -90,7 +90,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     def rollout(self) -> TensorDictBase:
         if self.pre_collect_hook is not None:
             with calling(Origin.PRE_COLLECT_HOOK):
-                self.pre_collect_hook()  # before the choice: the hook may change the environment
+                self.pre_collect_hook()  # called before the choice, because the hook may change the environment
         found = self._choose()
         if isinstance(found, FastLoopUnsupported):
             if self.must_be_fast:

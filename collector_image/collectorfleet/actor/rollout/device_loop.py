@@ -150,8 +150,8 @@ class DeviceLoop:
     def _memory(self, batch: TensorDictBase) -> Mapping[Any, Tensor]:
         """Return tensors ``[environments, steps, ...]`` on the device.
 
-        If a tensor of the batch is on another device, the result has memory on the loop's device. This memory is reused
-        in later rollouts.
+        For a tensor of the batch on another device, the result has separate memory on the loop's device. This memory is
+        reused in later rollouts.
         """
         entries = {key: entry for key in self._keys if (entry := batch.get(key, None)) is not None}
         for key in ENDS:
@@ -256,7 +256,7 @@ class DeviceLoop:
             rows.write_next(step - 1, {key: now[key] for key in written})
 
     def _shares(self, mask: Tensor | None) -> bool:
-        """Return whether ``next`` of this step and the following observation share memory in TorchRL's loop."""
+        """Return whether, in TorchRL's loop, ``next`` of this step and the following observation share memory."""
         return self.envs.shares_observations and (mask is None or not bool(mask.any()))
 
     def _left(self, outputs: Values, mask: Tensor | None) -> Values:

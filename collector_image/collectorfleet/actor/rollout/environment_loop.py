@@ -1,4 +1,4 @@
-"""Make the steps of one rollout with an environment that must be stepped by TorchRL's methods.
+"""Make the steps of one rollout with an environment that TorchRL's methods have to step.
 
 The loop calls ``step_and_maybe_reset`` of the environment, which also applies the transforms. The loop is faster than
 TorchRL's loop because it calls the policy without a TensorDict, and stacks tensors instead of TensorDicts.

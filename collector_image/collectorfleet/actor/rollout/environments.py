@@ -53,7 +53,10 @@ class Stepped(Protocol):
         """Reset the environments ``which`` in TorchRL's order, and write their rows of ``observations``."""
 
     def store_state(self, ends: Ends | None) -> None:
-        """Store the state that TorchRL needs to step the environments next. ``ends`` are the ends of the last step."""
+        """Store the state that TorchRL needs for the environments' next step.
+
+        ``ends`` are the ends of the last step.
+        """
 
     def methods(self) -> list[Any]:
         """Return the present ``step`` method of each environment.
@@ -203,7 +206,7 @@ def _only_observation(env: EnvBase) -> str:
 def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
     """Return a function that converts actions ``[environments, ...]`` to the inputs of the environments.
 
-    ``listed`` is the function to return for actions that are plain integers.
+    ``listed`` is the function that converts actions that are plain integers.
     """
     require(list(env.action_keys) == ["action"], "the action is not a single entry named action")
     spec = env.full_action_spec["action"]

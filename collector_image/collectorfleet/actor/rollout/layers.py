@@ -34,7 +34,7 @@ def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
 
 
 def _layers(module: Any) -> Iterator[nn.Module]:
-    # If the ``forward`` of a container was replaced, the container may not call its layers in order.
+    # If the ``forward`` of a container was replaced, the container might not call its layers in order.
     is_row = type(module) is nn.Sequential or (type(module) is MLP and not reshapes_output(module))
     if is_row and "forward" not in vars(module):
         # ``children()`` would list a repeated layer only once.

@@ -36,7 +36,7 @@ class LeftOver(NamedTuple):
 
     Args:
         begins: the first of these steps.
-        shares: whether, in TorchRL's loop, the first step's observation and ``next`` of the step before it are the same
+        shares: whether, in TorchRL's loop, the observation of the first step and ``next`` of the previous step share
             memory.
         why: the reason why the fast loop stopped.
     """
@@ -53,8 +53,8 @@ class Loop:
         keys: all keys of a batch.
         observed: the array for raw observations, ``[environments, *shape]``, and the transforms that turn raw
             observations into observations. None: the observations are not transformed.
-        ends: those of the entries ``done``, ``terminated`` and ``truncated`` that the policy reads. At the start of a
-            step these entries are always False.
+        ends: the entries that the policy reads among ``done``, ``terminated`` and ``truncated``. At the start of a step
+            these entries are always False.
     """
 
     name = "Fast"
@@ -222,8 +222,8 @@ class Loop:
         self._require_of_environment(written)
         stacked = self._observed is not None and self._observed[1].reads_frames
         require(not stacked, f"{WRITES}, from which CatFrames builds the next one; {CLONE}")
-        # The other environments share the memory with the previous frame. TorchRL's loop would have the old values in
-        # that frame.
+        # The environments that were not reset share this memory with the previous frame. TorchRL's loop would keep the
+        # old values in that frame.
         require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:

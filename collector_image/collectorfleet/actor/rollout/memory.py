@@ -57,7 +57,7 @@ class Memory:
                 after[:, step] = array
 
     def write_ends(self, steps: int, ended: RolloutEnds) -> None:
-        """Write the flags of the ended episodes in ``ended``. The flags of all other steps are False.
+        """Write the flags of the episodes that ``ended`` lists. The flags of all other steps are False.
 
         At the start of a step, ``done``, ``terminated`` and ``truncated`` are always False.
         """

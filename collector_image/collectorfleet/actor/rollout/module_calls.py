@@ -128,8 +128,8 @@ class DrawCall:
     def _compare(self, values: Values, draw: Draw) -> bool:
         """Draw from the distribution object.
 
-        Return whether ``draw`` gives the same result and the same generator state. Both may differ in other versions of
-        torch or TorchRL, or for unusual shapes of the parameters.
+        Return whether ``draw`` gives the same result and the same generator state. The result and the state may differ
+        in other versions of torch or TorchRL, or for unusual shapes of the parameters.
         """
         parameters = {name: values[key] for name, key in self._parameters}
         random = RandomState.of(next(iter(parameters.values())).device)

@@ -15,8 +15,8 @@ _REFERENCES: Final = 2
 def owned(tensor: Tensor) -> Tensor:
     """Return the tensor if no other code refers to the tensor or its memory, otherwise a copy.
 
-    Call the function without keeping a reference to the tensor. A policy may return a view of its parameters, a tensor
-    that the policy overwrites in each step, or memory of numpy.
+    Call the function without keeping a reference to the tensor. The copy is needed if a policy returns a view of its
+    parameters, memory of numpy, or a tensor that it overwrites in each step.
     """
     alone = sys.getrefcount(tensor) <= _REFERENCES and count_sharers(tensor) == 1 and _memory_is_torchs(tensor)
     return tensor if alone else tensor.clone()

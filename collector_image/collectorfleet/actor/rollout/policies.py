@@ -1,4 +1,4 @@
-"""Call a policy that consists of TensorDictModules without making a TensorDict."""
+"""Call a policy without making a TensorDict. The policy consists of TensorDictModules."""
 
 from __future__ import annotations
 

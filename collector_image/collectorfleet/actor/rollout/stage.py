@@ -23,7 +23,7 @@ _FEWEST_STEPS: Final = 4
 _MOST_STEPS: Final = 64
 # Torch aligns the memory of tensors to this size. The rounding of a kernel may depend on the alignment.
 _ALIGNED_BYTES: Final = 64
-# Comparing this number of bytes in each step takes less than a microsecond. Of larger arrays, only 64 numbers are
+# Comparing this number of bytes in each step takes less than a microsecond. For larger arrays, only 64 numbers are
 # compared.
 _COMPARED_BYTES: Final = 1024
 _COMPARED_NUMBERS: Final = 64
@@ -34,8 +34,8 @@ _MOST_LEFT: Final = 4
 class Frame:
     """The entries of environments and transforms at one time.
 
-    ``arrays`` has one array ``[environments, *shape]`` for each key. ``tensors`` has the same memory in the
-    environment's shape. ``compared`` has views that are compared to detect writes: the whole array if it is small,
+    ``arrays`` has one array ``[environments, *shape]`` for each key. ``tensors`` has the same memory, in the shape that
+    the environment uses. ``compared`` has views that are compared to detect writes: the whole array if it is small,
     otherwise a sample of its numbers.
     """
 
@@ -90,8 +90,8 @@ class Stage:
 
     ``frames`` has ``steps + 1`` frames. The last frame is the start of the step that follows. ``seen`` is ``[steps + 1,
     environments, ...]``. ``outputs`` and ``rewards`` are ``[steps, environments, ...]``. ``last`` has the last
-    observations of ended episodes, by step, environment and key. They are not in ``frames``, because the frame after
-    the end of an episode has the first observation of the next episode.
+    observations of ended episodes, by step, environment and key. These observations are not in ``frames``, because the
+    frame after the end of an episode has the first observation of the next episode.
     """
 
     def __init__(

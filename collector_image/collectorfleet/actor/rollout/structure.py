@@ -15,8 +15,8 @@ from collectorfleet.torchrl_private.environments import CACHES, environments_of
 _PLAIN: Final = (bool, int, float, str)
 _COLLECTIONS: Final = (dict, list)
 _LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
-# Environments and transforms have a dozen more dicts from nn.Module. Loops do not use these dicts. To compare them for
-# many environments would take long.
+# Environments and transforms have a dozen more dicts from nn.Module. Loops do not use these dicts. Comparing these
+# dicts for many environments would take long.
 _DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
 
 
@@ -114,7 +114,7 @@ def _same(now: list[Any], before: list[Any]) -> bool:
 def chain(env: EnvBase) -> Iterator[Any]:
     """Yield an environment, its transforms, and all environments inside it, with their transforms.
 
-    Environments inside a class that TorchRL does not define are left out.
+    If a class that TorchRL does not define contains environments, these environments are left out.
     """
     while type(env) is TransformedEnv:
         yield env

@@ -1,4 +1,4 @@
-"""Step environments that consist of batched tensors, such as simulators on a GPU, without TorchRL's ``step``.
+"""Step environments without TorchRL's ``step``. They consist of batched tensors, such as simulators on a GPU.
 
 The methods of :class:`TensorEnvironment` do the work of ``EnvBase.step_and_maybe_reset`` with fewer kernels. They take
 and return tensors ``[environments, ...]`` by key.
@@ -255,7 +255,7 @@ def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
 
 
 def zeroed_by_partial_reset(tensor: Tensor, mask: Tensor) -> Tensor:
-    """Return the value that TorchRL's loop gives an entry after a reset that does not write the entry.
+    """Return an entry as TorchRL's loop leaves it after a reset that does not write the entry.
 
     If only some environments were reset, the entry is zero in these environments. Otherwise the entry is unchanged.
     """

@@ -1,4 +1,4 @@
-"""Write the steps of a rollout, which are tensors, and the trajectory ids of these steps.
+"""Write the tensors of a rollout's steps, and the trajectory ids of these steps.
 
 ``memory`` maps the keys of a batch to tensors ``[environments, steps, ...]``.
 """
@@ -50,7 +50,7 @@ class Rows:
     def _require_fits(self, key: Any, tensor: Tensor) -> None:
         """Raise ValueError if writing the tensor would broadcast it or lose digits.
 
-        The error has the origin of the entry.
+        The origin of the error is the policy if the policy writes the entry, otherwise the environment.
         """
         shape, dtype = self._wanted[key]
         if tensor.shape == shape and torch.can_cast(tensor.dtype, dtype):

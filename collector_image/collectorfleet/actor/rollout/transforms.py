@@ -25,7 +25,7 @@ from collectorfleet.actor.rollout.stage import Frame
 from collectorfleet.torchrl_private.environments import RESET_KEY
 from collectorfleet.torchrl_private.transforms import frames_of, transformed
 
-# These transforms compute an observation only from the environment's present observation, without earlier ones.
+# These transforms compute an observation only from the environment's present observation, without earlier observations.
 BY_ITSELF: Final = (DoubleToFloat, ObservationNorm, ToTensorImage, GrayScale)
 
 

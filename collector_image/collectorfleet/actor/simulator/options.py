@@ -1,6 +1,6 @@
-"""The option for the simulator that a collector starts, an argument of :class:`~collectorfleet.FleetCollector`.
+"""The option for the simulator that a collector starts.
 
-No I/O.
+:class:`~collectorfleet.FleetCollector` takes it as an argument. No I/O.
 """
 
 from __future__ import annotations

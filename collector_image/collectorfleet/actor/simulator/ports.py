@@ -25,7 +25,7 @@ _TRIES: Final = 100
 class Reservation:
     """Free ports by name.
 
-    As long as one of ``sockets`` is open, other collectors on this machine do not use these ports.
+    While ``sockets`` are open, other collectors on this machine do not use these ports.
     """
 
     ports: Mapping[str, int]
@@ -60,8 +60,8 @@ def are_free(ports: Iterable[int]) -> bool:
     """Return whether a server could listen on each port now."""
     for port in ports:
         with socket.socket() as probe:
-            # Most servers set this option, too. With it, a port counts as free although connections of an ended server
-            # are left.
+            # Most servers set this option, too. With this option, a port counts as free even if connections of an ended
+            # server are left.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
@@ -73,8 +73,8 @@ def are_free(ports: Iterable[int]) -> bool:
 def listeners(ports: Iterable[int]) -> dict[int, set[int]]:
     """Return, for each port, the inodes of the sockets that listen on the port.
 
-    This function reads the kernel's table and does not connect. A server that accepts only one connection would treat a
-    test connection as its client.
+    This function reads the kernel's table instead of connecting to the port. A server that accepts only one connection
+    would treat a test connection as its client.
     """
     found: dict[int, set[int]] = {port: set() for port in ports}
     for table in _TABLES:

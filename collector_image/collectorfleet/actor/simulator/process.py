@@ -23,10 +23,11 @@ _TAIL_SECONDS: Final = 2.0
 
 
 class SimulatorProcess:
-    """A running simulator. :meth:`stop` ends the simulator. It also ends when this process ends, even by SIGKILL.
+    """A running simulator.
 
-    ``held`` are sockets that the supervisor keeps open until the simulator has ended. Raises OSError if the supervisor
-    cannot be started.
+    :meth:`stop` ends the simulator. The simulator also ends when this process ends, even by SIGKILL. ``held`` are
+    sockets that the supervisor keeps open until the simulator has ended. Raises OSError if the supervisor cannot be
+    started.
     """
 
     def __init__(self, arguments: Sequence[str], variables: Mapping[str, str], held: Sequence[socket.socket]) -> None:

@@ -12,7 +12,7 @@ _SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
 
 
 def open_sockets(ancestor: int) -> set[int] | None:
-    """Return the inodes of the sockets of a process's descendants.
+    """Return the inodes of the sockets that a process's descendants have open.
 
     Return None if the sockets of a descendant cannot be read. The kernel hides the sockets of a process that runs as
     another user or with additional capabilities.

@@ -92,7 +92,7 @@ class Supervisor:
         self._process: subprocess.Popen[bytes] | None = None
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.prctl(_PR_SET_NAME, PROCESS_NAME, 0, 0, 0)
-        # The kernel then makes orphaned descendants children of this process. So this process can end them.
+        # With this setting, orphaned descendants become children of this process. So this process can end them.
         self._libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def run(self, command: list[str]) -> None:

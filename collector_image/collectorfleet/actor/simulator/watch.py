@@ -1,4 +1,4 @@
-"""Watch a simulator. If the simulator ends or hangs, and the environment raises no error, report this."""
+"""Watch a simulator. If the simulator ends or hangs and the environment raises no error, report the failure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.user_code import accepts, name_of
 
 _LOOK_SECONDS: Final = 0.5
-# The seconds to wait for the simulator's end after an error of the environment. A lost connection may raise an error
-# before the end of the simulator is detected.
+# After an error of the environment, the watch waits this number of seconds for the simulator's end. A lost connection
+# may raise an error before the end of the simulator is detected.
 _NOTICED_SECONDS: Final = 2.0
 # The seconds between the simulator's end and the report. In this time the environment can raise its own error, which
 # has a traceback.
@@ -32,7 +32,7 @@ class WatchedSimulator:
     """Starts and watches a simulator. The constructor blocks until the simulator listens on its ports.
 
     If the simulator ends or hangs, a separate thread calls ``report`` once. After :meth:`stop`, the thread makes no
-    report. The thread reports an end 5 seconds later, so that an error of the environment comes first.
+    report. The thread reports the simulator's end 5 seconds later, so that an error of the environment comes first.
     """
 
     def __init__(self, simulator: Simulator, report: Callable[[SimulatorFailed], None]) -> None:
