@@ -8,7 +8,7 @@ from rich.console import Console
 
 
 def console(file: TextIO | None = None) -> Console:
-    """Return a console on ``file``, by default stdout, that draws text unchanged.
+    """Return a console that draws text unchanged on ``file``, by default on stdout.
 
     While a table is live, the console also draws the output of the user's code. The console interprets no markup and no
     emoji names, and it highlights nothing.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# An escape sequence that sets color, weight or underline, and the tab.
+# The tab, and escape sequences that set color, weight or underline.
 _HARMLESS: Final = re.compile(r"(\x1b\[[0-9;]*m|\t)")
 _RESET: Final = "\x1b[0m"
-# Parts of words and of emoji. They move no other text.
+# These characters occur inside words and emoji. They do not move other text.
 _JOINERS: Final = "\u200c\u200d"
 
 

@@ -70,7 +70,7 @@ class EvaluationLoop:
         keeps_best: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        # Time during which the driver process is stopped does not count for deadlines.
+        # Deadlines do not count the time during which the driver process is stopped.
         self._awake = AwakeClock(clock)
         self.state = EvaluationState(plan, self._awake())
         self.results: deque[EvaluationResult] = deque(maxlen=_KEPT_RESULTS)
@@ -86,8 +86,8 @@ class EvaluationLoop:
         self._restarts_environments = restarts_environments
         self._clock = clock
         self._schedule = Schedule(plan.interval)
-        # A queue, because the gather thread adds versions while it holds its own lock. This thread sometimes holds both
-        # locks, so a second lock could cause a deadlock.
+        # The gather thread adds versions while it holds its own lock. With this queue, it need not acquire ``changed``.
+        # This thread sometimes holds both locks, so acquiring ``changed`` there could cause a deadlock.
         self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
         self._latest: Candidate | None = None  # the newest published version
         self._has_warned_of_videos = False
@@ -108,9 +108,9 @@ class EvaluationLoop:
     def finish(self, timeout: float | None, stop_requested: Callable[[], bool]) -> bool:
         """Evaluate the newest version, and block until the evaluation ends. Return whether the evaluation succeeded.
 
-        The call stops waiting after ``timeout`` seconds, if ``stop_requested`` returns True, or if an error has ended
-        the run. It also stops waiting if no evaluator has been available for longer than the build deadline of an
-        evaluator.
+        The call stops waiting after ``timeout`` seconds. It stops earlier if ``stop_requested`` returns True, or if an
+        error has ended the run. It also stops earlier if no evaluator has been available for longer than an evaluator's
+        build deadline.
         """
         with self.changed:
             latest = self._latest
@@ -127,7 +127,7 @@ class EvaluationLoop:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the newest version was evaluated, or there is no version yet. Any thread may read this."""
+        """Whether the newest version was evaluated. True if there is no version yet. Any thread may read this."""
         with self.changed:
             latest, newest = self._latest, self.state.newest
             return latest is None or (newest is not None and newest.version >= latest.version)
@@ -136,7 +136,7 @@ class EvaluationLoop:
         return self.state.idle or self._is_over or self.state.why_evaluators_unavailable(self._awake()) is not None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the counts, the newest and the best result, and the best weights if they are kept."""
+        """Return the counts, the newest result and the best result. If the best weights are kept, return them, too."""
         with self.changed:
             best = self.best
             weights = None if best is None else tensors_by_name(best[1])
@@ -150,8 +150,8 @@ class EvaluationLoop:
             if weights is not None and self.keeps_best and self.state.best is not None:
                 self.best = (self.state.best, take(weights))
             elif self.keeps_best:
-                # The state has no weights of the earlier run's best result. So the best result starts anew, to have its
-                # weights.
+                # The state has no weights of the earlier run's best result. So that result is dropped: the weights of
+                # the best result have to be known.
                 self.state.best = None
             reached = self.state.reached
         if reached:
@@ -204,7 +204,7 @@ class EvaluationLoop:
         messages = self._transport.wait(_LONGEST_WAIT_SECONDS)
         with self.changed:
             if self._closed:
-                return  # the last checkpoint may be written already; it would lack these results
+                return  # the last checkpoint may already be written without these results
             now = self._awake()
             for message in messages:
                 self._accept(message, now)

@@ -1,4 +1,7 @@
-"""Options for the evaluation of published versions, an argument of :class:`~collectorfleet.FleetCollector`."""
+"""Options for the evaluation of published versions.
+
+:class:`~collectorfleet.FleetCollector` takes them as an argument.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Video:
             recorded.
         every_evaluations: the interval between recorded evaluations. With 5, the 1st, the 6th and the 11th evaluation
             are recorded. The count includes failed evaluations, and continues after a resume. The evaluation that
-            begins after the end of training is recorded in any case.
+            begins after the end of training is always recorded.
         pixel_key: the entry of the observations that is recorded. None: the result of the environment's ``render()`` is
             recorded. An environment of Gymnasium needs ``render_mode="rgb_array"`` for this.
 
@@ -65,7 +68,8 @@ class Evaluation:
         create_env_fn: a function that builds the environment of an evaluator. None: the collectors' function. If the
             function has a parameter ``collector_index``, it is 0 in every evaluator.
         create_env_kwargs: arguments of ``create_env_fn``. If ``create_env_fn`` is None, they are arguments of the
-            collectors' function. An argument given here then replaces the collectors' argument with the same name.
+            collectors' function. In that case, an argument given here replaces the collectors' argument with the same
+            name.
         process: the simulator that each evaluator starts. None: evaluators start the collectors' simulator,
             or no simulator if ``create_env_fn`` is given.
         exploration_type: how the policy chooses an action from its distribution.

@@ -13,15 +13,15 @@ from torch import Tensor, nn
 from torchrl._utils import _check_for_faulty_process, compile_with_warmup
 from torchrl.collectors import Collector
 
-__all__ = ["compile_with_warmup"]  # Compiles a policy after as many calls as TorchRL's collector does.
+__all__ = ["compile_with_warmup"]  # Compiles a policy after the same number of calls as TorchRL's collector.
 
-# The code that raises if a process of a collector has died. The error itself does not show this cause.
+# The code that raises an error if a process of a collector has died. The error itself does not show this cause.
 PROCESS_CHECK = _check_for_faulty_process.__code__
 
 
 def called_option(code: CodeType, line: int) -> str | None:
-    """Return the option whose function this line of a TorchRL collector calls, or None if it calls no such function."""
-    # The attributes with functions of the user that collectors call, and the option of each attribute.
+    """Return the option whose function is called in this line of a TorchRL collector, or None for any other line."""
+    # Collectors store the user's functions in these attributes. Each attribute has its option as the value.
     options = {
         "pre_collect_hook": "pre_collect_hook",
         "post_collect_hook": "post_collect_hook",
@@ -34,9 +34,9 @@ def called_option(code: CodeType, line: int) -> str | None:
 
 # -------------------------------------------------------------- rollouts
 def carrier_of(collector: Collector) -> TensorDictBase:
-    """Return the carrier, which is the TensorDict with which the next step begins.
+    """Return the carrier. The next step begins with this TensorDict.
 
-    The fast loop begins and ends with the same TensorDict.
+    The fast loop also begins and ends with this TensorDict.
     """
     carrier: TensorDictBase = collector._carrier
     return carrier
@@ -68,7 +68,7 @@ def keeps_batch(collector: Collector) -> bool:
 
 
 def kept_batch(collector: Collector) -> TensorDictBase:
-    """Return the memory of the batch, ``[*environments, steps]``, into which the fast loop and TorchRL's loop write."""
+    """Return the memory of the batch, ``[*environments, steps]``. The fast loop and TorchRL's loop write into it."""
     batch: TensorDictBase = collector._final_rollout
     return batch
 
@@ -76,7 +76,8 @@ def kept_batch(collector: Collector) -> TensorDictBase:
 def set_kept_batch(collector: Collector, batch: TensorDictBase) -> None:
     """Make rollouts write into ``batch``.
 
-    Requests differ in their number of frames, and the fast loop and TorchRL's loop may share a rollout.
+    The memory changes if a request has another number of frames, or if TorchRL's loop continues a rollout of the fast
+    loop.
     """
     collector._final_rollout = batch
 
@@ -132,12 +133,15 @@ def start_trajectories(collector: Collector) -> None:
 
 # -------------------------------------------------------------- the policy
 def acting_policy(collector: Collector) -> Any:
-    """Return the policy that TorchRL has not compiled or recorded. Callers inspect the modules of this policy."""
+    """Return the policy without TorchRL's compilation and without a recorded CUDA graph.
+
+    Callers inspect the modules of this policy.
+    """
     return collector._wrapped_policy_uncompiled
 
 
 def recorded_policy(collector: Collector) -> Callable[[TensorDictBase], Any]:
-    """Return the policy that TorchRL has compiled and recorded as a CUDA graph, as far as the options require this.
+    """Return the policy after compilation and recording as a CUDA graph, if the options require these steps.
 
     Reading this attribute may compile and record the policy.
     """
@@ -146,7 +150,10 @@ def recorded_policy(collector: Collector) -> Callable[[TensorDictBase], Any]:
 
 
 def set_recorded_policy(collector: Collector, policy: Callable[[TensorDictBase], Any]) -> None:
-    """Make TorchRL's loop call ``policy``. A hook of a recorded policy would run only during the recording."""
+    """Make TorchRL's loop call ``policy``.
+
+    A hook is not enough, because a hook of a recorded policy would run only during the recording.
+    """
     collector._wrapped_policy_maybe_compiled = policy
 
 

@@ -19,7 +19,8 @@ STEPPING: Final = (
 )
 # Methods that TorchRL calls on the results of a step and of a reset. An environment may override them.
 PROCESSING: Final = ("_step_proc_data", "_reset_proc_data")
-# Attributes that TorchRL sets on an environment, such as how it resets itself and whether it compiles its step.
+# Attributes that TorchRL sets on an environment. They say, for example, how the environment resets itself, and whether
+# it compiles its step.
 SETTINGS: Final = (
     *("_torchrl_native_autoreset", "_allow_done_after_reset", "_post_step_mdp_hooks", "run_type_checks"),
     "_compiled_step_and_maybe_reset",
@@ -56,7 +57,7 @@ def step_rules(env: EnvBase) -> Any:
 
 
 def resets_itself(env: EnvBase) -> bool:
-    """Return whether TorchRL treats the environment as one that resets itself in its step."""
+    """Return whether TorchRL assumes that the environment resets itself in its step."""
     return bool(vars(env).get("_torchrl_native_autoreset", False))
 
 

@@ -46,7 +46,7 @@ def call_module(module: TensorDictModule, given: Sequence[Tensor]) -> Any:
 
 
 def generator_key(module: ProbabilisticTensorDictModule) -> Any:
-    """Return the key of the data entry that has the module's generator, or None if the data has no generator."""
+    """Return the key under which the data has the module's generator. Return None if the data has no generator."""
     return module._generator_key
 
 

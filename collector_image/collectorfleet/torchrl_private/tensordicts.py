@@ -16,5 +16,5 @@ def tensordict_of(entries: Mapping[Any, Any], batch_size: torch.Size, device: to
 
 
 def has_names(batch: TensorDictBase) -> bool:
-    """Return whether a dimension has a name. ``names`` is a list in both cases."""
+    """Return whether a dimension has a name. ``names`` does not show this, because it is a list in both cases."""
     return bool(batch._has_names())

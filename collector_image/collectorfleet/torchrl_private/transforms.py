@@ -23,7 +23,7 @@ def has_hooks_after_step(transform: Transform) -> bool:
 
 
 def frames_of(transform: CatFrames, key: str) -> Tensor:
-    """Return the stacked frames of ``key`` in CatFrames, with which both loops continue."""
+    """Return the stacked frames that CatFrames keeps for ``key``. Both loops continue with these frames."""
     frames: Tensor = getattr(transform, f"_cat_buffers_{key}")
     return frames
 

@@ -19,8 +19,8 @@ _LONGEST: Final = 40  # characters of a value in a name
 class Group:
     """A group of runs whose configurations differ only in seeds.
 
-    ``differences`` has this group's value for each path at which the groups' configurations differ. It is empty if this
-    group's configuration is unknown.
+    The groups' configurations differ at some paths. ``differences`` has this group's value for each of these paths. It
+    is empty if this group's configuration is unknown.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Group:
 
 
 def grouped(runs: Sequence[Run]) -> Sequence[Group]:
-    """Return the groups in the order of their first runs, each named after its differences from other groups.
+    """Return the groups in the order of their first runs. Each group is named after its differences from other groups.
 
     A run is a separate group if its configuration is unknown or was changed.
     """
@@ -69,7 +69,7 @@ def changed(run: Run) -> Sequence[Leaves]:
 
 
 def _in_turn(path: str, known: Sequence[Leaves]) -> str:
-    """Return the value at ``path``, or ``0.1, then 0.001`` if it was changed."""
+    """Return the value at ``path``. If it was changed, return all values in order, such as ``0.1, then 0.001``."""
     return ", then ".join(value for value, _ in groupby(one.get(path, NOT_SET) for one in known))
 
 
@@ -87,7 +87,7 @@ def _differs(path: str, configurations: Sequence[Leaves]) -> bool:
 
 
 def _short_names(paths: Sequence[str]) -> Mapping[str, str]:
-    """Return each path's shortest end that is no end of another path: ``lr`` for ``driver.train.kwargs.lr``."""
+    """Return the shortest suffix of each path that no other path has: ``lr`` for ``driver.train.kwargs.lr``."""
 
     def end(path: str, parts: int) -> str:
         return ".".join(path.split(".")[-parts:])

@@ -1,6 +1,6 @@
 """Convert each value of a configuration to text, by its path, and find the seeds. Pure.
 
-Equal values have equal text, such as 1 and 1.0. Different values have different text: the string 64 becomes ``"64"``,
+Equal values, such as 1 and 1.0, have equal text. Different values have different text: the string 64 becomes ``"64"``,
 and the number 64 becomes ``64``.
 """
 

@@ -79,7 +79,7 @@ def _left_out(compared: Compared, source: Source) -> str:
 
 
 def _at(compared: Compared, source: Source) -> str:
-    """Return a table of the groups at the last number of frames that all of them reached."""
+    """Return a table that compares the groups at the largest number of frames that all of them reached."""
     found = compared.at_end(source)
     if found is None:
         return "<p>No number of frames was reached by all groups, so no table compares them.</p>"

@@ -41,7 +41,7 @@ class Run:
 
     @property
     def frames(self) -> float:
-        """Return the number of delivered frames at the newest point of the timeline that has this number."""
+        """Return the newest number of delivered frames in the timeline."""
         return next((value for value in reversed(self.timeline.series.get("frames", [])) if value is not None), 0.0)
 
     @property
@@ -99,7 +99,7 @@ def _evaluated(run: Timeline) -> Iterable[_Point]:
 def _last_driver_wins(points: Iterable[_Point]) -> list[_Point]:
     """Return the points, except the points that a later driver repeated.
 
-    A driver that resumes collects the frames since its checkpoint again. The policy is trained on the newer frames
+    After a resume, a driver collects the frames since its checkpoint again. The policy is trained on the newer frames
     only.
     """
     kept: list[_Point] = []

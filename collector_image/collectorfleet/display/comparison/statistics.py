@@ -42,7 +42,7 @@ STATISTICS: Final[Mapping[str, Statistic]] = {"mean": _mean, "interquartile mean
 
 @dataclass(frozen=True)
 class Estimate:
-    """A statistic at each of ``xs``. ``low`` and ``high`` are the bounds of its interval. They are None for one run."""
+    """A statistic at each of ``xs``. ``low`` and ``high`` are the bounds of its interval. Both are None for one run."""
 
     xs: Sequence[float]
     values: Sequence[float]
@@ -68,7 +68,7 @@ def along(curves: Sequence[Curve], statistic: Statistic) -> Estimate | None:
 
 
 def at(curves: Sequence[Curve], x: float, statistic: Statistic) -> Estimate:
-    """Estimate ``statistic`` at ``x``, at which all curves must have a value."""
+    """Estimate ``statistic`` at ``x``. All curves must have a value at ``x``."""
     return _estimate(curves, np.array([x]), statistic)
 
 

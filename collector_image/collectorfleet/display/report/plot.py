@@ -148,7 +148,7 @@ def _area(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale) -> str:
 def key(colors: Sequence[tuple[str, str]]) -> str:
     """Return a legend of names and their CSS classes. Return "" for fewer than two names.
 
-    The page shows the legend only if it is too narrow for the names at the right.
+    The legend is visible only if the page is too narrow for the names at the right.
     """
     if len(colors) < 2:
         return ""

@@ -64,7 +64,7 @@ def duration(seconds: float) -> str:
 
 
 def number(value: float, step: float | None = None) -> str:
-    """Format ``value`` with k, M, G or T, and with enough digits that values one ``step`` apart differ.
+    """Format ``value`` with k, M, G or T. The text has enough digits to distinguish values that are one ``step`` apart.
 
     Without ``step``, the text has at most four digits.
     """
@@ -81,6 +81,9 @@ def number(value: float, step: float | None = None) -> str:
 
 
 def _thousands(value: float, step: float) -> tuple[float, str]:
-    """Return a divisor and its letter. Quotients of values that are ``step`` apart differ in three decimal places."""
+    """Return a divisor and its letter.
+
+    If two values are ``step`` apart, their quotients differ within three decimal places.
+    """
     fits = (one for one in _THOUSANDS if value >= one[0] * 0.9995 and (not step or step >= one[0] * 0.9995e-3))
     return next(fits, (1.0, ""))

@@ -1,7 +1,7 @@
 """The episodes of one evaluation, with their order and results.
 
-The episodes with the lowest numbers count, even if episodes with higher numbers end earlier. Short episodes end first.
-So a mean over the episodes that end first would be a mean over short episodes.
+The episodes with the lowest numbers count, even if episodes with higher numbers end earlier. Short episodes end first,
+so a mean over the episodes that end first would favor short episodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SEEDS = 2**31
 def seed_of(number: int, seeds: Sequence[int]) -> int:
     """Return the seed of rollout ``number``.
 
-    Rollouts use ``seeds`` in order. If ``number`` exceeds the number of seeds, the seed is derived from one of
+    Rollouts use ``seeds`` in order. If there are more rollouts than seeds, the seeds of later rollouts are derived from
     ``seeds``.
     """
     turn, place = divmod(number, len(seeds))
@@ -30,7 +30,7 @@ def seed_of(number: int, seeds: Sequence[int]) -> int:
 
 
 class EpisodeList:
-    """The episodes of one evaluation, in rollouts that are numbered from 0.
+    """The episodes of one evaluation. The rollouts with these episodes are numbered from 0.
 
     A rollout has one episode for each environment in the evaluator's batch. The number of these environments is unknown
     until the first rollout has ended.

@@ -24,8 +24,8 @@ class EvaluationPlan:
         episodes: the number of episodes of one evaluation.
         seeds: the seeds of the episodes, see :func:`seed_of`.
         timeout_seconds: the time limit of one evaluation without a recording.
-        build_seconds: the time limit for an evaluator to build environment and policy. The time begins when its process
-            runs.
+        build_seconds: the time limit for an evaluator to build environment and policy. The time begins when the
+            evaluator's process runs.
         stop_at_return: the mean return that ends the run. None: no mean return ends the run.
         measure: a description of the evaluated environment and of the settings. Results are compared only if their
             measures are equal.
@@ -155,7 +155,7 @@ class EvaluationState:
         self._next_request += 1
         one.is_recording = recorded > 0
         if running.recording is not None and running.recording.was_lost(number):
-            # The renderer caused the delay until the evaluator was lost. So the repeated rollout gets the full timeout
+            # The renderer caused the delay before the evaluator was lost. So the repeated rollout gets the full timeout
             # again.
             running.deadline = now + self.plan.timeout_seconds
         running.numbers[request.id] = number
@@ -179,7 +179,7 @@ class EvaluationState:
         is computed.
         """
         if one.sent != version:
-            return True  # since then, another version was sent; rollouts with this version no longer count
+            return True  # another version was sent in the meantime; rollouts with this version no longer count
         if digest_of(one.proof) != digest:
             return False
         one.loaded = version
@@ -268,7 +268,7 @@ class EvaluationState:
         )
 
     def drop_if_not_finite(self) -> str | None:
-        """If a return of the finished evaluation is not finite, drop the evaluation and return the reason.
+        """If an episode's return in the finished evaluation is not finite, drop the evaluation and return the reason.
 
         Otherwise return None.
         """

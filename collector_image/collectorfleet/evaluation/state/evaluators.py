@@ -17,7 +17,7 @@ LONGEST_PAUSE_SECONDS: Final = 60.0
 class Evaluator:
     """One evaluator of a fleet, and its state since its last start.
 
-    Times are of a monotonic clock, in seconds.
+    All times come from a monotonic clock, in seconds.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Evaluators:
         return ((one.id, one) for one in self.places if one.id is not None and one.built and one.playing is None)
 
     def find(self, id_: CollectorId) -> Evaluator | None:
-        """Return the evaluator with this id. Return None if it was lost. Each start has another id."""
+        """Return the evaluator with this id. Return None if this evaluator was lost. Each start gets another id."""
         return next((one for one in self.places if one.id == id_), None)
 
     def too_long_building(self, now: float, seconds: float) -> Iterator[Evaluator]:

@@ -1,4 +1,4 @@
-"""Decide which episodes of which evaluations are recorded, and collect their videos."""
+"""Decide which episodes of which evaluations are recorded, and collect the videos."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collectorfleet.evaluation.result import EpisodeVideo, EvaluationResult
 from collectorfleet.evaluation.state.episodes import seed_of
 from collectorfleet.messages import Recorded
 
-# After this number of lost evaluators in a row during recordings, the renderer is probably the cause. The run then
+# If this number of evaluators in a row were lost while they recorded, the renderer is probably the cause. The run then
 # records no further episodes.
 MOST_LOSSES: Final = 2
 # The time limit for rendering, as a fraction of an evaluation's timeout. The timeout of a recorded evaluation is longer
