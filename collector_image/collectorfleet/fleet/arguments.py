@@ -114,7 +114,7 @@ class FleetArguments:
 
     def __post_init__(self) -> None:
         # Copy the values, because the caller may change lists and dicts later. Convert scalars of numpy and torch to
-        # Python's numbers, because some code accepts only these.
+        # Python's numbers, because some code accepts only Python's numbers.
         hints = hints_of(FleetArguments)
         for field in fields(self):
             object.__setattr__(self, field.name, plain(_own(getattr(self, field.name)), hints[field.name]))
@@ -144,7 +144,7 @@ class FleetArguments:
 
     @property
     def has_processes(self) -> bool:
-        """Whether a collector has several processes. If so, the frames per request cannot change after it is built."""
+        """Whether a collector has several processes. If so, its frames per request are fixed once it is built."""
         return issubclass(self.collector_type, MultiCollector)
 
     @property
@@ -174,7 +174,7 @@ class FleetArguments:
     def frames_of_a_step(self) -> int:
         """The number of frames that a collector makes in one step.
 
-        A request is for a multiple of this number of frames.
+        The number of frames in a request is a multiple of this number.
         """
         # In an asynchronous collector, only one of its processes makes the frames of a request.
         together = 1 if self.has_processes_that_never_pause else self.num_workers_per_collector
@@ -191,7 +191,7 @@ class FleetArguments:
         return max(0, self.init_random_frames or 0)
 
     def of_each(self, name: str) -> PerCollector:
-        """Return the values of the option ``name``. The index of a collector selects its value."""
+        """Return the values of the option ``name``, indexed by the index of a collector."""
         return PerCollector.of(getattr(self, name))
 
     def keywords(self, index: int) -> dict[str, Any]:
@@ -202,13 +202,13 @@ class FleetArguments:
         given = {name: getattr(self, name) for name in _PASSED_ON}
         given["max_frames_per_traj"] = max(0, self.max_frames_per_traj or 0) or None
         given |= {name: self.of_each(name)[index] for name in per_collector.DEVICES}
-        # Arguments that are None are left out. So TorchRL uses its own defaults.
+        # Leave out arguments that are None, so that TorchRL uses its own defaults.
         given = {name: value for name, value in given.items() if value is not None}
         return given | dict(self.of_each("collector_kwargs")[index] or {})
 
 
 def _own(value: Any) -> Any:
-    """Return ``value`` with its lists and dicts copied. So later changes by the caller have no effect."""
+    """Copy the lists and dicts in ``value``, and return the result. Later changes by the caller then have no effect."""
     if type(value) is dict:
         return {key: _own(inner) for key, inner in value.items()}
     if type(value) in (list, tuple):

@@ -43,8 +43,8 @@ class Assembler:
     ) -> TensorDictBase | None:
         """Return the batch to hand out. Return None if the collectors wrote the frames into a replay buffer.
 
-        ``slots`` and ``random`` have one entry for each part: the index of the part's collector, and whether the part's
-        actions are random.
+        For each part, ``slots`` has the index of the part's collector, and ``random`` tells whether the part's actions
+        are random.
 
         Raises:
             InvalidOption: frames of two collectors have different entries, shapes or dtypes.
@@ -73,9 +73,9 @@ def assemble(
 ) -> TensorDictBase:
     """Return a batch of shape ``[parts, *part]`` if ``stacked`` is true (Sync). Otherwise return the only part (Async).
 
-    ``collectors`` and ``groups`` have one entry for each part: the name of the part's collector, and the collector's
-    group. If ``collectors`` is not empty, all parts must have the same entries. If ``copy`` is false, the batch
-    consists of read-only views of the transport's memory.
+    For each part, ``collectors`` has the name of the part's collector, and ``groups`` has the collector's group. If
+    ``collectors`` is not empty, all parts must have the same entries. If ``copy`` is false, the batch consists of
+    read-only views of the transport's memory.
     """
     views = _of_one_length([_with_collector_keys(part) for part in parts])
     if any(view.device != views[0].device for view in views):
@@ -109,7 +109,7 @@ def _with_collector_keys(part: Part) -> TensorDictBase:
 def _of_one_length(views: Sequence[TensorDictBase]) -> Sequence[TensorDictBase]:
     """Pad the trajectories in all views to the length of the longest view.
 
-    In one view, all trajectories are already padded to the longest trajectory of the view.
+    Within each view, all trajectories are already padded to the length of the view's longest trajectory.
     """
     longest = max(view.shape[-1] for view in views) if views[0].ndim else 0
     if all(view.shape[-1:] == (longest,) for view in views) or any(view.get(MASK_KEY, None) is None for view in views):
@@ -118,7 +118,7 @@ def _of_one_length(views: Sequence[TensorDictBase]) -> Sequence[TensorDictBase]:
 
 
 def _padded(view: TensorDictBase, length: int) -> TensorDict:
-    """Return ``view`` with added steps up to ``length``.
+    """Return ``view``, padded to ``length`` steps.
 
     In the added steps, all entries are zero and the mask is False.
     """

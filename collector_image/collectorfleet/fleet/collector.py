@@ -1,4 +1,4 @@
-"""``FleetCollector``: the interface of TorchRL's collectors for a fleet of collectors in other processes."""
+"""``FleetCollector`` has the interface of TorchRL's collectors, and runs a fleet of collectors in other processes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.versions import PublishResult
 
 # The time limit for publishing the last version. The staleness bound does not delay this version, because no collector
-# uses it. So a short wait is enough.
+# uses this version. So a short wait is enough.
 _PUBLISH_SECONDS: Final = 10.0
 
 
 class FleetCollector(FleetControl):
     """Collects frames with a fleet of collectors, and replaces lost collectors. By default a collector is a Ray actor.
 
-    The class accepts the arguments of :class:`torchrl.collectors.distributed.RayCollector`, and you iterate over it in
-    the same way. In mode Sync a batch has ``shares`` equal parts, by default one part for each collector. The shape of
-    the batch is ``[shares, frames_per_batch / shares, ...]``. In mode Async a batch has ``frames_per_batch`` frames of
-    one collector. The entry ``("collector", "weights_version")`` (int64) of a frame is the version of the weights that
-    produced the frame. The fleet collects nothing before you request the first batch.
+    The class accepts the arguments of :class:`torchrl.collectors.distributed.RayCollector`. You iterate over an
+    instance in the same way. In mode Sync a batch has ``shares`` equal parts, by default one part for each collector.
+    The shape of the batch is ``[shares, frames_per_batch / shares, ...]``. In mode Async a batch has
+    ``frames_per_batch`` frames of one collector. The entry ``("collector", "weights_version")`` (int64) of a frame is
+    the version of the weights that produced the frame. The fleet collects nothing before you request the first batch.
     https://collectorfleet.github.io/collectorfleet/fleet-collector/ describes the arguments by topic.
 
     If the environment or the policy raises an error, the iteration raises :class:`~collectorfleet.UserCodeError` with
@@ -129,8 +129,7 @@ class FleetCollector(FleetControl):
                 raise
             del found
             self._batches_since_update += 1
-            # Between this line and the yield there may be no call, because an interrupt during a call would lose the
-            # batch.
+            # Make no call between this line and the yield. An interrupt during a call would lose the batch.
             self._taken = None
             yield batch
             # Drop the reference: the pool reuses a buffer only if no references to it are left.

@@ -1,4 +1,4 @@
-"""Make the configuration of each collector from the options for all collectors and the options for this collector."""
+"""Make each collector's configuration from the options for all collectors and the collector's own options."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _creator(create: Any, options: FleetOptions) -> Any:
 
 
 class BatchedEnvironmentFactory:
-    """A factory of a batch of environments that are stepped together. One inner factory builds all of them."""
+    """A factory for a batch of environments, which are stepped together. One inner factory builds all environments."""
 
     def __init__(self, create_env: Callable[..., Any], envs: int) -> None:
         self.__wrapped__ = create_env  # inspect.signature() reads the parameters from here

@@ -1,4 +1,4 @@
-"""Methods of a fleet for its state, its size, the pause and the end."""
+"""The methods of a fleet that report its state, change its size, pause it and end it."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class FleetControl(ParameterControl):
             return stats(self._consumer.shared, workers, self.requested_frames_per_batch)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
-        """Block until an urgent change occurs, or for ``timeout`` seconds. Return the number of urgent changes so far.
+        """Block until an urgent change occurs, or ``timeout`` seconds have passed.
 
-        A change is urgent if a collector becomes available or is lost, the first batch is handed out, an error occurs,
-        or the run ends. In the first call, pass 0 as ``seen``. In a later call, pass the number
-        that the previous call returned.
+        Return the number of urgent changes so far. A change is urgent if a collector becomes available or is lost, the
+        first batch is handed out, an error occurs, or the run ends. In the first call, pass 0 as ``seen``. In a later
+        call, pass the number that the previous call returned.
         """
         shared = self._consumer.shared
         with shared.changed:
@@ -170,13 +170,15 @@ class FleetControl(ParameterControl):
     ) -> list[Any]:
         """Call a method of each TorchRL collector. The method may be given as a path such as ``env.set_seed``.
 
-        Each list has one entry for each collector, in the order of the collectors' names. The returned list has the
-        same order. Each collector answers between two rollouts. If a collector is lost before it answers, the call is
-        repeated in its replacement. If a collector is given up, the returned list has no entry for it. If a collector
-        is lost after its answer, its replacement lacks the changes that the call made, and the driver logs a warning.
+        ``list_of_args`` and ``list_of_kwargs`` have one entry for each collector, in the order of the collectors'
+        names. The returned list has the same order. Each collector answers between two rollouts. If a collector is lost
+        before it answers, the call is repeated in its replacement. If a collector is given up, the returned list has no
+        entry for it. If a collector is lost after its answer, its replacement lacks the changes that the call made, and
+        the driver logs a warning.
 
         Raises:
-            InvalidOption: an argument is no list with one entry for each collector, or the method updates the weights.
+            InvalidOption: an argument is not a list with one entry for each collector, or the method updates the
+                weights.
             TimeoutError: not all collectors are built within ``timeout`` seconds, or a collector does not answer within
                 another ``timeout`` seconds.
             UserCodeError: the method raised an error, or its result cannot be sent.
@@ -207,15 +209,18 @@ class FleetControl(ParameterControl):
 
     @option_types.checked("")
     def resize(self, num_collectors: Collectors, min_available: Collectors | None = None) -> None:
-        """Change the number of collectors and the minimum number of available collectors, also during the iteration."""
+        """Change the number of collectors and the minimum number of available collectors.
+
+        You may also call this method during the iteration.
+        """
         self._consumer.resize(num_collectors, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:
         """Drain exactly these pods (or hosts). A collector on one of them ends after its current requests.
 
         The end of a drained collector does not count as a loss or a restart. If a later call of this method does not
-        name the pod, the collector starts again on any node with room. ``status().drained_pods`` lists the pods without
-        collectors. Returns at once.
+        name the collector's pod, the collector starts again on any node with room. ``status().drained_pods`` lists the
+        pods without collectors. Returns at once.
         """
         self._consumer.drain_pods(pods)
 

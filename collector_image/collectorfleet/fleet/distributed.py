@@ -130,7 +130,7 @@ class Common:
 
 
 def _why_not(backend: str) -> str:
-    """Return the reason why ``backend`` is not allowed. ``backend`` is a backend of torch other than gloo."""
+    """Return the reason why ``backend`` is not allowed. ``backend`` is a name other than "gloo"."""
     has = _BACKENDS.get(backend)
     if has is None:
         return "torch.distributed has no backend of that name"
@@ -205,8 +205,8 @@ class DistributedCollector(FleetCollector):
 class DistributedSyncCollector(FleetCollector):
     """A fleet that replaces :class:`torchrl.collectors.distributed.DistributedSyncCollector`.
 
-    All frames of a batch are made with weights that were published before the batch was requested. No rollout of a
-    batch begins before the request for the batch.
+    All frames of a batch are made with weights that were published before the batch was requested. The rollouts of a
+    batch begin after the request for the batch.
     """
 
     @takes(_DistributedSync)

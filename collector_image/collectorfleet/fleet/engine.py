@@ -88,7 +88,7 @@ class Engine:
 
 
 # Engines whose collectors are processes of this machine. At exit, Python waits for these processes, and they wait for
-# Python's exit. So they must be ended first.
+# Python's exit. So these processes must be ended first.
 _WITH_PROCESSES: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
 # The loops of these engines. The thread of a loop may still run after its engine was deleted.
 _THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop | EvaluationLoop]] = weakref.WeakSet()
@@ -98,7 +98,7 @@ _THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop | EvaluationLoop]] = weakref.Weak
 def _end_processes() -> None:
     for one in list(_WITH_PROCESSES):
         one.stop(_END_SECONDS)
-    # Wait for the loops. If Python exits while a thread closes a transport inside torch, SIGABRT ends the process.
+    # Wait for the loops. If Python exits while torch closes a transport in a thread, SIGABRT ends the process.
     for loop in list(_THEIR_LOOPS):
         loop.join(_END_SECONDS)
 
@@ -191,7 +191,7 @@ def _scaling(options: FleetOptions) -> ScalingPolicy:
 
 
 def _served(config: CollectorConfig, service: Any) -> CollectorConfig:
-    # The client of the service is no module. ``trust_policy`` makes TorchRL call the client unchanged.
+    # The client of the service is not a module. ``trust_policy`` makes TorchRL call the client unchanged.
     return replace(
         config, policy=PolicyClient(service), uses_policy_service=True, options={"trust_policy": True, **config.options}
     )

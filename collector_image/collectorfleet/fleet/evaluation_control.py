@@ -57,7 +57,7 @@ class EvaluationControl(BaseCollector):
 
         Return None before the first result. The weights are the tensors that the fleet published, in the published
         dtypes. Their names are the names in ``named_parameters()`` and ``named_buffers()``. If layers share a tensor,
-        the result has its first name. Any thread may call this method, also after ``shutdown()``.
+        the result has the tensor under its first name. Any thread may call this method, also after ``shutdown()``.
 
         Raises:
             InvalidOption: the option ``keep_best`` is false, or the fleet has no evaluation.
@@ -92,8 +92,8 @@ class EvaluationControl(BaseCollector):
         """Evaluate the present policy as the last version of the run, and block until the evaluation ends.
 
         The iteration calls this method at its end. Returns whether the evaluation finished in time. The method stops
-        waiting after ``timeout`` seconds, if ``stop_requested`` returns True, or if the evaluation exceeds its own
-        timeout.
+        waiting in three cases: ``timeout`` seconds have passed, ``stop_requested`` returns True, or the evaluation
+        exceeds its own timeout.
 
         Raises UserCodeError if the environment or the policy of an evaluator raised an error.
         """
@@ -115,7 +115,7 @@ class EvaluationControl(BaseCollector):
         return self._engine.evaluation
 
     def _results_after(self, version: int) -> list[EvaluationResult]:
-        """Return the results of versions after ``version``, in order.
+        """Return the results of the versions after ``version``, sorted by version.
 
         This includes a result loaded from a checkpoint.
         """

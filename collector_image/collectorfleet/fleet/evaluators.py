@@ -137,7 +137,7 @@ def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
 
 
 def _plain(value: object) -> str:
-    """Return a text that is the same in every process.
+    """Return a text for ``value`` that is the same in every process.
 
     The repr of an object may differ between processes, because it may contain an address.
     """

@@ -40,8 +40,9 @@ class Inquiry:
     def call_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
         """Call ``method`` in several collectors at the same time. Return the answers by the collectors' names.
 
-        ``arguments`` maps the names of the collectors to call to their arguments. None: call all collectors without
-        arguments. If a collector is given up without a replacement, the result has no answer for it.
+        The keys of ``arguments`` are the names of the collectors to call. The values are their arguments. None: call
+        all collectors without arguments. If a collector is given up without a replacement, the result has no answer for
+        it.
         """
         there = self._there()
         given = dict.fromkeys(there, ()) if arguments is None else {n: arguments[n] for n in arguments if n in there}

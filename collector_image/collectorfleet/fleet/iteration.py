@@ -17,10 +17,11 @@ _WAITING: Final = "thread"
 
 
 class Resumable(Iterator[T], Generic[T]):
-    """An iterator over ``begin()``. After an interrupt, such as KeyboardInterrupt, it calls ``begin()`` again.
+    """An iterator over the items of ``begin()``. After an interrupt, it calls ``begin()`` again.
 
-    If the iterator that ``begin()`` returned ends or raises an Exception, the iteration ends, as with a generator. All
-    iterators of a collector share the dict ``waiting``. It contains the thread that waits for a batch.
+    An interrupt is a BaseException such as KeyboardInterrupt. ``begin()`` returns an iterator. If that iterator ends or
+    raises an Exception, the iteration ends, as with a generator. All iterators of a collector share the dict
+    ``waiting``. The dict contains the id of the thread that waits for a batch.
 
     Raises:
         InvalidOption: another thread is waiting for a batch. The iteration of that thread continues.
@@ -34,8 +35,8 @@ class Resumable(Iterator[T], Generic[T]):
     def __next__(self) -> T:
         me = threading.get_ident()
         try:
-            # ``setdefault`` is one atomic operation. It replaces a lock, because an interrupt in the lock's release()
-            # would lose the batch.
+            # Use ``setdefault``, which is one atomic operation, instead of a lock. An interrupt in a lock's
+            # release() would lose the batch.
             if self._waiting.setdefault(_WAITING, me) != me:
                 raise InvalidOption(
                     "iter(collector): another thread waits for the next batch of this collector; iterate in one "

@@ -1,4 +1,4 @@
-"""The options of a fleet: the arguments after the checks of all rules."""
+"""The options of a fleet: the arguments, checked against all rules."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ class ParameterControl(EvaluationControl):
 
         The call returns at once. A collector gets the parameters with its next request. The argument
         ``environment_parameters`` of the fleet defines how the parameters are set in an environment. The entry
-        ``("collector", "environment_parameters_version")`` (int64) of a frame is the version of the parameters that its
-        environment had. Before the first change the version is 0. Collectors that start later begin with the newest
-        parameters. Any thread may call this method.
+        ``("collector", "environment_parameters_version")`` (int64) of a frame is the version of the parameters that the
+        frame's environment had. Before the first change the version is 0. Collectors that start later begin with the
+        newest parameters. Any thread may call this method.
 
         If an environment rejects the parameters, the iteration raises :class:`~collectorfleet.UserCodeError`.
 
@@ -66,7 +66,7 @@ class ParameterControl(EvaluationControl):
             parameters = _checked(parameters)
         shared = self._consumer.shared
         with shared.changed:
-            # Change a copy. So a change that raises an error below has no effect.
+            # Change a copy, so that the change has no effect if an error is raised below.
             state = self._parameters.copy()
             if by_collector is not None:
                 _require_known("collector", by_collector, shared.slots.by_name)
@@ -186,8 +186,7 @@ def _checked_name(name: Any) -> str:
 def _checked_value(name: str, value: Any) -> Any:
     try:
         read = json.loads(json.dumps(value, allow_nan=False))
-        # Such values are rejected, because JSON would change them: a tuple becomes a list, and a number as a key
-        # becomes a string.
+        # Reject values that JSON would change: a tuple becomes a list, and a number as a key becomes a string.
         why = "" if read == value else f"it would come back as {read!r:.100}"
     except (TypeError, ValueError, RecursionError) as error:
         read, why = None, str(error)

@@ -4,8 +4,8 @@ Allocating 50 MB for a batch takes more time than filling this memory, because t
 page. The pool returns memory as an array object. The tensor made from the array, and all views of the tensor, keep the
 array object alive. When the array object is deleted, the pool gets the memory back.
 
-The pool keeps free memory up to a limit. The limit for free memory and used memory together is the largest amount of
-used memory in the last 256 requests. So memory is not kept for batch sizes that no longer occur.
+The pool keeps free memory up to a limit. Free memory and used memory together are at most the largest amount of used
+memory in the last 256 requests. So memory is not kept for batch sizes that no longer occur.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class BufferPool:
     def _trim(self) -> None:
         """Free unused memory until the pool is within its limit.
 
-        Sizes whose memory was returned longest ago are freed first.
+        Memory of the size that was returned longest ago is freed first.
         """
         while self._free_bytes + self._used_bytes > self._peak_used.value:
             size, row = next(iter(self._free.items()))

@@ -1,4 +1,4 @@
-"""Make the fields of an options class the arguments of a constructor. The constructor's body gets an options object."""
+"""Give a constructor the fields of an options class as arguments. The constructor's body gets an options object."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Options = TypeVar("_Options")
 def takes(
     options: Callable[_P, _Options],
 ) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _P], None]]:
-    """Make the fields of ``options`` the arguments of a constructor, for type checkers and at run time.
+    """Give a constructor the fields of ``options`` as arguments, for type checkers and at run time.
 
     The constructor also gets the documentation of ``options``, and raises the errors of ``options``. If an argument is
     missing or unknown, the constructor raises TypeError. For an unknown argument, the message suggests a similar name.

@@ -22,7 +22,7 @@ log = logging.getLogger("collectorfleet")
 POLICY = "policy"
 _LISTED: Final = 4
 
-# The key in a state_dict under which modules store state that is no tensor.
+# The key in a state_dict under which modules store state other than tensors.
 _EXTRA_STATE: Final = "_extra_state"
 
 
@@ -71,15 +71,15 @@ class WeightsSource:
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
         """Return a snapshot of the weights ``given``, or of all models if ``given`` is None.
 
-        Return None if there are no tensors. ``given`` are weights of ``model`` (None: the policy): a module, a (nested)
-        TensorDict or a dict of tensors. If ``given`` lacks some of the model's tensors, the snapshot has the model's
-        present values of these tensors. If ``model`` is None, ``given`` may also be a dict with weights of several
-        models. Its keys are the names of the models. For models that ``given`` does not name, the snapshot has the last
-        published values.
+        Return None if there are no tensors. ``given`` has weights of ``model``, or of the policy if ``model`` is None.
+        It is a module, a (nested) TensorDict or a dict of tensors. If ``given`` lacks some of the model's tensors, the
+        snapshot has the model's present values of these tensors. If ``model`` is None, ``given`` may also be a dict
+        with weights of several models. Its keys are the names of the models. For models that ``given`` does not name,
+        the snapshot has the last published values.
 
         Raises:
-            InvalidOption: the model lacks a name in ``given``, a tensor has no values, or collectors would round a
-                tensor whose dtype has changed.
+            InvalidOption: ``given`` has a name that the model lacks, a tensor has no values, or collectors would round
+                a tensor whose dtype has changed.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)
@@ -168,7 +168,7 @@ def _named(model: nn.Module) -> list[tuple[str, Tensor]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return a text with the first names. In a message, these names show the user the prefix of all names."""
+    """Return a text with the first names. In a message, these examples show the user the prefix that all names have."""
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 

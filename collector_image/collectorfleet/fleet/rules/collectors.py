@@ -20,7 +20,7 @@ _OF_WEIGHTS: Final = (
     *("update_after_each_batch", "update_between_steps", "max_staleness", "exact_staleness"),
     *("weights_dtype", "weights_filter", "models"),
 )
-# Arguments of TorchRL's collectors that the fleet sets. The value is what the user has to do instead.
+# Arguments of TorchRL's collectors that the fleet sets. The values tell the user what to do instead.
 FLEETS_OWN: Final = {
     "create_env_fn": "pass create_env_fn to FleetCollector",
     "policy": "pass policy to FleetCollector",

@@ -38,7 +38,10 @@ def _rule(name: str, annotation: Any) -> Rule:
 
 
 def _keyword_problems(options: FleetArguments) -> list[str]:
-    """Return why devices in ``collector_kwargs`` are invalid. A collector with several processes may have a list."""
+    """Return why devices in ``collector_kwargs`` are invalid.
+
+    A collector with several processes may have a list of devices.
+    """
     annotation = Device | Sequence[Device | None] | None
     allowed = option_types.members(annotation)
     given = [keywords or {} for keywords in options.of_each("collector_kwargs").values]

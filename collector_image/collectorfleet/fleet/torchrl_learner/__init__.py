@@ -1,1 +1,1 @@
-"""Send weights to the driver from a learner of TorchRL's trainers, which runs in separate actors."""
+"""Send weights to the driver from a learner of TorchRL's trainers. The learner runs in separate actors."""

@@ -63,7 +63,7 @@ class LearnerPublisher:
         return None
 
     def _published(self, given: LearnerWeights) -> str | None:
-        """Publish the weights. If publishing fails, return the reason, otherwise None."""
+        """Publish the weights. Return the reason if publishing fails, otherwise None."""
         publish = self._publish()
         if publish is None:
             return "the FleetCollector no longer exists"

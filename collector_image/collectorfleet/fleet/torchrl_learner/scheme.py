@@ -1,8 +1,9 @@
 """The LearnerScheme of TorchRL's learner, and the relay actor between the learner and the driver.
 
-The learner cannot call the driver, because the driver is no actor. So learner and driver both call the relay. TorchRL's
-learner requests the tensor names, shapes and dtypes of each receiver, and then sends its weights to all receivers. Here
-the driver is the only receiver, for any number of collectors. The driver publishes the weights as usual.
+The learner cannot call the driver, because the driver is not an actor. So learner and driver both call the relay.
+TorchRL's learner requests the tensor names, shapes and dtypes of each receiver, and then sends its weights to all
+receivers. Here the driver is the only receiver, for any number of collectors. The driver publishes the weights as
+usual.
 """
 
 from __future__ import annotations
