@@ -24,7 +24,8 @@ log = logging.getLogger("collectorfleet")
 class Consumer:
     """The consumer's interface to the gather thread. Any thread may call any method.
 
-    ``replanned`` is a function that returns the plan for a new number of collectors. None: the plan never changes.
+    ``replanned`` is a function that returns the plan for a new number of collectors. If it is None, the plan never
+    changes.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class Consumer:
         """Stage a snapshot. The gather thread publishes the staged snapshot as the next version.
 
         The snapshot replaces an earlier staged snapshot that is not published yet. Blocks until the snapshot is stored.
-        After the call, the tensors of the snapshot may change.
+        After the call, the caller may change the tensors of the snapshot.
         """
         with self.shared.changed:
             self.raise_if_failed()
@@ -120,7 +121,7 @@ class Consumer:
         return staged
 
     def wait_applied(self, staged: Staged, timeout: float) -> Mapping[str, PublishResult]:
-        """Block until all expected collectors have applied the staged weights, or for ``timeout`` seconds.
+        """Block until all expected collectors have applied the staged weights, or ``timeout`` seconds have passed.
 
         Return the result of each collector, by its name.
         """
@@ -138,12 +139,12 @@ class Consumer:
             return results(staged.final.version, {slot.name: self._applied(slot.name) for slot in in_order}, errors)
 
     def wait_published(self, timeout: float) -> None:
-        """Block until no snapshot waits to be published, or for ``timeout`` seconds."""
+        """Block until no snapshot waits to be published, or ``timeout`` seconds have passed."""
         with self.shared.changed:
             self.shared.wait_for(lambda: self.shared.staged is None, timeout)
 
     def settle(self, timeout: float) -> None:
-        """Block until the staged snapshot is published and acknowledged, or for ``timeout`` seconds.
+        """Block until the staged snapshot is published and acknowledged, or ``timeout`` seconds have passed.
 
         Returns at once if no collector is available to acknowledge the version, or if the staleness bound delays its
         publication.

@@ -50,7 +50,7 @@ class Draining:
         self._note_drained(pod)
 
     def _note_empty(self) -> None:
-        """Record each draining pod without collectors: no collector ran there, or its collectors were lost."""
+        """Record each draining pod without collectors. Either no collector ran there, or its collectors were lost."""
         shared = self._shared
         taken = {one.pod for one in shared.gather.collectors}
         if None not in taken:  # a collector whose pod is unknown may still start on one of these pods

@@ -175,8 +175,8 @@ class GatherLoop:
             case Lost(cause=cause, fault=fault, request_id=None):
                 self._losses.lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):
-                # The request may have been lost, too, with the parameters in it. So the next request sends the
-                # parameters again.
+                # The request and its parameters may have been lost, too. So the next request sends the parameters
+                # again.
                 one.parameters_sent = one.parameters
                 log.warning("%s: an answer was lost; the request is sent again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)

@@ -1,7 +1,8 @@
-"""Calls of transport methods that the gather thread makes after it has released the lock.
+"""Calls of transport methods, which the gather thread makes after it has released the lock.
 
 A call of a transport method may block, for example while Ray's head is unreachable. Other threads need the lock to read
-the status, to publish or to end the run. So these threads do not have to wait for the call.
+the status, to publish or to end the run. These threads do not wait for the call, because the gather thread does not
+hold the lock during the call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Publish versions of the weights, and offer versions to collectors. For the gather thread, which holds the lock."""
+"""Publish versions of the weights, and offer versions to collectors.
+
+The gather thread calls this code and holds the lock.
+"""
 
 from __future__ import annotations
 

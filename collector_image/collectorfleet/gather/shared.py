@@ -56,7 +56,7 @@ class Staged:
 
 
 class Shared:
-    """All shared state. Hold ``changed`` to read or change the state.
+    """All shared state. Hold the lock of ``changed`` to read or change the state.
 
     A change of the status notifies threads that wait for ``changed``. ``changes`` counts only urgent changes, which a
     person wants to see at once.
@@ -76,8 +76,8 @@ class Shared:
         self.parameters: FleetParameters | None = None
         self.limits = limits
         self.has_weights = has_weights
-        # A function that is called with each published version, and the number of frames handed out before. It must
-        # neither block nor acquire the lock.
+        # A function that is called for each published version. It gets the version, and the number of frames that were
+        # handed out before. It must neither block nor acquire the lock.
         self.on_publish: Callable[[Weights, int], None] | None = None
         self.draining_pods: frozenset[str] = frozenset()
         self.drained_pods: dict[str, None] = {}

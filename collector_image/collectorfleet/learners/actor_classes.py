@@ -11,7 +11,7 @@ from collectorfleet.learners.returning import returning
 
 
 class ActorClasses:
-    """The classes of the actors of learner shards. They are cached, because Ray's head never frees a class."""
+    """The actor classes of learner shards. They are cached, because Ray's head never frees a class."""
 
     def __init__(self, options: LearnerOptions) -> None:
         self._options = options

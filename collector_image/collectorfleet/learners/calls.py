@@ -1,4 +1,4 @@
-"""Call actors that may be dead, restarting or busy. Each call has a deadline and errors that name the actor."""
+"""Call actors that may be dead, restarting or busy. Each call has a deadline. The errors name the actor."""
 
 from __future__ import annotations
 

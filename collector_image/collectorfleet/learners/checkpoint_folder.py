@@ -28,9 +28,9 @@ class NewFolder:
     """An empty folder that no other program uses."""
 
     def __init__(self, path: Path) -> None:
-        """Make the folder. If the volume is full, :meth:`writing` makes the folder.
+        """Make the folder. If the volume is full, :meth:`writing` makes the folder later.
 
-        Raises InvalidOption if the folder is not empty, or OSError.
+        Raises OSError, or InvalidOption if the folder is not empty.
         """
         self._path = path
         self._is_ours = True
@@ -48,7 +48,7 @@ class NewFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Make the folder if it is missing. Raises InvalidOption if another program made it, or OSError."""
+        """Make the folder if it is missing. Raises OSError, or InvalidOption if another program made it."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._path.mkdir()

@@ -94,7 +94,7 @@ class Checkpoints:
                 self._unneeded.pop().unlink(missing_ok=True)
 
     def remove(self, policy_id: str, shard: int, file: Path | None) -> None:
-        """Forget a policy. Its frames in the shard are still to be dropped."""
+        """Forget a policy, and record that its frames in the shard have to be dropped."""
         self._earlier.forget(policy_id)
         self._undropped.add((policy_id, shard))
         self._unneeded += present(file)

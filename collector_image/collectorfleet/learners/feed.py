@@ -87,7 +87,7 @@ class LearnerFeed:
         self._held.atexit = False
 
     def publish(self, collector: FleetCollector) -> list[str]:
-        """Publish to the fleet the policies that changed since the last call. Return the ids of these policies.
+        """Publish policies to the fleet if they changed since the last call. Return the ids of these policies.
 
         Blocks while learners finish earlier calls. The published version has the weights of all policies. The versions
         of unchanged policies do not increase.
@@ -155,7 +155,10 @@ class LearnerFeed:
         self._versions.go_on_from(state, first_version)
 
     def version_of(self, policy_id: str, weights_version: int) -> int:
-        """Return the policy's version, from 1 on, for a frame with this ``("collector", "weights_version")``."""
+        """Return the policy's version for a frame with this ``("collector", "weights_version")``.
+
+        Versions of a policy count from 1.
+        """
         if policy_id not in self._modules:
             known = ", ".join(self._modules)
             raise InvalidOption(f"policy {policy_id!r}: the feed has no policy with this id; use one of {known}")

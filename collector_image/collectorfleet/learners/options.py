@@ -28,7 +28,8 @@ class LearnerOptions:
     """The options of learner shards. The object has its own copies of the caller's dicts.
 
     Args:
-        policy_class: the class of a policy's actor. It is built in the actor with the keywords of its configuration.
+        policy_class: the class of a policy's actor. An instance is built in the actor, with the keywords of the
+            policy's configuration.
         max_policies: the number of places in all shards. Each place has room for one policy.
 
     Keyword Args:
@@ -36,7 +37,8 @@ class LearnerOptions:
             key.
         gpus: the sum of the GPUs of all policies: a whole number, or a share below 1.
         shards: the number of shards. None: one shard for each GPU. Without GPUs, one shard for each policy.
-        placement: "Spread" selects the shard with the fewest policies, "FirstFit" the first shard with a free place.
+        placement: "Spread" selects the shard with the fewest policies, and "FirstFit" selects the first shard with a
+            free place.
         fake_gpus: for tests. If True, ``gpus`` decides the places, but no GPUs are requested from Ray.
         replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames.
         replay_config: keywords of the replay class.
@@ -46,9 +48,9 @@ class LearnerOptions:
             folder, and a restarted actor resumes from this folder. ``policy_class`` and ``replay_class`` then need
             ``state_dict()`` and ``load_state_dict()``. None: dead actors are not restarted, because they would lose
             their state unnoticed.
-        resume_from: the ``checkpoint_dir`` of earlier learner shards. If the folder has the id of a new policy, the
-            policy resumes from the folder. If the shards have as many places as before, the policy also gets its
-            earlier place and frames.
+        resume_from: the ``checkpoint_dir`` of earlier learner shards. If the folder has a policy with the id of a new
+            policy, the new policy resumes from the folder. If the shards have as many places as before, the policy also
+            gets its earlier place and frames.
         resources: further Ray resources of each actor, such as ``{"learner": 1}``. Nodes without these resources run no
             shard.
         max_restarts: how often an actor may be restarted. Restarts after the loss of a node count, too. -1: no limit.

@@ -12,7 +12,8 @@ from collectorfleet import option_types
 from collectorfleet.codec.frames import VERSION_KEY
 from collectorfleet.option_ranges import Positive
 
-# The parts of a policy's frames in a checkpoint. While a checkpoint is loaded, one part is in memory twice.
+# In a checkpoint, the frames of a policy are split into about this number of parts. While a checkpoint is loaded, one
+# part is in memory twice.
 _PARTS: Final = 16
 
 
@@ -47,7 +48,7 @@ class PolicyReplay:
         return 0 if buffer is None else len(buffer)
 
     def weights_versions(self, policy_id: str) -> dict[int, int]:
-        """Return the policy's number of frames for each version of the fleet. Frames without a version do not count."""
+        """Return how many frames the policy has of each version of the fleet. Frames without a version do not count."""
         buffer = self._buffers.get(policy_id)
         said = None if buffer is None else buffer[:].get(VERSION_KEY, None)
         if said is None:

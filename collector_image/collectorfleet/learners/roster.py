@@ -1,6 +1,6 @@
 """The place of each policy. Pure.
 
-A shard has room for one policy at each place. A policy keeps its place until it is removed.
+Each place of a shard has room for one policy. A policy keeps its place until it is removed.
 """
 
 from __future__ import annotations

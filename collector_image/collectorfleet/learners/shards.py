@@ -44,8 +44,8 @@ class LearnerShards:
     ``policy.learn.remote(replay.sample.remote(policy_id, 256))``.
 
     :class:`~collectorfleet.learners.options.LearnerOptions` describes the arguments. The constructor blocks until all
-    shards have their resources. If the shards can never be placed, it raises InvalidOption with the numbers before it
-    starts an actor.
+    shards have their resources. If the shards can never be placed, the constructor starts no actor and raises
+    InvalidOption with the numbers.
 
     If an actor dies, Ray restarts it in its shard, from its last checkpoint. The actor's handle stays valid. A call
     that the actor has not answered raises ``ray.exceptions.RayActorError`` in the caller. Use an instance from one
@@ -112,7 +112,7 @@ class LearnerShards:
             configs: the configuration of each policy by its id, as for :meth:`add_policy`.
             policy_classes: classes by id. The default is ``policy_class`` of the constructor.
 
-        Raises the errors of :meth:`add_policy`. If one policy fails, none of them is added.
+        Raises the errors of :meth:`add_policy`. If one policy fails, no policy is added.
         """
         self._check_open()
         started: dict[str, Learner] = {}
@@ -144,7 +144,7 @@ class LearnerShards:
     def remove_policy(self, policy_id: str, timeout: Timeout = _MINUTE) -> None:
         """Wait until a policy has finished earlier calls of this process. Then end the policy and free its place.
 
-        The frames of the policy are dropped now, and its checkpoint is dropped by the next :meth:`checkpoint`. If the
+        The frames of the policy are dropped now. The next :meth:`checkpoint` drops the checkpoint of the policy. If the
         policy is still busy after ``timeout``, it is killed and a warning is logged. Dropping its frames blocks for at
         most another ``timeout``.
 

@@ -53,10 +53,10 @@ class PolicyStatus:
 
 
 class PolicyVersions:
-    """The versions of policies by id. A policy's version counts from 1, in the first published version of the fleet."""
+    """The versions of policies by id. A policy has version 1 in the first published version of the fleet."""
 
     def __init__(self, policy_ids: Iterable[str]) -> None:
-        # For each policy, the fleet's versions with which the policy's versions 2, 3, ... began. The oldest of these
+        # For each policy: the versions of the fleet in which the policy's versions 2, 3, ... began. The oldest entries
         # are dropped, and `_dropped` has their number. An array needs a quarter of a list's memory.
         self._began: dict[str, array[int]] = {policy_id: array("q") for policy_id in policy_ids}
         self._dropped = dict.fromkeys(self._began, 0)
@@ -71,7 +71,7 @@ class PolicyVersions:
         self._staged.append((staged, tuple(changed)))
 
     def of(self, policy_id: str, fleet_version: int) -> int:
-        """Return the policy's version in a version of the fleet. Raise KeyError for an unknown policy."""
+        """Return the version of the policy that ``fleet_version`` contains. Raise KeyError for an unknown policy."""
         began = self._begun()[policy_id]
         return 1 + self._dropped[policy_id] + bisect_right(began, fleet_version)
 
@@ -93,8 +93,7 @@ class PolicyVersions:
     def state_dict(self) -> dict[str, list[int]]:
         """Return the state for :meth:`go_on_from` in another driver.
 
-        If changes of a policy were dropped, the policy's list begins with the number of dropped changes as a negative
-        number.
+        If changes of a policy were dropped, the first entry of its list is the negated number of dropped changes.
         """
         return {
             policy_id: [*([-dropped] if (dropped := self._dropped[policy_id]) else []), *began]

@@ -1,4 +1,4 @@
-"""Divide this machine's GPUs among collectors, learners and evaluators if the manifest requests more GPUs. Pure."""
+"""Divide this machine's GPUs among collectors, learners and evaluators if the manifest requests too many GPUs. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GpuShare:
 
 @dataclass(frozen=True)
 class GpuShares:
-    """The GPUs of one collector of each group, by the group's name. Without groups, there is one entry.
+    """For each group, by name: the GPUs of one collector. Without groups, there is one entry.
 
     ``note`` is a message for the user, or empty if the manifest's values are used.
     """

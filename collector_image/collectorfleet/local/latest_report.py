@@ -24,7 +24,7 @@ class LatestReport:
 
     @contextmanager
     def of(self, source: Callable[[], DriverReport]) -> Iterator[None]:
-        """Make each call of this object return the report of ``source`` inside the ``with`` block."""
+        """Inside the ``with`` block, each call of this object returns the report of ``source``."""
         self._source = source
         try:
             yield

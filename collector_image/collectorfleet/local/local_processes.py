@@ -1,4 +1,4 @@
-"""Run the collectors of a fleet without Ray in processes of this machine."""
+"""Run the collectors of a fleet without Ray, as processes of this machine."""
 
 from __future__ import annotations
 

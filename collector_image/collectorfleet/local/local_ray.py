@@ -15,7 +15,7 @@ from collectorfleet_api import ray_settings
 def prepare_environment(import_path: list[Path]) -> None:
     """Set the environment variables of this process and of all Ray workers. Call this before Ray is imported.
 
-    ``import_path`` comes first in the import path.
+    The folders of ``import_path`` come first on the import path.
     """
     folders = [str(path) for path in import_path]
     sys.path[:0] = folders

@@ -65,7 +65,10 @@ class RunOptions:
 
 
 def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunOptions, terminal: Terminal) -> int:
-    """Run ``fleet``, one of the ``manifests`` in the file ``source``, to its end. Return the exit code."""
+    """Run ``fleet`` to its end, and return the exit code.
+
+    ``fleet`` is one of the ``manifests`` in the file ``source``.
+    """
     folder = RunFolder()
     log_to_file(folder.log_file, errors=terminal.errors if terminal.verbose else None)
     stop = StopRequest()

@@ -1,4 +1,7 @@
-"""Extract the part of a fleet's spec that may affect training. Runs with equal parts are repetitions. Pure."""
+"""Extract the part of a fleet's spec that may affect training. Pure.
+
+If two runs have equal parts, one run repeats the other.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _OPERATIONAL_OF_DRIVER: Final = frozenset({"checkpoint", "livenessDeadlineSecond
 
 
 def configuration(spec: CollectorFleetSpec) -> Configuration:
-    """Return the configuration as JSON values. Because people share it, it has no pod templates and no secrets."""
+    """Return the configuration as JSON values. People share it, so it has no pod templates and no secrets."""
     wire = spec.to_wire()
     found = {key: _shared(key, value) for key, value in wire.items() if key not in _OPERATIONAL}
     found["driver"] = {key: value for key, value in found["driver"].items() if key not in _OPERATIONAL_OF_DRIVER}
@@ -46,7 +49,10 @@ def _shared(key: str, value: Any) -> Any:
 
 
 def _code(code: dict[str, Any]) -> Configuration:
-    """Return the fields that identify the code, without the ConfigMap of an archive. Its name differs between runs."""
+    """Return the fields that identify the code.
+
+    The ConfigMap of an archive is left out, because its name differs between runs.
+    """
     parts = {
         "configMap": code.get("configMap"),
         "archive": code.get("archive", {}).get("sha256"),

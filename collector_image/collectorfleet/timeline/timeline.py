@@ -32,8 +32,8 @@ class RunEvent(Model):
 class Evaluated(Model):
     """The result of one evaluation, which ended at ``time``.
 
-    ``frames`` is the number of frames delivered when ``version`` was published. ``standard_error`` is the error of
-    the mean ``return_mean``, or None if the evaluation has only one episode.
+    ``frames`` is the number of frames delivered when ``version`` was published. ``standard_error`` is the standard
+    error of ``return_mean``, or None if the evaluation has only one episode.
     """
 
     time: Seconds

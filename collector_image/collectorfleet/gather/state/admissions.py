@@ -51,7 +51,7 @@ class Admission:
     ``oldest_version`` is the oldest weights version of the frames. While shares are missing, it is the oldest version
     that a frame may still get. ``version_for_bound`` is the version that counts for the staleness bound. It is never
     older than the version at admission. A collector may deliver frames with an older version, if their trajectory began
-    with earlier weights. A delay of further versions would not prevent such frames.
+    with earlier weights. Delaying further versions would not prevent such frames.
     """
 
     number: int

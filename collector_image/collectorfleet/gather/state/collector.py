@@ -37,7 +37,7 @@ class Collector:
     draining: bool = False
     newest_admission: int = -1  # the newest admission that it got a request for
     starts_with_the_fleet: bool = False
-    turn: int = 0  # of its valid entry in Collectors._free; others are outdated
+    turn: int = 0  # the turn of its valid entry in Collectors._free; other entries are outdated
 
     @property
     def is_free(self) -> bool:

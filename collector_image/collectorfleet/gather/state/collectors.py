@@ -21,7 +21,7 @@ from collectorfleet_api.v1alpha1 import CollectorState
 # starting.
 START_TOGETHER_SECONDS = 10.0
 
-# The entry of a free collector in a heap: its ``newest_admission``, its slot, its ``turn``, the collector.
+# The entry of a free collector in a heap: its ``newest_admission``, its slot, its ``turn``, and the collector itself.
 _Place = tuple[int, int, int, Collector]
 
 
@@ -153,7 +153,7 @@ class Collectors:
     def built_count(self) -> int:
         """The number of collectors that have built environment and policy.
 
-        They may have acknowledged no weights yet.
+        Some of them may not have acknowledged any weights yet.
         """
         return self.available + self._joining
 
@@ -183,7 +183,7 @@ class Collectors:
 
         When a fleet starts, its ready collectors leave shares to starting collectors for up to 10 seconds. Replacements
         of lost collectors do not count as starting collectors. A built collector that has not loaded its first weights
-        counts for at most 10 seconds.
+        counts as starting for at most 10 seconds.
         """
         if self._joining and now - self._joined_at < START_TOGETHER_SECONDS:
             return True
@@ -207,7 +207,7 @@ class Collectors:
         return row[0][1] if row else None
 
     def longest_building(self) -> Collector | None:
-        """Of the collectors that build or load their first weights, return the collector that began earliest.
+        """Return the collector that has been building, or loading its first weights, for the longest time.
 
         Return None if no collector builds or loads its first weights.
         """
@@ -216,10 +216,11 @@ class Collectors:
         return self._building[0][1] if self._building else None
 
     def next_to_offer(self, version: int) -> Collector | None:
-        """Return the collector to offer ``version`` next, or None if all collectors were offered the version.
+        """Return the collector to which ``version`` is offered next.
 
-        The collector that has worked longest on its present request has priority. If this version was already offered
-        to that collector, the collector with the oldest offer has priority.
+        Return None if this version was offered to all collectors. The collector that has worked longest on its present
+        request has priority. If this version was already offered to that collector, the collector with the oldest offer
+        has priority.
         """
         one = self._longest_of_all(first=False) or self._longest_of_all(first=True)
         if one is None or one.offered_version >= version:

@@ -18,7 +18,7 @@ class FirstStarts:
     def noted(self, collector: CollectorId, digest: str) -> str | None:
         """Record a collector's digest. If another collector had the same digest, return a warning.
 
-        Return a warning only once for the whole fleet. Otherwise return None.
+        The warning is returned only once for the whole fleet. Otherwise the result is None.
         """
         other = self._first.setdefault(digest, collector)
         if other == collector or self._has_warned:

@@ -199,8 +199,8 @@ class Gather:
     def choose(self) -> bool:
         """Choose the batch for the waiting consumer. Return whether a batch was chosen.
 
-        Until the consumer takes the chosen batch, the batch counts for the staleness bound. If the consumer is
-        interrupted, it may publish before it takes the batch.
+        Until the consumer takes the chosen batch, the batch counts for the staleness bound, because an interrupted
+        consumer may publish before it takes the batch.
         """
         if not self.is_batch_wanted or self.chosen is not None:
             return False

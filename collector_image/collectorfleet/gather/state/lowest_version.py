@@ -1,4 +1,4 @@
-"""The lowest of several versions that change, without a search through all of them."""
+"""Track the lowest of several changing versions, without a search through all versions."""
 
 from __future__ import annotations
 

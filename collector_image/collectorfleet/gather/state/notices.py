@@ -17,7 +17,7 @@ class Notices:
         self._mapped[method] = None
 
     def is_new(self, text: str) -> bool:
-        """Return whether ``text`` has not been logged for any collector yet. Record ``text`` as logged."""
+        """Return True if ``text`` was not logged for any collector yet. Record ``text`` as logged."""
         new = text not in self._logged
         self._logged.add(text)
         return new

@@ -18,7 +18,7 @@ class Shortage:
         """Return the reason why the fleet cannot continue, or None if the fleet can continue.
 
         The fleet cannot continue if fewer than ``min_available`` collectors have been available for longer than
-        ``patience``. The fleet also cannot continue if too many slots are given up, so that ``min_available`` cannot be
+        ``patience``. The fleet also cannot continue if so many slots are given up that ``min_available`` cannot be
         reached.
         """
         # A user may scale a fleet to more collectors than the cluster has room for. So collectors that were never

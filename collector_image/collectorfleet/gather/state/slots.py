@@ -22,9 +22,9 @@ _AT_ONCE = float("-inf")
 # A collector that has run for this time counts as healthy. Earlier restarts of its slot then no longer count. The
 # kubelet uses the same rule for containers.
 HEALED_AFTER_SECONDS = 600.0
-# A loss that happened this long before the report of a dead node may still be due to the node. Ray reports the death of
-# a node later than the loss of the node's processes. Ray first waits for the configured number of failed health checks,
-# up to a minute. In addition, the node watch polls Ray.
+# A loss up to this long before the report of a dead node may still be due to the node. Ray reports the death of a node
+# later than the loss of the node's processes. Ray first waits for the configured number of failed health checks, up to
+# a minute. In addition, the node watch notices the death when it polls Ray again.
 _NODE_FOUND_DEAD_SECONDS = 120.0
 _KEPT_NODES = 256
 
@@ -234,7 +234,7 @@ class Slots:
 
     @property
     def given_up(self) -> int:
-        """The number of slots that are given up, without slots that are leaving."""
+        """The number of slots that are given up, not counting slots that are leaving."""
         return sum(not slot.leaving for slot in self._given_up.values())
 
     def _to_be_filled(self, slot: Slot) -> None:

@@ -6,15 +6,15 @@ a batch only if the batch can be handed out in time. This works because at most 
 that is handed out. A batch is handed out only if all other batches can still be handed out in time.
 
 An example with bound 1: the consumer trains, and may publish once before the next batch. So the gather may request one
-batch with the present version, because this batch is handed out one version later. When the consumer requests the next
-batch, it has already published. So the gather may then request a second batch.
+batch with the present version. This batch is handed out one version later. When the consumer requests the next batch,
+it has already published. So the gather may then request a second batch.
 
-Open items are handed out from the oldest on, ``together`` items at a time. The next batch is handed out at the version
+The oldest open items are handed out first, ``together`` items at a time. The next batch is handed out at the version
 ``first``, the batch after it at ``first + 1``, and so on. So at most ``(v + bound + 1 - first) * together`` items may
 have a version up to ``v``. Let ``count(v)`` be the number of items with a version up to ``v``. Then the condition is
 ``v * together - count(v) >= (first - bound - 1) * together`` for all ``v``. The left side depends neither on the bound
 nor on ``first``. So every query only needs the minimum of the left side over all ``v``. A tree over the versions stores
-this minimum. The cost of an update is the logarithm of the distance between the oldest and the newest version.
+this minimum. The cost of an update grows with the logarithm of the distance between the oldest and the newest version.
 """
 
 from __future__ import annotations

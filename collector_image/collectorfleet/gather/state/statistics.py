@@ -86,7 +86,7 @@ class Statistics:
         self._alive = (now, ready, busy)
 
     def collector_idle_ratio(self) -> float | None:
-        """Return the fraction of the available collectors' time in which they had no request."""
+        """Return the fraction of time that available collectors spent without a request."""
         return round(1 - self._busy_seconds / self._alive_seconds, 3) if self._alive_seconds else None
 
     def frames_per_second(self, now: float) -> float | None:
@@ -102,7 +102,7 @@ class Statistics:
         return frames / (now - since) if now > since else None
 
     def driver_idle_ratio(self, now: float) -> float | None:
-        """Return the fraction of the time since the first batch in which the consumer waited for batches."""
+        """Return the fraction of the time since the first batch that the consumer spent waiting for batches."""
         if self._first_batch_at is None or now <= self._first_batch_at:
             return None
         return min(1.0, self._waited_seconds / (now - self._first_batch_at))
