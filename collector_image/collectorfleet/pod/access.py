@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-# An API server that starts may refuse all tokens for a moment.
+# An API server may refuse all tokens for a moment while it starts.
 VOID_SECONDS: Final = 30.0
 
 _UNAUTHORIZED: Final = 401
 
 
 class Access:
-    """Calls ``refused`` after the API server has answered only with HTTP 401 for ``VOID_SECONDS``.
+    """Calls ``refused`` if every answer of the API server has been HTTP 401 for ``VOID_SECONDS``.
 
-    ``refused`` is called once. After a different answer of the API server, it may be called again.
+    ``refused`` is called once. If the API server gives a different answer later, ``refused`` may be called again.
     """
 
     def __init__(self, refused: Callable[[], None]) -> None:

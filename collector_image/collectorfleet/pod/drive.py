@@ -122,8 +122,8 @@ def _join(node: RayNode, address: str) -> None:
 def _timeline_keeper(fleet: CollectorFleet, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
     """Return the keeper, which writes the timeline to a ConfigMap of the API server.
 
-    If the fleet has checkpoints, the keeper also writes a file beside them. The file has the points that do not fit
-    into the ConfigMap, too.
+    If the fleet has checkpoints, the keeper also writes a file beside them. The file also has the points that do not
+    fit into the ConfigMap.
     """
     keeps, before = {"the timeline for the API server": reporter.keep_timeline}, reporter.timeline_before
     if folder is None:
@@ -144,7 +144,7 @@ def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> Check
 
 
 def _history(fleet: CollectorFleet, settings: DriverSettings, folder: CheckpointFolder | None) -> RunHistory:
-    """Return the records of earlier drivers in the fleet's status and its checkpoints."""
+    """Return the records that earlier drivers left in the fleet's status and its checkpoints."""
     before = last_report(fleet)
     reported, drivers = Position.of_report(before), (before and before.driver_incarnation) or 0
     if folder is None:
@@ -153,7 +153,7 @@ def _history(fleet: CollectorFleet, settings: DriverSettings, folder: Checkpoint
 
 
 def _gpu_per_collector(spec: CollectorFleetSpec) -> dict[str, float]:
-    """Return the GPUs of one collector, by the group's name. The operator sizes worker pods for these GPUs."""
+    """Return the GPUs of one collector, keyed by the group's name. The operator sizes worker pods for these GPUs."""
     groups = {name: spec.of_group(name) for name in spec.group_names}
     return {name: round(own.collectors.resources.gpu, 4) for name, own in groups.items()}  # Ray's resolution
 

@@ -1,7 +1,7 @@
 """Handle SIGTERM in the first seconds of a driver, during its imports.
 
-The driver is PID 1 of its container. The kernel ignores a signal for which PID 1 has no handler. Without a handler, the
-kubelet would wait for the whole grace period if the pod is deleted during its start. This module imports few other
+The driver is PID 1 of its container. The kernel ignores a signal for which PID 1 has no handler. If a pod without a
+handler is deleted during its start, the kubelet waits for the whole grace period. This module imports few other
 modules, so that the handler is set early.
 """
 
@@ -19,7 +19,7 @@ _has_begun = False
 
 
 def end_at_once_on_sigterm() -> None:
-    """End the process at SIGTERM until :func:`driver_has_begun` is called. Until then, there is nothing to save."""
+    """Until :func:`driver_has_begun` is called, end the process at SIGTERM. There is nothing to save yet."""
     signal.signal(signal.SIGTERM, _end)
 
 

@@ -1,4 +1,4 @@
-"""Accept the collector pods of a fleet without Ray.
+"""Accept the connections of collector pods, in a fleet without Ray.
 
 The collector pods connect to the driver pod through the headless Service of the driver's Job.
 """

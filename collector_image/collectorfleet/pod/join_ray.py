@@ -24,7 +24,7 @@ SAY_SECONDS: Final = 30.0
 
 
 def main(address: str) -> None:
-    """Wait for the head at ``address`` (host:port), run `ray start`, and end the process with its exit code.
+    """Wait for the head at ``address`` (host:port), run `ray start`, and end the process with the command's exit code.
 
     Return without `ray start` if the driver has ended.
     """

@@ -19,13 +19,13 @@ from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet_api import names
 
-# One timeout for connecting and reading, because the client raises TypeError for two. The timeout is short, because a
-# retry helps more than waiting.
+# One timeout covers connecting and reading, because the client raises TypeError for two timeouts. The timeout is short,
+# because a retry helps more than waiting.
 REQUEST_SECONDS: Final = 5
 
 
 class UnusableAnswer(Exception):
-    """An answer with a success status whose content is no Kubernetes object, for example a proxy's page."""
+    """An answer with a success status, but without a Kubernetes object, for example a proxy's page."""
 
 
 class FleetApi:

@@ -1,12 +1,11 @@
 """Decide which driver runs a fleet: the holder of its Lease. Pure. ``lease_loop`` applies the decisions.
 
-The operator creates the Lease, and the driver renews it. If another driver holds the Lease, a driver waits until the
-holder has not renewed the Lease for ``leaseDurationSeconds``. Then the waiting driver takes over. The waiting driver
-measures this time with its own monotonic clock, from the last change that it has seen. Clocks of different nodes may
-differ.
+The operator creates the Lease, and the driver renews it. If another driver holds the Lease, a driver waits. It takes
+over when the holder has not renewed the Lease for ``leaseDurationSeconds``. The waiting driver measures this time with
+its own monotonic clock, from the last change that it has seen. Clocks of different nodes may differ.
 
 Each patch contains the resource version of the Lease that it changes. If two drivers take over at the same time, the
-API server refuses one of them.
+API server refuses the patch of one driver.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ Decision = Acquire | Renew | Wait | TakenOver
 
 
 class Candidate:
-    """A driver that wants the Lease, and the changes of the Lease that it has seen. ``me`` is the driver's name."""
+    """A driver that wants the Lease. It notes each change of the Lease that it sees. ``me`` is the driver's name."""
 
     def __init__(self, me: str) -> None:
         self._me = me

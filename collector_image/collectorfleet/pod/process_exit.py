@@ -18,7 +18,7 @@ from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 
 @contextmanager
 def os_exit_as_failure() -> Iterator[None]:
-    """Let ``os._exit`` end this process with the exit code of a failure, inside the ``with`` block.
+    """Inside the ``with`` block, let ``os._exit`` end this process with the exit code of a failure.
 
     The Job counts this failure. Forked processes, such as the processes of ``multiprocessing``, keep their exit codes.
     """

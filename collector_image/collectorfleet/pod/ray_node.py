@@ -37,8 +37,8 @@ class RayNode:
 
         Raises CannotJoin with the output of `ray start`, and StopNow after a request to stop.
         """
-        # result(timeout) raises TimeoutError if the time has passed, but also if the thread itself ended with
-        # TimeoutError.
+        # result(timeout) cannot be used here. It raises TimeoutError if the time has passed, and also if the thread
+        # itself ended with TimeoutError.
         while not wait([self._joined], 0.2).done:
             self._stop.raise_if_requested()
         self._joined.result()

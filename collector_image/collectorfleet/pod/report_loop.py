@@ -23,8 +23,8 @@ from collectorfleet_api.v1alpha1 import DriverReport
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 1.0
-# The shortest time between two reports that are built. A thousand collectors that join are a thousand changes, and
-# building a report takes milliseconds.
+# The shortest time between two reports that are built. If a thousand collectors join, there are a thousand changes.
+# Building a report takes milliseconds.
 LOOK_SECONDS: Final = 0.1
 LAST_REPORT_SECONDS: Final = 10.0
 _ORDERED: Final = StopReason(EndReason.ORDERED, "the operator asked it to, at the end of a batch")
@@ -33,8 +33,7 @@ _ORDERED: Final = StopReason(EndReason.ORDERED, "the operator asked it to, at th
 class ReportLoop:
     """The loop that writes reports while this driver holds the Lease.
 
-    The loop requests the ``stop`` of the run if the fleet was deleted or replaced, or if the operator requests the
-    stop.
+    The loop stops the run through ``stop`` if the fleet was deleted or replaced, or if the operator requests it.
     """
 
     def __init__(self, run: ReportedRun, writer: StatusWriter, lease: LeaseLoop, stop: StopRequest) -> None:
@@ -45,7 +44,7 @@ class ReportLoop:
         self._is_gone = False  # the fleet was deleted or replaced
 
     async def run(self, closing: threading.Event) -> None:
-        """Report until ``closing`` is set, and then write the last report, with retries for 10 s."""
+        """Report until ``closing`` is set. Then write the last report, with retries for 10 s."""
         changes, wait_until, logged = 0, 0.0, ""
         while not closing.is_set():
             looked = time.monotonic()
@@ -56,7 +55,7 @@ class ReportLoop:
                 changes = await asyncio.to_thread(self._run.wait_for_change, changes, EVERY_SECONDS / 4)
                 await asyncio.sleep(looked + LOOK_SECONDS - time.monotonic())
             except Exception as error:
-                # A bug in reporting must not end a run, which may have taken days, and must not fill its log.
+                # A bug in reporting must not end a run that may have taken days. The bug must not fill the run's log.
                 if describe(error) != logged:
                     log.exception("reporting continues after an error")
                 logged = describe(error)

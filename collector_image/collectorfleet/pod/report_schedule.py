@@ -32,7 +32,7 @@ class LastWrite:
 
 
 def due(report: DriverReport, last: LastWrite | None, now: float) -> bool:
-    """Return whether to write ``report`` at ``now``, in seconds of the clock of ``last.at``."""
+    """Return whether to write ``report`` at ``now``. ``now`` and ``last.at`` are seconds of one clock."""
     if last is None:
         return True
     if report == last.report:
@@ -45,7 +45,7 @@ def due(report: DriverReport, last: LastWrite | None, now: float) -> bool:
 
 
 def transitions(report: DriverReport) -> object:
-    """Return the values of a report that decide conditions. The result stays equal while only numbers change."""
+    """Return the values of a report that conditions depend on. The result stays equal while only numbers change."""
     weights, progress = report.weights, report.progress
     return (
         report.fleet_uid,

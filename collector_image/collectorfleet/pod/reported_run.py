@@ -1,4 +1,4 @@
-"""Build the reports of a run. Before the session begins, they are built from the fleet, and then from the session."""
+"""Build the reports of a run: from the fleet until the session begins, and then from the session."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ReportedRun:
         return session.wait_for_change(seen, timeout_seconds)
 
     def is_stop_ordered(self, stored: Object) -> bool:
-        """Return whether the operator requests in the stored fleet that this driver end after its current batch."""
+        """Return whether the stored fleet has the operator's request to end this driver after its current batch."""
         return is_stop_ordered(stored, self._settings.pod)
 
     def follow(self, stored: Object) -> None:

@@ -74,8 +74,8 @@ class Reporter:
         Raises FleetGone if the fleet was deleted or replaced, and InvalidOption if its spec is invalid. Raises StopNow
         after a request to stop. An unexpected error in the thread is also raised here.
         """
-        # result(timeout) raises TimeoutError if the time has passed, but also if the thread itself ended with
-        # TimeoutError.
+        # result(timeout) cannot be used here. It raises TimeoutError if the time has passed, and also if the thread
+        # itself ended with TimeoutError.
         while not wait([self._fleet], NOTICE_SECONDS).done:
             self._stop.raise_if_requested()
         return self._fleet.result()
@@ -107,7 +107,7 @@ class Reporter:
 
     async def _main(self) -> None:
         async with connect(self._settings, Access(self._refused)) as api:
-            # Read the fleet before the Lease. A replaced or invalid fleet is an error at once, without a wait.
+            # Read the fleet before the Lease, so that a replaced or invalid fleet is an error at once, without a wait.
             if await read_fleet(api, self._settings, self._closing) is None:
                 return
             lease = LeaseLoop(api, self._settings.pod, self._taken_over)
@@ -166,7 +166,7 @@ class Reporter:
         self._stop.request(StopReason(EndReason.ACCESS_REFUSED, text))
 
     def _pass_on(self, error: BaseException) -> None:
-        """Inform the run of the error that ended the thread: :meth:`fleet` raises it, or a request stops the run."""
+        """Report the error that ended the thread: :meth:`fleet` raises the error, or a request stops the run."""
         if not self._fleet.done():
             self._fleet.set_exception(error)
             return

@@ -13,8 +13,8 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 def checked_fleet(stored: Object, settings: DriverSettings) -> CollectorFleet:
     """Return the fleet that this driver runs.
 
-    Its spec is the spec at the driver's start, with the stored values of the fields that may change during a run.
-    Raises FleetGone if another fleet has the name now. Raises InvalidOption with all problems of an invalid spec.
+    Its spec is the spec at the driver's start. Fields that may change during a run have their stored values. Raises
+    FleetGone if another fleet has the name now. Raises InvalidOption with all problems of an invalid spec.
     """
     check_uid(stored, settings)
     fleet = as_run(stored, settings.spec)
@@ -33,13 +33,13 @@ def check_uid(stored: Object, settings: DriverSettings) -> None:
 
 
 def is_stop_ordered(stored: Object, pod: str) -> bool:
-    """Return whether the operator requests that the driver in ``pod`` end after its current batch."""
+    """Return whether the operator requests the driver in ``pod`` to end after its current batch."""
     orders = (stored.get("status") or {}).get("orders") or {}
     return orders.get("driver") == pod and bool(orders.get("stopAtBatch"))
 
 
 def pods_to_drain(stored: Object, pod: str) -> frozenset[str]:
-    """Return the worker pods that the operator requests the driver in ``pod`` to drain."""
+    """Return the worker pods that the driver in ``pod`` drains at the operator's request."""
     orders = (stored.get("status") or {}).get("orders") or {}
     return frozenset(orders.get("drainPods") or ()) if orders.get("driver") == pod else frozenset()
 

@@ -56,7 +56,7 @@ async def read_timeline(api: FleetApi, settings: DriverSettings, closing: thread
 
 
 def _timeline_in(stored: Object, settings: DriverSettings) -> Timeline | None:
-    """Return the fleet's timeline in a ConfigMap. Raises ValueError if the content is invalid.
+    """Return the fleet's timeline from a ConfigMap. Raises ValueError if the content is invalid.
 
     Return None if the ConfigMap has no timeline, or if another fleet owns the ConfigMap.
     """
@@ -78,11 +78,11 @@ class TimelineLoop:
         self._outage = Outage("write the timeline")
 
     def offer(self, timeline: Timeline) -> None:
-        """Write ``timeline`` next, in place of an earlier timeline that waits. Any thread may call it."""
+        """Write ``timeline`` next. It replaces an earlier timeline that still waits. Any thread may call it."""
         self._offered = timeline
 
     async def run(self, api: FleetApi, lease: LeaseLoop, closing: threading.Event) -> None:
-        """Write offered timelines until ``closing`` is set, and then the last timeline, with retries for 5 s.
+        """Write offered timelines until ``closing`` is set. Then write the last timeline, with retries for 5 s.
 
         Writes only while this driver holds the Lease.
         """

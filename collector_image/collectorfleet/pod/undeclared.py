@@ -16,7 +16,7 @@ _MESSAGE = re.compile(r"(\.status[^\s:]*): field not declared in schema")
 
 
 def undeclared_fields(message: str) -> list[FieldPath]:
-    """Return the paths below ``status`` of the unknown fields in an error message, or an empty list for other errors.
+    """Return the unknown fields in an error message, as paths below ``status``. Other errors give an empty list.
 
     For example, ``.status.collectors[name="c0"].mood: field not declared in schema`` is ``("collectors", "mood")``.
     """

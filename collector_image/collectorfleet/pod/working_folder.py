@@ -30,7 +30,7 @@ def enter_working_folder(code: Path) -> None:
 
 def _entries(code: Path) -> list[Path]:
     try:
-        # Kubernetes' own entries of a mount begin with two dots.
+        # In a mount, the names of Kubernetes' own entries begin with two dots.
         return [path for path in code.iterdir() if not path.name.startswith("..")] if code.is_dir() else []
     except OSError as error:
         log.warning("the files of the code are not in the working folder, because the code cannot be listed: %s", error)

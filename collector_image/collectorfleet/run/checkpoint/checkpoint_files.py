@@ -50,7 +50,7 @@ def numbers_in(folder: Path) -> list[int]:
 def free_number(folder: Path) -> int:
     """Return a number that is larger than the number of any checkpoint in ``folder``.
 
-    Other files and folders whose names look like the name of a checkpoint count, too.
+    The function also considers other files and folders whose names look like the name of a checkpoint.
     """
     return max(_named_numbers(folder), default=0) + 1
 
@@ -70,7 +70,7 @@ def _is_checkpoint(path: Path) -> bool:
         return True  # it may be a checkpoint that cannot be read
     if path.is_symlink():
         return False
-    # A checkpoint of a newer release may have further files, and a damaged one may lack some.
+    # A checkpoint of a newer release may have further files, and a damaged checkpoint may lack some files.
     visible = {name for name in names if not name.startswith(".")}
     return _COUNTERS in names or visible <= {_STATE, _REPLAY_BUFFER}
 

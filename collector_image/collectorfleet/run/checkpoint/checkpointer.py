@@ -4,8 +4,8 @@ If a write fails, the log and the status report the error, and the run continues
 folder, the run ends. A write is not interrupted.
 
 The training function may be interrupted in the middle of a batch. Its states then match neither the previous batch nor
-the current batch. So the states between two batches are copied in memory. Copies are made so rarely that they take at
-most 1 % of the time.
+the current batch. So the checkpointer copies the states to memory between two batches. Copies are made so rarely that
+they take at most 1 % of the time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REMEMBERING_COSTS: Final = 0.01
 _ACTORS_WITHIN: Final = timedelta(hours=1)
 # The timeout is short, because the next driver waits, and the run may end because some learners are lost.
 _ACTORS_OF_A_LOST_RUN_WITHIN: Final = timedelta(minutes=1)
-# The assumed duration before the first checkpoint.
+# The assumed duration of a checkpoint, until the first checkpoint is written.
 _SECONDS_AT_FIRST: Final = 5.0
 _COUNTED: Final = 5
 
@@ -67,7 +67,7 @@ class Checkpointer:
         uninterrupted: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``taken_over`` is called in any thread, with a sentence that names the driver that took over the folder.
+        """``taken_over`` gets a sentence that names the driver that took over the folder. Any thread may call it.
 
         ``uninterrupted`` returns a context manager that protects the main thread from interrupts.
         """
@@ -78,8 +78,8 @@ class Checkpointer:
         self._clock = clock
         self._last = clock()
         self._failure: str | None = None
-        # The cause without the free space, which differs between tries. Otherwise the same cause would be logged at
-        # each try.
+        # The cause without the number of free bytes. This number differs between tries, so the same cause would
+        # otherwise be logged at each try.
         self._cause: str | None = None
         self._buffer: KeptBuffer | None = None
         self._beside: list[Callable[[timedelta], None]] = []

@@ -64,7 +64,7 @@ class CheckpointFolder:
             self.files = FencedFolder(path)
             self._take(starts)
             with self.files.reporting_takeover():
-                # Read the owner again, because another driver may have written fleet.json until now.
+                # Read the owner again, because another driver may have written fleet.json meanwhile.
                 self.run = owner.owner_of(path, fleet, run).run
                 self.starts = self.files.drivers_before
                 self._say_whose()
@@ -82,7 +82,7 @@ class CheckpointFolder:
         self.journal.close()
 
     def history(self, *records: Position, drivers: int = 0) -> RunHistory:
-        """Return the records of earlier drivers in this folder, together with ``records`` from other sources.
+        """Return the records that earlier drivers left in this folder, and ``records`` from other sources.
 
         ``drivers`` is the number of earlier drivers that the fleet's status shows. The result has the larger of this
         number and the folder's number. The status also counts drivers that could not write to a full volume. The folder

@@ -1,4 +1,4 @@
-"""Record the progress of a driver with each batch, so that the next driver knows the progress after a kill.
+"""Record the progress of a driver with each batch, so that the next driver knows it if this driver is killed.
 
 The journal is not synced to disk, so a write takes only some microseconds. The kernel's cache keeps the writes of a
 killed process, so the writes survive the loss of a pod. A crash of the node may lose the newest entries. The next
@@ -44,7 +44,7 @@ class Journal:
                 self.close()
             if not isinstance(error, OSError) or not (folder.path / name).exists():
                 raise
-            # Write to the previous driver's file. This file needs no new space if the volume is full. Some file systems
+            # Write to the previous driver's file, because a full volume has no space for a new file. Some file systems
             # also refuse to replace a file that is open elsewhere.
             self._descriptor = _open(folder.path / name)
 

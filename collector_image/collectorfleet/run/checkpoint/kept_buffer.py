@@ -28,7 +28,7 @@ class KeptBuffer:
     def dump(self, folder: Path) -> bool:
         """Dump content, sampler and writer into ``folder``, which does not exist yet.
 
-        Returns False for a buffer without frames, which is not dumped. Raises ReplayBufferLost. Raises UserCodeError if
+        If the buffer has no frames, makes no dump and returns False. Raises ReplayBufferLost. Raises UserCodeError if
         the dump fails, lacks disk space, or is not visible in this process.
         """
         try:

@@ -12,7 +12,10 @@ PARAMETERS: Final = "collector.environment_parameters"
 
 
 class KeptFromCollector:
-    """One piece of the collector's state. ``saved`` is this piece in the checkpoint, or empty without a checkpoint."""
+    """One piece of the collector's state.
+
+    ``saved`` is the piece in the checkpoint. It is empty if there is no checkpoint.
+    """
 
     def __init__(self) -> None:
         self.saved: Mapping[str, Any] = {}

@@ -21,7 +21,7 @@ _POLICY: Final = "policy"
 
 @dataclass(frozen=True)
 class KeptWeights:
-    """A state dict of the policy in ``tensors``, with its origin in ``metadata``, such as version and frames."""
+    """The policy's weights: ``tensors`` is a state dict. ``metadata`` has its origin, such as version and frames."""
 
     tensors: Mapping[str, Tensor]
     metadata: Mapping[str, str]
@@ -59,13 +59,13 @@ def best_weights(folder: Path) -> KeptWeights:
 
 
 def as_state_dict(published: Mapping[str, Tensor], policy: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the published tensors by the names in the state dict of the policy.
+    """Return the published tensors, keyed by their names in the policy's state dict.
 
     A shared tensor is published under only one of its names. Published buffers that the state dict lacks are left out.
     """
     by_place = {_place(policy[name]): tensor for name, tensor in published.items() if name in policy}
     found = {name: by_place[_place(own)] for name, own in policy.items() if _place(own) in by_place}
-    # A script may publish the weights of another module than its policy. Then no name matches.
+    # A script may publish the weights of a module other than its policy. Then no name matches.
     return found or dict(published)
 
 

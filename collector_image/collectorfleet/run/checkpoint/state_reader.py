@@ -50,7 +50,7 @@ class _TakesEverything(type):
 
 
 class Unread(metaclass=_TakesEverything):
-    """The replacement for each class and function that is not read, and for their instances and results.
+    """Replaces each class and function that is not read. It also replaces their instances and results.
 
     The class is its own instance, because a pickle may use the result of a function as a class.
     """

@@ -23,7 +23,7 @@ _HOLDERS = (dict, list, deque)
 
 
 class TrainingState:
-    """The registered objects, and the states in the checkpoint for objects that are not registered yet."""
+    """The registered objects, and the checkpoint's states of objects that are not registered yet."""
 
     def __init__(self, state_file: Path | None = None) -> None:
         """Read the state of a checkpoint. Raises UserCodeError if the file cannot be unpickled."""

@@ -20,7 +20,7 @@ from collectorfleet_api.v1alpha1 import Archive
 def write_tree(archive: Archive, mounted: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Write the tree into ``folder``, and return the archive's digest, ``sha256:...``.
 
-    ``mounted`` is the path of a ConfigMap's archive. ``tls`` is the TLS context, by default with the system's
+    ``mounted`` is the path of a ConfigMap's archive. ``tls`` is the TLS context. By default, it trusts the system's
     certificate authorities. Raises InvalidOption if the manifest is wrong or access is denied, and InfrastructureError
     if a retry may help.
     """

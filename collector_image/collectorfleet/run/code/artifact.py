@@ -1,4 +1,4 @@
-"""Fetch ``spec.code.artifact``: the layers of an OCI artifact or image, by the digest of its manifest.
+"""Fetch ``spec.code.artifact``: the layers of an OCI artifact or image whose manifest has a given digest.
 
 Flux, ORAS and image builders push trees as tars. The format of a layer is detected from its content, not from its media
 type.
@@ -23,7 +23,7 @@ from collectorfleet.stored_json import parse_json
 from collectorfleet_api.v1alpha1 import Artifact
 
 _MOST_MANIFEST_BYTES: Final = 4 * 2**20  # limit of registries
-# Names with which a layer of an image removes files of lower layers.
+# With files of these names, a layer of an image removes files of lower layers.
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
 
@@ -31,8 +31,8 @@ _OPAQUE: Final = ".wh..wh..opq"
 def write_tree(artifact: Artifact, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Write the tree into ``folder``, and return the manifest's digest, ``sha256:...``.
 
-    ``credentials`` is a folder with the file ``.dockerconfigjson``. ``tls`` is the TLS context, by default with the
-    system's certificate authorities. Raises InvalidOption if the fleet's manifest is wrong or access is denied, and
+    ``credentials`` is a folder with the file ``.dockerconfigjson``. ``tls`` is the TLS context. By default, it trusts
+    the system's certificate authorities. Raises InvalidOption if the fleet's manifest is wrong or access is denied, and
     InfrastructureError if a retry may help.
     """
     bounds = Bounds(f"spec.code.artifact {artifact.reference}")

@@ -16,7 +16,7 @@ MOST_INFLATED_BYTES: Final = 2 * MOST_BYTES  # of a git pack, including trees an
 
 @dataclass
 class Bounds:
-    """The counted files and bytes of one code tree, with limits. ``where`` begins messages about exceeded limits."""
+    """Counts the files and bytes of one code tree, and limits them. Messages about a limit begin with ``where``."""
 
     where: str
     files: int = 0

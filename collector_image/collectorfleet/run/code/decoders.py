@@ -1,8 +1,8 @@
 """Decompress archives within bounded memory.
 
-An xz or LZMA stream names the size of its dictionary, up to 4 GiB, and a decoder allocates the dictionary at once.
+An xz or LZMA stream states the size of its dictionary, up to 4 GiB. A decoder allocates the dictionary at once.
 Python's readers of archives set no limit. They also unpack bzip2 and LZMA in zips without a limit. 64 kB of bzip2 may
-be gigabytes in memory.
+expand to gigabytes in memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Decoder(Protocol):
 
 
 def of_xz(file: IO[bytes], name: str = "the archive") -> IO[bytes]:
-    """Return the content of an xz or LZMA ``file``. Reading raises LZMAError, EOFError, and BadMember with ``name``."""
+    """Return the content of an xz or LZMA ``file``. Reading raises LZMAError, EOFError, or BadMember with ``name``."""
     decoded = _Decoded(file, lambda: lzma.LZMADecompressor(memlimit=MOST_DECODER_BYTES), name)
     return cast("IO[bytes]", io.BufferedReader(decoded, _READ_BYTES))
 
@@ -97,7 +97,7 @@ class _Begin:
 class _Decoded(io.RawIOBase):
     """The decompressed content of ``file``, which may have several streams one after another.
 
-    ``make`` makes the decoder of a stream. ``name`` begins the message if the decoder needs too much memory.
+    ``make`` makes the decoder of a stream. If the decoder needs too much memory, the message begins with ``name``.
     """
 
     def __init__(self, file: Any, make: Callable[[], _Decoder], name: str) -> None:
@@ -182,7 +182,7 @@ class _Decoded(io.RawIOBase):
 class _Member(io.RawIOBase):
     """The content of a file in a zip.
 
-    The content has the size in the zip's directory. Reading to the end verifies the checksum.
+    The size of the content is the size in the zip's directory. Reading to the end verifies the checksum.
     """
 
     def __init__(self, decoded: _Decoded, one: zipfile.ZipInfo) -> None:

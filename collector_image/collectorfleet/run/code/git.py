@@ -81,7 +81,7 @@ class _GitWeb(Web):
         return answer
 
     def digits(self) -> int:
-        """Return how many digits a commit has, from the capabilities in the server's first answer."""
+        """Return how many digits a commit has. The capabilities in the server's first answer show the number."""
         return _SHA256_DIGITS if b"object-format=sha256" in self._began[0] else _SHA1_DIGITS
 
     def refusal(self) -> str | None:
@@ -112,8 +112,8 @@ class _NoHistory:
 def write_tree(git: Git, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Write the commit's tree into ``folder``, and return ``git:`` followed by the commit.
 
-    ``credentials`` is a folder with the files ``username`` and ``password``. ``tls`` is the TLS context, by default
-    with the system's certificate authorities. Raises InvalidOption if the manifest is wrong or access is denied, and
+    ``credentials`` is a folder with the files ``username`` and ``password``. ``tls`` is the TLS context. By default, it
+    trusts the system's certificate authorities. Raises InvalidOption if the manifest is wrong or access is denied, and
     InfrastructureError if a retry may help.
     """
     bounds = Bounds(f"spec.code.git {git.repository} at {git.commit}")

@@ -17,7 +17,7 @@ _LONGEST_PATH_BYTES: Final = 1024
 
 
 class BadMember(ValueError):
-    """A member cannot be written into the folder. The message has its name and the reason."""
+    """A member cannot be written into the folder. The message has the member's name and the reason."""
 
 
 class Kind(Enum):
@@ -59,8 +59,8 @@ class MemberFolder:
 
     def __init__(self, path: Path) -> None:
         self._root = path.resolve(strict=True)
-        # A cache of folders by the parts of their paths, without folders behind links. No member replaces a folder, so
-        # an entry stays valid. Without the cache, each file in a deep folder would check each level again.
+        # A cache of folders, keyed by the parts of their paths. It has no folders behind links. No member replaces a
+        # folder, so an entry stays valid. Without the cache, each file in a deep folder would check each level again.
         self._folders: dict[tuple[str, ...], Path] = {(): self._root}
 
     def put(self, member: Member, content: IO[bytes] | None = None) -> None:

@@ -20,10 +20,10 @@ _SUPPORTED: Final = "set a proxy that begins with http:// or https://, or add th
 
 
 def proxy_of(url: str, where: str) -> Url | None:
-    """Return the proxy for ``url`` from the environment, by curl's rules, or None for a direct connection.
+    """Return the proxy that the environment sets for ``url``, or None for a direct connection.
 
-    An error message begins with ``where``. Raises InvalidOption if the proxy is not an HTTP proxy, and
-    LocationParseError if ``url`` has no host or no valid port.
+    The function follows curl's rules. An error message begins with ``where``. Raises InvalidOption if the proxy is not
+    an HTTP proxy, and LocationParseError if ``url`` has no host or no valid port.
     """
     server, proxies = parse_url(url), urllib.request.getproxies()
     scheme = server.scheme if server.scheme in proxies else "all"
@@ -65,7 +65,10 @@ def _variable(name: str) -> str:
 
 
 def _is_bypassed(host: str, port: int) -> bool:
-    """Return whether NO_PROXY matches the server. Python's own check lacks networks and patterns such as ``*.lab``."""
+    """Return whether NO_PROXY matches the server.
+
+    Python's own check does not support networks, or patterns such as ``*.lab``.
+    """
     if urllib.request.proxy_bypass(f"{host}:{port}"):
         return True
     words = [word.strip().lower() for word in urllib.request.getproxies_environment().get("no", "").split(",")]

@@ -1,4 +1,4 @@
-"""Read a manifest and its blobs from a registry, as the OCI distribution specification defines it."""
+"""Read a manifest and its blobs from a registry that follows the OCI distribution specification."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _FIELD: Final = "spec.code.certificateAuthority"
 
 
 def trusting(authority: CertificateAuthority, pem: bytes | None) -> ssl.SSLContext:
-    """Return a context that trusts the certificates in ``pem`` in addition to the system's.
+    """Return a context that trusts the certificates in ``pem`` and the system's certificate authorities.
 
     ``pem`` is the content of the key that ``authority`` names, or None if the key is missing. Raises InvalidOption
     if the key is missing or contains no certificate.

@@ -19,7 +19,7 @@ from collectorfleet.run.code.bounds import Bounds
 from collectorfleet.run.code.decoders import open_member
 from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder, parts_of
 
-# The header of a file, and the end record of an empty zip. A zip inside a tar has these bytes later in the file.
+# The header of a file, and the end record of an empty zip. A tar that contains a zip has these bytes later in the file.
 _ZIP_BEGINS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _DAMAGED: Final = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
@@ -63,7 +63,7 @@ def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | No
         cause = str(error) if isinstance(error, BadMember) else describe(error)
         raise InvalidOption(f"{bounds.where}: the archive cannot be unpacked: {cause}") from error
     except OSError as error:
-        # If the content is damaged, Python's readers of compressed files raise OSError without a number.
+        # If the content is damaged, Python's readers of compressed files raise OSError without an error number.
         if error.errno not in (None, errno.EINVAL, errno.ENAMETOOLONG, errno.EILSEQ):
             raise
         raise InvalidOption(f"{bounds.where}: the archive cannot be unpacked: {describe(error)}") from error

@@ -36,7 +36,7 @@ class Web:
 
     Args:
         where: the source of the code; each message begins with this text.
-        refused: the remedy in the message if the server refuses access.
+        refused: the remedy that the message names if the server refuses access.
         headers: default headers, for :meth:`download` and dulwich. :meth:`request` does not add them.
         tls: the TLS context. Default: trust the certificate authorities of the system.
     """
