@@ -1,7 +1,7 @@
 """Between two batches of a run, check for requests to stop, and take checkpoints.
 
 When the training function requests the next batch, it has processed the previous batch. The counters and the training
-state match only at this moment. This holds if the main thread iterates. With ``collector.start()``, another thread
+state match only at this moment. This is true if the main thread iterates. With ``collector.start()``, another thread
 iterates while the training function works, so counters and state may never match.
 """
 
@@ -41,7 +41,7 @@ class BatchBoundary:
         return self._stop.requested()
 
     def call_between_batches(self, hook: Callable[[], None]) -> None:
-        """Call ``hook`` before each batch is requested, after the previous batch was processed."""
+        """Call ``hook`` before each request for a batch. The previous batch has then been processed."""
         self._hooks.append(hook)
 
     def batches(self, batches: Iterator[T], position: Callable[[], Position]) -> Iterator[T]:
@@ -58,7 +58,8 @@ class BatchBoundary:
             elif self._is_processing and self._is_on_main_thread:
                 self._checkpoints.remember(position())
             self._processed_position, self._is_processing = position(), False
-            # The first batch may wait long for pods, and there is nothing to save yet.
+            # The first batch may wait long for pods. A stop may interrupt this wait, because there is nothing to save
+            # yet.
             with self._stop.interruptible() if not self._has_batch and self._is_on_main_thread else nullcontext():
                 held = list(islice(batches, 1))
             self._is_processing = True
@@ -77,7 +78,7 @@ class BatchBoundary:
             self._checkpoints.remember(position(), at_any_cost=True)
 
     def before_publish(self, position: Position) -> None:
-        """Note the position before a publish in the middle of a batch, before any collector gets the version."""
+        """Before a publish in the middle of a batch, note the position. No collector has the version yet."""
         self._checkpoints.note(position)
 
     def write_last(self) -> None:

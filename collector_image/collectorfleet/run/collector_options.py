@@ -60,7 +60,7 @@ class Built:
     needs_ray: bool = False
 
 
-# GPUs of one collector, by the name of its group. A fleet without groups has one entry.
+# GPUs of one collector, keyed by the name of its group. A fleet without groups has one entry.
 GpuPerCollector = Mapping[str, float]
 
 
@@ -152,9 +152,10 @@ def collector_options(
 ) -> dict[str, Any]:
     """Return the arguments of FleetCollector that the spec determines, except objects that the user's factories build.
 
-    ``gpu_per_collector`` is less than in ``spec`` on a machine with fewer GPUs. If ``evaluators_on_gpus`` is False,
-    evaluators run on the CPU. If ``replicas`` collectors cannot divide a batch evenly, as after scaling,
-    ``num_collectors`` is less than ``replicas``. The caller then resizes the collector to ``replicas``.
+    On a machine with fewer GPUs, the numbers in ``gpu_per_collector`` are smaller than in ``spec``. If
+    ``evaluators_on_gpus`` is False, evaluators run on the CPU. If ``replicas`` collectors cannot divide a batch evenly,
+    for example after scaling, ``num_collectors`` is less than ``replicas``. The caller then resizes the collector to
+    ``replicas``.
     """
     names = spec.group_names
     options = _options(spec, gpu_per_collector[names[0]], ARGUMENTS)

@@ -73,7 +73,7 @@ class CollectorSetup:
         self.boundary = BatchBoundary(stop, self.checkpoints)
 
     def restore(self, arguments: Mapping[str, Any]) -> None:
-        """Register the modules among FleetCollector's arguments for checkpoints, and restore their states."""
+        """Add the modules among FleetCollector's arguments to all checkpoints, and restore their states."""
         for name, module in modules_of(arguments).items():
             if isinstance(module, nn.Module):
                 of_learners = self._spec.learners is not None and name == _POLICY
@@ -82,7 +82,7 @@ class CollectorSetup:
     def resume_point(
         self, written: Position | None, total_frames: int | None, *, buffer_begins_empty: bool
     ) -> ResumePoint:
-        """Return where the collector begins, and note its position.
+        """Return the resume point of the collector, and note its position.
 
         The first version of the collector is the position's version plus 1. Raises InvalidOption if the run is over.
         """

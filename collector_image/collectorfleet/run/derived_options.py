@@ -23,11 +23,11 @@ class Split:
 
 
 def split(spec: CollectorFleetSpec) -> Split:
-    """Return the split of a batch at the start.
+    """Return how a batch is split at the start.
 
-    If ``replicas`` collectors cannot divide a batch evenly, as after scaling, there are fewer collectors at the start.
-    Collectors with several processes have shares of a fixed size, so their number does not change. Instead, there are
-    more shares than collectors.
+    If ``replicas`` collectors cannot divide a batch evenly, for example after scaling, the fleet starts with fewer
+    collectors. Collectors with several processes have shares of a fixed size, so the number of collectors does not
+    change. Instead, there are more shares than collectors.
     """
     replicas, shares = spec.collectors.replicas, spec.collection.shares
     first = spec.collection.stragglers.first_shares if spec.collection.stragglers else None

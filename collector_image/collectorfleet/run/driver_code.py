@@ -39,10 +39,10 @@ class Script:
 
 @dataclass(frozen=True)
 class DriverCode:
-    """The user's code for the driver: a training function, a script, or neither in a fleet that only collects.
+    """The user's code for the driver: a training function, a script, or neither if the fleet only collects.
 
-    ``built`` has the policy and other objects for FleetCollector, by argument. ``learners`` has the code of
-    ``spec.learners``, or is None without ``spec.learners``.
+    ``built`` has the policy and other objects for FleetCollector, keyed by the argument's name. ``learners`` has the
+    code of ``spec.learners``, or is None without ``spec.learners``.
     """
 
     train: TrainingFunction | None
@@ -52,7 +52,7 @@ class DriverCode:
 
 
 def modules_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the modules among the arguments of a FleetCollector, by their names in messages and checkpoints."""
+    """Return the modules among FleetCollector's arguments, keyed by their names in messages and checkpoints."""
     found = {"policy": arguments.get("policy")} | {
         f"model {path}": model for path, model in (arguments.get("models") or {}).items()
     }

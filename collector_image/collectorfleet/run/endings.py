@@ -20,15 +20,15 @@ from collectorfleet_api.names import (
     EXIT_USER_ERROR,
 )
 
-# Seconds at the end of the grace period for ending collectors and Ray, and for the last report. This part is at most a
-# third of the period.
+# Seconds that are reserved at the end of the grace period, to end collectors and Ray and to send the last report. At
+# most a third of the period is reserved.
 END_SECONDS: Final = 10.0
 # The default grace period of Kubernetes, in seconds.
 _KILLED_AFTER: Final = 30.0
 # The last checkpoint may take this many times as long as an earlier checkpoint.
 _SLOWER_CHECKPOINT: Final = 2.0
-# The seconds for a batch in a process without a grace period: enough for a training step, and short for a person who
-# waits.
+# The seconds for a batch in a process without a grace period. They are enough for a training step, and few for a person
+# who waits.
 _SECONDS_OF_A_PERSON: Final = 5.0
 
 
@@ -41,7 +41,7 @@ class Batch(StrEnum):
 
 
 class LastCheckpoint(Enum):
-    """The checkpoint that the end of a run writes."""
+    """The checkpoint that is written at the end of a run."""
 
     OF_THE_END = "complete"
     OF_THE_LAST_BATCH = "last batch"
@@ -93,7 +93,7 @@ ENDINGS: Final[Mapping[EndReason, Ending]] = {
 
 
 def end_reason(error: BaseException | None, asked: EndReason | None) -> EndReason:
-    """Return the reason for the end of a run. Its work returned, or raised ``error``.
+    """Return the reason for the end of a run. The run's work raised ``error``, or returned if ``error`` is None.
 
     ``asked`` is the reason in the request to end, or None if there was no request. If there was a request, ``asked`` is
     returned, even if the user's code raised.

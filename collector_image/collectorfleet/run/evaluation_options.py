@@ -59,7 +59,7 @@ def evaluation_of(spec: CollectorFleetSpec, *, on_gpus: bool = True) -> Evaluati
 
 
 def evaluation_of_script(script_options: Evaluation | None, manifest_options: Evaluation | None) -> Evaluation | None:
-    """Return the evaluation for a script's collector: the script's options, on the evaluators of the manifest.
+    """Return the evaluation for a script's collector. It has the script's options, and uses the manifest's evaluators.
 
     Without ``script_options``, return the manifest's evaluation. Raises InvalidOption if the manifest has no
     evaluators.

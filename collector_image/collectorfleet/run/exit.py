@@ -14,7 +14,7 @@ class FleetGone(CollectorFleetError):
     """The driver's fleet was deleted, or another fleet has its name. A retry does not help."""
 
 
-# The number of bytes of a termination message that Kubernetes keeps.
+# Kubernetes keeps at most this many bytes of a termination message.
 TERMINATION_MESSAGE_BYTES: Final = 4000
 
 
@@ -46,7 +46,7 @@ class Stopped:
     """The run was stopped by a request before its work was done."""
 
     message: str
-    exit_code: int  # for a signal 128 + its number, as in shells
+    exit_code: int  # after a signal: 128 + the signal's number, as in shells
 
 
 Exit = Completed | UserError | Broken | Stopped

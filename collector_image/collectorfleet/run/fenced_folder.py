@@ -102,7 +102,7 @@ class FencedFolder:
     def publishing(self, name: str) -> Iterator[Path]:
         """Yield a path for a file or folder. The end of the block syncs the path to disk and publishes it as ``name``.
 
-        Raises FolderTakenOver, OSError or the error of the caller. After an error, the staged path is removed.
+        Raises FolderTakenOver, OSError or the error that the block raises. After an error, the staged path is removed.
         """
         place = self.stage(name)
         try:
@@ -193,7 +193,7 @@ class FencedFolder:
             raise FolderTakenOver(self.path, driver)
 
     def _create(self) -> Turn:
-        """Make a staging folder whose turn follows all other turns. Return the turn."""
+        """Make a staging folder whose turn is later than all other turns. Return the turn."""
         while True:
             number = max([self._least_number, *(one.number + 1 for one in turns_in(self.path))])
             turn = Turn(number, secrets.token_hex(4))
@@ -214,9 +214,10 @@ class FencedFolder:
             remove(place)
 
     def _take_from_last(self) -> Turn | None:
-        """Rename the last driver's staging folder into this driver's. Most file systems need no space for a rename.
+        """Rename the last driver's staging folder, so that it becomes this driver's staging folder.
 
-        Return None if there is no such folder, or if the volume has no space for the new name.
+        Most file systems need no space for a rename. Return None if there is no such folder, or if the volume has no
+        space for the new name.
         """
         turns = turns_in(self.path)
         if not turns:
@@ -243,7 +244,7 @@ class FencedFolder:
                 try:
                     os.rename(self.path / one.name, place)
                 except FileNotFoundError:
-                    self._raise_if_taken_over()  # without an error, that driver saw a later turn and removed its folder
+                    self._raise_if_taken_over()  # no error: that driver saw a later turn and removed its folder
                     time.sleep(_PAUSE_SECONDS)
                     continue
                 except OSError as error:

@@ -10,12 +10,13 @@ import time
 from pathlib import Path
 from typing import Final
 
-# Names that file systems, desktops and drivers create in a folder without user content.
+# Names of entries that file systems, desktops and drivers create in a folder without user content.
 _IGNORED: Final = re.compile(r"\..*|lost\+found|@eaDir|#recycle")
 # Another driver may still write files into its staging folder while this driver removes the folder.
 _REMOVAL_TRIES: Final = 40
 _PAUSE_SECONDS: Final = 0.05
-# Errors of a removal while another process adds files, removes them, or replaces a folder by a file or the reverse.
+# A removal may raise these errors while another process adds or removes files, or replaces a folder by a file or vice
+# versa.
 _CHANGED_MEANWHILE: Final = frozenset(
     {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.ENOTDIR, errno.EISDIR}
 )

@@ -20,7 +20,7 @@ LONGEST_NAME: Final = 100
 
 
 class Run:
-    """The run that a training function is part of.
+    """The run to which a training function belongs.
 
     ``train(collector, run, **kwargs)`` reports numbers with :meth:`report`, and returns at the end of training. Objects
     that the function registers with :meth:`keep` survive a restart of the driver.
@@ -70,10 +70,10 @@ class Run:
     def keep(self, **objects: Any) -> bool:
         """Register objects for the run's checkpoints, and restore their states at once if there is a checkpoint.
 
-        Objects may be dicts, lists and deques, which are refilled in place. Other objects need ``state_dict()`` and
-        ``load_state_dict()``, such as modules, optimizers, schedulers and replay buffers. ``collector.policy`` is
-        registered automatically. A checkpoint is written when the function requests the next batch, at most every
-        ``driver.checkpoint.everySeconds``, and when the function returns.
+        Objects may be dicts, lists and deques, which are refilled in place. Other objects, such as modules, optimizers,
+        schedulers and replay buffers, need ``state_dict()`` and ``load_state_dict()``. ``collector.policy`` is
+        registered automatically. A checkpoint is written when the function returns. Checkpoints are also written when
+        the function requests the next batch, at most every ``driver.checkpoint.everySeconds``.
 
         Returns whether the states were restored from a checkpoint. Returns False without ``driver.checkpoint``.
 

@@ -35,7 +35,7 @@ def starting_report(replicas: int, before: DriverReport | None) -> DriverReport:
 
 
 def final_report(report: DriverReport) -> DriverReport:
-    """Return ``report`` after the end of its driver: with the same progress, and without available collectors."""
+    """Return ``report`` for a driver that has ended: with the same progress, and without available collectors."""
     progress = report.progress
     if progress is None:
         return report.model_copy(update={"driver_ended": True})

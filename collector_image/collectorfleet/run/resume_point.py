@@ -35,7 +35,7 @@ def resume_point(
 
     ``written`` is the position of the run's output, or None if the run has no output.
 
-    ``buffer_begins_empty``: collectors write into a replay buffer that is not loaded from a checkpoint.
+    ``buffer_begins_empty`` is True if collectors write into a replay buffer that is not loaded from a checkpoint.
 
     Raises InvalidOption if the run is over.
     """

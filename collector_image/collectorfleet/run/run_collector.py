@@ -17,8 +17,8 @@ from collectorfleet.run.position import Position
 class RunCollector(FleetCollector):
     """A FleetCollector that calls ``boundary`` between batches and before the user publishes.
 
-    The class is a subclass, not a wrapper. The user's code and TorchRL's trainers check ``isinstance(collector,
-    BaseCollector)`` and may call any method, and ``start()`` itself iterates. All additions of a run are in
+    The class is a subclass, not a wrapper, because ``start()`` itself iterates. The user's code and TorchRL's trainers
+    also check ``isinstance(collector, BaseCollector)``, and may call any method. All additions of a run are in
     ``boundary``.
     """
 

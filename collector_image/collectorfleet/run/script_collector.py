@@ -119,8 +119,8 @@ class ScriptCollectors:
 def _collectors_at_first(given: dict[str, Any], replicas: int) -> int:
     """Return the number of collectors at the start.
 
-    If ``replicas`` collectors cannot divide a batch evenly, as after scaling, the number is smaller. The fleet is then
-    resized to ``replicas``.
+    If ``replicas`` collectors cannot divide a batch evenly, for example after scaling, the number is less than
+    ``replicas``. The fleet is then resized to ``replicas``.
     """
     one_process = given.get("collector_class", "single") in ("single", FleetOptions.collector_class)
     if not given.get("sync") or given.get("shares") or given.get("first_shares") or not one_process:

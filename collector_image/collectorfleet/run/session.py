@@ -158,7 +158,7 @@ class Session:
             if self._learners is not None:
                 self._learners.update_status(self._collector, force=True)
         if self._collector is not None:
-            # The status then names no result that the last checkpoint lacks.
+            # Otherwise the status could name a result that the last checkpoint lacks.
             self._collector.stop_evaluating()
         match checkpoint_of(way, returned=error is None):
             case LastCheckpoint.OF_THE_END:

@@ -108,7 +108,7 @@ def _begin_with_collector(
 ) -> None:
     """Create the collector of the manifest, and set the work that uses the collector's batches.
 
-    ``open_learners`` starts the learners of ``spec.learners`` for the policy in its argument.
+    ``open_learners(policy)`` starts the learners of ``spec.learners`` for ``policy``.
     """
     spec = fleet.spec
     making.restore(code.built)

@@ -41,7 +41,7 @@ def turns_in(folder: Path) -> list[Turn]:
 def sign(folder: Path, turn: Turn) -> None:
     """Record this process as the driver of the staging folder of ``turn``. Raises OSError."""
     place = folder / turn.name
-    # Let all users with write access to the folder rename the staging folder. The next driver may be another user's.
+    # Let all users with write access to the folder rename the staging folder. The next driver may run as another user.
     with suppress(OSError):  # not all file systems have modes
         place.chmod(stat.S_IMODE(folder.stat().st_mode) & 0o777 | stat.S_IRWXU)
     try:

@@ -2,7 +2,7 @@
 
 The first request sets ``run.stop_requested``, and the collector's iteration ends after the current batch. The training
 function can then save its state. After the time that :mod:`.endings` allows, or at a second signal, :class:`StopNow` is
-raised in the training function. The exception is delayed until a checkpoint in progress is written. Before there is
+raised in the training function. The exception is delayed until a checkpoint in progress is written. While there is no
 state to save, each request takes effect at once.
 """
 
@@ -95,7 +95,7 @@ class StopRequest:
     def uninterrupted(self) -> Iterator[None]:
         """Delay StopNow until the end of the ``with`` block. The block writes a checkpoint.
 
-        StopNow interrupts only the main thread.
+        Other threads need no delay, because StopNow interrupts only the main thread.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -171,7 +171,7 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals(stop: StopRequest) -> Iterator[None]:
-    """Turn SIGINT, SIGTERM and SIGHUP into requests to stop, inside the ``with`` block.
+    """Inside the ``with`` block, turn SIGINT, SIGTERM and SIGHUP into requests to stop.
 
     Use this function only on the main thread. If the process ignores SIGHUP, as under ``nohup``, SIGHUP stays ignored.
     """

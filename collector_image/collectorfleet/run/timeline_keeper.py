@@ -27,7 +27,7 @@ Keep = Callable[[Timeline], None]
 
 
 class TimelineKeeper:
-    """Calls each function of ``keeps`` every ``every_seconds`` and at the end. The keys are names for messages.
+    """Calls each function of ``keeps`` every ``every_seconds`` and at the end. Messages use the keys as names.
 
     If a function fails, one warning names the function. The other functions and the run continue.
     """

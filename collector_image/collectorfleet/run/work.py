@@ -27,9 +27,9 @@ from collectorfleet_api.v1alpha1 import Progress
 def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Completed:
     """Call the training function.
 
-    Raises UserCodeError if the function raises. Raises a CollectorFleetError of the function unchanged. Raises
-    ReplayBufferLost if the replay buffer of the collector is lost, and InfrastructureError if another actor is lost,
-    such as a learner.
+    Raises UserCodeError if the function raises. A CollectorFleetError of the function is raised unchanged. Raises
+    ReplayBufferLost if the replay buffer of the collector is lost, and InfrastructureError if another actor, such as a
+    learner, is lost.
     """
     try:
         training.function(collector, run, **training.kwargs)
@@ -52,7 +52,7 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
 
 
 def learn(collector: FleetCollector, run: Run, batch_size: int) -> Completed:
-    """Until the end, let each policy of ``run.learners`` learn once after each batch, and publish changed policies.
+    """After each batch until the end, let each policy of ``run.learners`` learn once, and publish changed policies.
 
     Raises UserCodeError if a learner raises, and another CollectorFleetError if a learner is lost permanently.
     """
@@ -68,12 +68,12 @@ def learn(collector: FleetCollector, run: Run, batch_size: int) -> Completed:
 def run_script(
     script: Script, collector: type[FleetCollector], run: Run, position: Callable[[], Position]
 ) -> Completed:
-    """Run a program as ``python FILE ARGUMENTS`` would, in this process.
+    """Run a program in this process, as ``python FILE ARGUMENTS`` would.
 
     The program gets ``collector`` as FleetCollector, and ``run`` from :func:`collectorfleet.current_run`.
 
-    Raises UserCodeError if the program raises, exits with an error or collects no batch. Raises a CollectorFleetError
-    of the program unchanged.
+    Raises UserCodeError if the program raises, exits with an error or collects no batch. A CollectorFleetError of the
+    program is raised unchanged.
     """
     where = f"script {script.name}"
     with _as_program(script), as_current(run), _as_fleet_collector(collector):

@@ -1,4 +1,4 @@
-"""Define a TorchRL logger that reports scalars to the run, for TorchRL's trainers, which take only loggers."""
+"""Define a TorchRL logger that reports scalars to the run. TorchRL's trainers accept only loggers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torchrl.record.loggers.common import Logger
 
 
 class ReportLogger(Logger):  # type: ignore[misc]  # TorchRL gives it no type
-    """A logger that passes scalars to ``report``, without the scalars' step, because the fleet counts frames."""
+    """A logger that passes scalars to ``report``. It drops the scalars' step, because the fleet counts frames."""
 
     def __init__(self, report: Callable[..., None]) -> None:
         self._report = report

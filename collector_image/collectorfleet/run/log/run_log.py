@@ -41,11 +41,12 @@ _NOTHING: Final = _Record({}, 0)
 
 
 class RunLog:
-    """The log of a run, a context manager. It logs the fleet's metrics every ``every_seconds`` and at the end.
+    """The log of a run. Use it as a context manager.
 
-    The x axis is the number of frames delivered so far. Metrics of the user keep their names. Metrics of the fleet come
-    from ``report``. Their names are ``collectorfleet/NAME``, where ``NAME`` is the metric's name in Prometheus.
-    ``video_sinks`` maps names for messages to functions that log a video.
+    It logs the fleet's metrics every ``every_seconds`` and at the end. The x axis is the number of frames delivered so
+    far. Metrics of the user keep their names. Metrics of the fleet come from ``report``. Their names are
+    ``collectorfleet/NAME``, where ``NAME`` is the metric's name in Prometheus. ``video_sinks`` maps names to functions
+    that log a video. Messages use these names.
     """
 
     def __init__(

@@ -96,8 +96,8 @@ GAUGES: Final = {
     "checkpoint_frames": "checkpoint.frames",
     "checkpoint_timestamp_seconds": "checkpoint.time",
 }
-# The field of each entry of `progress.collectors.groups` for each metric with a label `group`. These metrics have other
-# names than the fleet's totals, so that a sum over all series counts each collector once.
+# For each metric with a label `group`, the field in the entries of `progress.collectors.groups`. These metrics have
+# other names than the fleet's totals, so that a sum over all series counts each collector once.
 OF_GROUPS: Final = {"group_collectors_desired": "desired", "group_collectors_available": "available"}
 GROUPS: Final = "progress.collectors.groups"
 REPORTED: Final = "reported"
@@ -143,7 +143,7 @@ def _of_groups(fleet: str, groups: list[dict[str, Any]]) -> Iterator[Metric]:
 
 
 def description(path: str) -> str:
-    """Return the description of the status field at ``path`` from the reference page."""
+    """Return the description of the status field at ``path``. The reference page has the same description."""
     model: type[Model] | None = DriverReport
     field = None
     for name in path.split("."):

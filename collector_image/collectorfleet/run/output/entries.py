@@ -1,4 +1,4 @@
-"""Find what is wrong with the entries of an output's manifest. A person may have edited the manifest. Pure."""
+"""Find problems in the entries of an output's manifest. A person may have edited the manifest. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHOWN_CHARACTERS: Final = 40
 
 
 def counter_problem(entry: Mapping[str, Any], *keys: str, where: str = "") -> str | None:
-    """Return what is wrong with the first of ``keys`` whose value is not a whole number from 0 to 2^63 - 1.
+    """Return the problem with the first of ``keys`` whose value is not a whole number from 0 to 2^63 - 1.
 
     Return None if all values are such numbers.
     """
@@ -31,7 +31,7 @@ def name_problem(name: Any, part: str, *, where: str) -> str | None:
 
 
 def shape_problem(shape: Any, *, where: str) -> str | None:
-    """Return what is wrong with ``shape``, or None if it is a list of at least one size."""
+    """Return the problem with ``shape``, or None if ``shape`` is a list of at least one size."""
     if isinstance(shape, list) and shape and all(_is_counter(size) for size in shape):
         return None
     return f"{where} is {shown(shape)}, not a list of sizes"

@@ -1,8 +1,8 @@
 """Manage the output of a run on disk: complete parts, and a manifest that lists them.
 
-A part is a folder. It is staged, then published, and then listed in the manifest. So listed parts are complete, even
-after a kill of the driver. A restarted driver of the same run continues after the last listed part. A driver that lost
-its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_folder`.
+A part is a folder. It is staged, then published, and then listed in the manifest. So the listed parts are complete,
+even if the driver is killed. A restarted driver of the same run continues after the last listed part. A driver that
+lost its fleet can change nothing in the folder: see :mod:`collectorfleet.run.fenced_folder`.
 
 Each part contains its run and its name, in the file ``.part.json``. A folder without this file belongs to somebody
 else, even if it has the name of a part.
@@ -48,8 +48,8 @@ class OutputFolder:
     ) -> None:
         """Make the folder with the ``empty`` manifest, or continue the output in it.
 
-        ``problem_in`` is called with a manifest whose entries have the same types as those of ``empty``. It returns
-        what is wrong with the entries of the manifest, or None if they are correct.
+        ``problem_in`` is called with a manifest whose entries have the same types as the entries of ``empty``. It
+        returns the problem with the entries of the manifest, or None if the entries are correct.
 
         Raises UserCodeError if the folder cannot be written to, or if its output differs from ``empty`` in the run or
         the format. Raises UserCodeError also if the folder has any other content. Raises FolderTakenOver if another
@@ -90,7 +90,7 @@ class OutputFolder:
         return UserCodeError.of(where, error)
 
     def name_after(self, last: str | None) -> str:
-        """Return the name of the part after the part ``last``, or of the first part.
+        """Return the name of the part that follows ``last``, or of the first part if ``last`` is None.
 
         The name is unused. Numbers in the names of other files and folders are skipped.
         """

@@ -141,6 +141,6 @@ def _empty_manifest(fleet: str, run_id: str) -> dict[str, Any]:
 
 
 def _problem_in(manifest: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the name of a manifest's dump, or None if the name is correct."""
+    """Return the problem with the name of a manifest's dump, or None if the name is correct."""
     dump = manifest["dump"]
     return None if dump is None else name_problem(dump, _PART, where="dump")

@@ -119,7 +119,7 @@ class RolloutWriter:
 
 
 def _problem_in(manifest: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the list of shards in a manifest, or None if the list is correct."""
+    """Return the problem with the list of shards in a manifest, or None if the list is correct."""
     found = (_shard_problem(shard, f"shards[{index}]") for index, shard in enumerate(manifest["shards"]))
     return next((problem for problem in found if problem is not None), None)
 

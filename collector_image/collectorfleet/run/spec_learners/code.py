@@ -19,7 +19,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Learners
 
 @dataclass(frozen=True)
 class LearnerCode:
-    """The code of ``spec.learners``. ``of_policies`` has the class of each learner, by the policy's id."""
+    """The code of ``spec.learners``. ``of_policies`` has the class of each learner, keyed by policy id."""
 
     of_policies: Mapping[str, type]
     replay: type
@@ -43,7 +43,7 @@ def load_learner_code(spec: CollectorFleetSpec) -> LearnerCode | None:
 
 
 def parts_of(policy: Any, asked: Learners) -> dict[str, nn.Module]:
-    """Return the submodule of the fleet's policy for each learner, by the policy's id. Raises InvalidOption."""
+    """Return the learners' submodules of the fleet's policy, keyed by policy id. Raises InvalidOption."""
     found = {}
     for index, one in enumerate(asked.policies):
         where = f"spec.learners.policies[{index}]"

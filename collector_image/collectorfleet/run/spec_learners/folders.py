@@ -97,7 +97,7 @@ class LearnerFolders:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """:meth:`check` the folder of this driver, and let the ``with`` block write into the folder.
+        """Call :meth:`check`, and let the ``with`` block write into the folder of this driver.
 
         If a newer driver takes over meanwhile, an error of the block is replaced by FolderTakenOver.
         """
@@ -135,7 +135,7 @@ class LearnerFolders:
 
 
 def _link(before: Path, place: Path) -> None:
-    """Link the files of ``before`` into ``place``, while the driver of ``before`` may still replace and add files."""
+    """Link the files of ``before`` into ``place``. The driver of ``before`` may replace and add files meanwhile."""
     # Link the record first, because all files that the record names already exist.
     names = sorted(os.listdir(before), key=lambda name: name != RECORD)
     for name in names:

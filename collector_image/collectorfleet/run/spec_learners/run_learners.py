@@ -39,7 +39,7 @@ _MINUTES: Final = timedelta(minutes=5)
 
 
 class RunLearners:
-    """The learners of a run. A training function uses ``shards`` and ``feed``, and ``feed.publish(collector)``."""
+    """The learners of a run. A training function uses ``shards``, ``feed`` and ``feed.publish(collector)``."""
 
     def __init__(self, shards: LearnerShards, feed: LearnerFeed, folders: LearnerFolders | None) -> None:
         self.shards = shards
@@ -51,7 +51,7 @@ class RunLearners:
     def learn(self, batch_size: int) -> dict[str, float]:
         """Let each policy with frames learn from ``batch_size`` frames, in parallel. Blocks until all have learned.
 
-        Returns the numbers that ``learn`` returned, by the names ``learn/<id>``. While an actor restarts, its calls are
+        Returns the numbers that ``learn`` returned, keyed by ``learn/<id>``. While an actor restarts, its calls are
         retried. If a replay actor restarts without frames, the policies of its shard wait for the next batch. Raises
         UserCodeError or InfrastructureError.
         """
@@ -67,7 +67,7 @@ class RunLearners:
         return {f"learn/{name}": float(value) for name, value in found.items() if isinstance(value, Real)}
 
     def update_status(self, collector: FleetCollector, *, force: bool = False) -> None:
-        """Update :attr:`status` if ``force`` is true or the last update is at least 2 s ago."""
+        """Update :attr:`status` if ``force`` is true, or if the last update was at least 2 s ago."""
         if not force and time.monotonic() - self._updated_at < LOOK_SECONDS:
             return
         try:
@@ -123,7 +123,7 @@ class _Learning:
 
 
 class KeptParts:
-    """The policy of a fleet with learners, for checkpoints. Its parts depend on the learners in the spec."""
+    """The policy of a fleet with learners, as checkpoints save it. Its parts depend on the learners in the spec."""
 
     def __init__(self, policy: nn.Module) -> None:
         self._policy = policy
