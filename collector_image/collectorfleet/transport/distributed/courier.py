@@ -1,8 +1,8 @@
 """The driver's side of the process group. One thread forms the gang, sends parcels and fetches frames.
 
-The gang is the driver and the members that are in one process group. The thread runs one operation at a time, so that
-two operations of a group cannot wait for each other. If the group breaks, the courier forms a new gang of the members
-that answer, at a new rendezvous. The ledger lists the parcels and frames that are still to be delivered.
+The gang consists of the driver and the members that are in one process group. The thread runs one operation at a time,
+so that two operations of a group cannot wait for each other. If the group breaks, the courier forms a new gang of the
+members that answer, at a new rendezvous. The ledger lists the parcels and frames that are still to be delivered.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Courier:
                 self._changed.notify_all()
 
     def drop(self, parcel: int) -> None:
-        """Let members delete a parcel that no later offer or request uses. The deletion may follow after the return."""
+        """Let members delete a parcel that no later offer or request uses. They may delete it after the return."""
         self._dropped.append(parcel)
 
     def handle_message(self, collector: CollectorId, said: Any) -> None:

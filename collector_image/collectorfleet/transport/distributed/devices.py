@@ -1,4 +1,4 @@
-"""Assignment of a machine's GPUs to its collectors by their position. Pure."""
+"""Assign a machine's GPUs to its collectors, by each collector's position. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collectorfleet_api.packing.pods import UNITS_PER_GPU
 
 
 def visible_devices(position: int, gpus: float, visible: str | None) -> str | None:
-    """Return ``CUDA_VISIBLE_DEVICES`` of the collector at ``position`` with ``gpus`` GPUs. None: the variable is unset.
+    """Return ``CUDA_VISIBLE_DEVICES`` of the collector at ``position``, or None to leave the variable unchanged.
 
-    ``visible`` is the machine's own value. None means that all GPUs are visible. As with worker pods, no share spans
-    two GPUs. For example, two collectors with 0.4 GPUs each use one GPU together, and the third collector uses the next
-    GPU. Raises InvalidOption if too few GPUs are visible.
+    The collector has ``gpus`` GPUs. ``visible`` is the machine's own value. None means that all GPUs are visible. As
+    with worker pods, no share spans two GPUs. For example, two collectors with 0.4 GPUs each use one GPU together, and
+    the third collector uses the next GPU. Raises InvalidOption if too few GPUs are visible.
     """
     share = round(gpus * UNITS_PER_GPU)
     if not share:

@@ -26,7 +26,10 @@ TIMEOUT: Final = timedelta(seconds=5)
 
 
 class Parcels(dict[int, Future[Snapshot]]):
-    """Snapshots by parcel number, from the first message about a parcel until the parcel is dropped."""
+    """Snapshots, keyed by parcel number.
+
+    An entry exists from the first message about a parcel until the parcel is dropped.
+    """
 
     def __missing__(self, number: int) -> Future[Snapshot]:
         # Two threads may add the same number at the same time. Both then get the same future.
@@ -58,7 +61,7 @@ class Awaited:
 class Exchange:
     """Receives parcels and sends frames.
 
-    ``offer`` is called with a policy and its offer when all parcels of the offer have arrived.
+    When all parcels of an offer have arrived, ``offer`` is called with the policy and the offer.
     """
 
     def __init__(self, link: Link, parcels: Parcels, offer: Callable[[str, Offer], None]) -> None:

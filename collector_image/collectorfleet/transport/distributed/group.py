@@ -66,8 +66,8 @@ class Group:
 def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> Future[Group]:
     """Join a group on a thread. The caller does not have to wait for the thread.
 
-    If a member dies between the rendezvous and the last connection, the others wait for up to 30 s, whatever
-    ``timeout`` is. This limit is fixed in gloo, and nothing can shorten the wait.
+    If a member dies between the rendezvous and the last connection, the others wait for up to 30 s, regardless of
+    ``timeout``. This limit is fixed in gloo, and nothing can shorten the wait.
     """
     formed: Future[Group] = Future()
 

@@ -58,7 +58,7 @@ class CollectorHost:
         LocalProcesses.prepare()
 
     def serve(self) -> None:
-        """Serve one driver after another. Only HostRefused or the exception of a signal ends this call."""
+        """Serve one driver after another. Only HostRefused or the exception of a signal handler ends this call."""
         while True:
             link, token = self._find_driver()
             log.info("the driver is connected")

@@ -42,7 +42,7 @@ class LocalProcesses:
     """Starts processes on this machine.
 
     The collector ``c<first>`` gets the first of this machine's GPUs, or the first share of this GPU. The output of the
-    processes is appended to ``output``. None: the processes write to this process's own output.
+    processes is appended to ``output``. If ``output`` is None, the processes write to this process's own output.
     """
 
     host = "127.0.0.1"
@@ -62,7 +62,7 @@ class LocalProcesses:
 
     @classmethod
     def prepare(cls) -> None:
-        """Import torch in the process from which collectors are forked, before the first launch. Returns at once."""
+        """Before the first launch, import torch in the process that collectors are forked from. Returns at once."""
         forking.prepare()
 
     def claim(self) -> None:

@@ -1,9 +1,9 @@
 """A connection between two processes that share a token.
 
-Both processes prove that they have the token before either unpickles data. Each side sends a random number. Each side
-derives a key for each direction from both numbers and the token. Every message has a MAC that depends on this key and
-on the message's sequence number. The first message of each side is the proof. A peer without the token cannot send,
-change or repeat a message. Messages are not encrypted.
+Both processes prove that they have the token before either unpickles data. Each side sends a random number. From both
+numbers and the token, each side derives one key for each direction. Every message has a MAC that depends on this key
+and on the message's sequence number. The first message of each side proves that this side has the token. A peer without
+the token cannot send, change or repeat a message. Messages are not encrypted.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _MAC_BYTES: Final = _MAC().digest_size
 _NONCE_BYTES: Final = 32
 _HEADER: Final = struct.Struct("!Q")
 _PROTOCOL: Final = b"collectorfleet link 1"
-# A lost machine closes no connection. Keepalive probes detect the loss within 20 s. A peer also counts as lost if it
-# reads nothing for this time while messages wait, such as a stopped process.
+# A lost machine closes no connection. Keepalive probes detect the loss within 20 s. A peer, such as a stopped process,
+# also counts as lost if it reads nothing for this time while messages wait.
 _QUIET_SECONDS: Final = 10
 _PROBE_SECONDS: Final = 5
 _PROBES: Final = 2
@@ -123,7 +123,7 @@ def dial(address: Address, token: bytes, *, timeout_seconds: float = GREETING_SE
 
 
 class Listener:
-    """Accepts connections of peers with the token at ``address``, once :meth:`serve` is called."""
+    """Accepts connections at ``address`` from peers that have the token, once :meth:`serve` is called."""
 
     def __init__(self, address: Address, token: bytes) -> None:
         """Listen at ``address``. Port 0 selects a free port. Raises OSError if it cannot listen."""

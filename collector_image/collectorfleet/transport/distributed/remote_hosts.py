@@ -1,9 +1,9 @@
 """The driver's side of collectors that are started on other machines with ``collectorfleet collect``.
 
-A host is a process that runs several collectors: with four collectors per host, rank 2 has ``c8`` to ``c11``. A host
-may connect at any time. The host sends its rank. Then it starts and ends processes as the driver's messages request.
-Messages wait until the host connects. If the connection is lost, all collectors of the host are lost, and none of these
-losses counts as a restart.
+A host is a process that runs several collectors. For example, with four collectors per host, the host of rank 2 runs
+``c8`` to ``c11``. A host may connect at any time. The host sends its rank. Then it starts and ends processes as the
+driver's messages request. Messages wait until the host connects. If the connection is lost, all collectors of the host
+are lost, and none of these losses counts as a restart.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class CollectorHosts:
 
     Keyword Args:
         collectors_per_host: the number of collectors of each host.
-        gpus_per_collector: the GPUs of each collector: a share of one GPU, or whole GPUs, among the GPUs that are
-            visible to the host.
+        gpus_per_collector: the number of GPUs of each collector: whole GPUs, or a share of one GPU. The collector
+            gets them from the GPUs that are visible to the host.
 
     Raises:
         InvalidOption: the token is too short, the address cannot be used, or a number is invalid.

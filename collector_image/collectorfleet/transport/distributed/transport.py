@@ -34,7 +34,7 @@ from collectorfleet.transport.processes.watches import ProcessWatches
 
 @dataclass
 class _Collector:
-    """A started collector. ``link`` is set when its process has connected."""
+    """A started collector. ``link`` is set when the collector's process has connected."""
 
     build: control.Build
     process: Launched | None = None

@@ -1,4 +1,4 @@
-"""Starts collectors on this machine, forked from a server process that has imported torch and has no other thread.
+"""Starts collectors on this machine by forking a server process, which has imported torch and has no other thread.
 
 ``multiprocessing`` makes each new process import the main program, and has no option to turn this off. A script without
 a ``__main__`` guard would run again in each collector. So this module removes that import. Collectors do not need the
@@ -38,7 +38,7 @@ def begin(target: Callable[..., None], arguments: tuple[Any, ...], *, name: str)
     """Start a process that calls ``target`` with ``arguments``. Any thread may call this.
 
     ``target`` is a function of a module, and the arguments can be pickled. The process is not a multiprocessing daemon,
-    because a daemon may not start processes, and a collector may.
+    because a collector may start processes, and a daemon may not.
     """
     process = _Process(target=target, args=arguments, name=name)
     process.start()

@@ -1,4 +1,4 @@
-"""Frames as a collector sends them to the driver: an answer without arrays, and separately the packed arrays."""
+"""A collector sends frames to the driver in two parts: an answer without arrays, and the packed arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory of this process for batches that collectors in processes have sent."""
+"""The memory of this process for batches that collectors send from other processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 # The remaining memory is for the batch in use, its copy, the policy and the learner.
 _SHARE_FOR_BATCHES: Final = 0.4
-# The limits of the container by cgroup, versions 2 and 1. Version 2 writes `max` for no limit.
+# The files that have the container's limit, for cgroup versions 2 and 1. Version 2 writes `max` if there is no limit.
 _LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 

@@ -1,6 +1,6 @@
 """Packs arrays into one tensor of bytes, and returns them as views without a copy.
 
-Each message has a fixed cost, however small it is, and a policy may have hundreds of tensors.
+Each message has a fixed cost, however small it is. A policy may have hundreds of tensors.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Layout:
         return cls(tuple(places), size)
 
     def views(self, packed: Tensor) -> list[Array]:
-        """Return the arrays as views of ``packed``, uint8 ``[size_bytes]``."""
+        """Return the arrays as views of ``packed``, a uint8 tensor of shape ``[size_bytes]``."""
         memory = packed.numpy()
         return [_view(memory, begin, np.dtype(dtype), shape) for begin, dtype, shape in self.places]
 

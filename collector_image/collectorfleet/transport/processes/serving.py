@@ -1,4 +1,4 @@
-"""In a collector's process, the threads that send no data themselves.
+"""The threads of a collector's process that send no data themselves.
 
 One thread builds the collector and runs its rollouts. Another thread waits for loaded weights.
 """

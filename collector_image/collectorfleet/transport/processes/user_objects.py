@@ -71,7 +71,7 @@ class Builds:
 
 
 def config_of(collector: CollectorId, build: Build) -> CollectorConfig | Raised:
-    """Return the configuration with its policy, or the error that unpickling raised, as a message for the driver."""
+    """Return the configuration with its policy. If unpickling fails, return the error as a message for the driver."""
     whose = "environment or options, as the collector's process unpickled them"
     try:
         config: CollectorConfig = cloudpickle.loads(build.config)

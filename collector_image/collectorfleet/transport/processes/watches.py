@@ -1,4 +1,4 @@
-"""The threads in which a driver waits for the ends of its collectors' processes."""
+"""The threads in which a driver waits until its collectors' processes end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ProcessWatches:
     def begin(self, watch: Callable[..., None], *arguments: Any) -> None:
         thread = threading.Thread(target=watch, args=arguments, name="process-watch", daemon=True)
         thread.start()
-        # A thread that cannot start raises RuntimeError, and could not be joined.
+        # If the thread cannot start, RuntimeError is raised. Such a thread could not be joined.
         self._threads = [one for one in self._threads if one.is_alive()] + [thread]
 
     def join(self) -> None:

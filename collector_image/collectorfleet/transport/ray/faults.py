@@ -1,4 +1,4 @@
-"""Conversion of Ray's errors to the kind of a collector's loss, and to its cause in one sentence. Pure."""
+"""Derive the kind and the cause of a collector's loss from Ray's errors. The cause is one sentence. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the cause as one sentence from Ray's long error text."""
+    """Return the cause from Ray's long error text, as one sentence."""
     text = str(error)
     because = re.search(r"(?:The actor is dead because|Worker exit detail:) (.+?)(?:\n|$)", text)
     if because:

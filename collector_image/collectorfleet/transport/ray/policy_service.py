@@ -39,7 +39,7 @@ class PolicyClient:
 
 
 def _end_of_an_actor(error: BaseException | None) -> ray.exceptions.RayActorError | None:
-    """Return the error of a dead actor in the chain of causes of ``error``, or None."""
+    """Return the first error of a dead actor among ``error`` and its causes, or None."""
     # The queues to and from the service end with its actor, and raise their own errors.
     while error is not None and not isinstance(error, ray.exceptions.RayActorError):
         error = error.__cause__

@@ -1,4 +1,4 @@
-"""The connection of a collector to a replay buffer in a Ray actor, and a check whether the actor is alive.
+"""Connect a collector to a replay buffer in a Ray actor, and check whether the actor is alive.
 
 An error of the buffer's code is the user's error. The loss of its actor is no user error, and does not restart the
 collector.
@@ -31,7 +31,7 @@ class BufferClient:
             raise ReplayBufferLost.because(cause_of(error)) from error
 
     def extend(self, frames: Any) -> None:
-        """Write ``frames``, ``[frames]``. Raises the error of the buffer's code, or ReplayBufferLost."""
+        """Write ``frames`` of shape ``[frames]``. Raises the error of the buffer's code, or ReplayBufferLost."""
         try:
             self._client.extend(frames)
         except ray.exceptions.RayActorError as error:
@@ -41,7 +41,7 @@ class BufferClient:
         except CollectorFleetError:
             raise  # the error already names the cause
         except Exception as error:
-            # Outside of Ray, the end of the actor appears as a broken connection of any error class.
+            # Outside of Ray, the end of the actor appears as a broken connection. Its error may have any class.
             lost = loss_of(self._client)
             if lost is None:
                 raise

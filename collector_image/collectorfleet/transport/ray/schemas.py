@@ -1,7 +1,7 @@
 """Send the schema of rollouts once. The actor omits the schema from later answers, and the driver adds it again.
 
 A schema is as large as a small rollout, and stays the same unless shapes change. Each request names the schema that the
-driver has. So a lost answer with its schema does not affect later answers.
+driver has. So the loss of an answer that has a schema does not affect later answers.
 """
 
 from __future__ import annotations

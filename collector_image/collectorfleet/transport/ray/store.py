@@ -11,7 +11,7 @@ _SHARE_FOR_BATCHES: Final = 0.4
 
 
 def room_for_batches() -> int | None:
-    """Return the bytes for batches in flight in this node's store, or None if Ray does not report the store's size."""
+    """Return the bytes of this node's store that are for batches in flight, or None if Ray reports no size."""
     here = ray.get_runtime_context().get_node_id()
     for node in ray.nodes():
         if node["NodeID"] == here:

@@ -75,8 +75,8 @@ class RayTransport:
         self._actors: dict[CollectorId, Any] = {}
         self._schemas = SchemasKnown()
         self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        # The executor ends with this object. A training thread may publish once more while another thread closes the
-        # transport.
+        # The executor ends with this object, because a training thread may publish once more while another thread
+        # closes the transport.
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
 
     def start(self, collector: CollectorId) -> None:

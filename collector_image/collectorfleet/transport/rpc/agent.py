@@ -1,7 +1,7 @@
 """An agent of ``torch.distributed.rpc``. Each connection has the driver on one side and one collector on the other.
 
 ``init_rpc`` makes groups in which all members know each other. A group of a fixed size takes no new member. A group
-that can grow takes no new member after a death, because a new member calls all other members, even a dead one. Here
+that can grow takes no new member after a death, because a new member calls all other members, even a dead member. Here
 each collector knows only the driver, and the driver adds and removes members. A death affects one connection.
 """
 

@@ -19,8 +19,8 @@ _KEPT: Final = 4
 class Fetcher:
     """Fetches offered weights.
 
-    ``fetch`` blocks until a snapshot arrives. ``fetch`` returns None if the driver no longer offers the snapshot.
-    ``offer`` is called with a policy and its offer when all snapshots of the offer have arrived. An error of ``fetch``
+    ``fetch`` blocks until a snapshot arrives. ``fetch`` returns None if the driver no longer offers the snapshot. When
+    all snapshots of an offer have arrived, ``offer`` is called with the policy and the offer. An error of ``fetch``
     ends :meth:`serve`.
     """
 

@@ -47,7 +47,7 @@ _NAMES = tuple(field.name for field in fields(TensorPipeOptions))
 
 
 def problem(given: Mapping[str, Any]) -> str | None:
-    """Return why the user's options are invalid, or None."""
+    """Return why the user's options are invalid, or None if they are valid."""
     unknown = given.keys() - set(_NAMES)
     if unknown:
         return f"{', '.join(sorted(map(str, unknown)))} cannot be set here; use {', '.join(_NAMES)}"
@@ -59,7 +59,7 @@ def problem(given: Mapping[str, Any]) -> str | None:
 
 
 def visible_problem(entries: Iterable[Any]) -> str | None:
-    """Return why the list of visible devices is invalid, or None."""
+    """Return why the list of visible devices is invalid, or None if the list is valid."""
     try:
         for entry in entries:
             cuda_visible_devices(entry)
@@ -71,7 +71,7 @@ def visible_problem(entries: Iterable[Any]) -> str | None:
 def cuda_visible_devices(entry: Any) -> str | None:
     """Return the value of ``CUDA_VISIBLE_DEVICES`` for one entry of the list of visible devices.
 
-    An entry is a GPU, such as ``1``, ``"cuda:1"`` or a device of torch, or a list of GPUs. ``"cpu"`` means no GPU.
+    An entry is a list of GPUs, or one GPU such as ``1``, ``"cuda:1"`` or a device of torch. ``"cpu"`` means no GPU.
     None leaves the variable unchanged. Raises ValueError for other values.
     """
     if entry is None:

@@ -28,7 +28,7 @@ class Host(Protocol):
         """Handle a collector's message."""
 
     def fetched(self, parcel: int) -> tuple[bytes, Tensor] | None:
-        """Return a snapshot with its pickled header, or None if it is no longer offered."""
+        """Return a snapshot with its pickled header, or None if the snapshot is no longer offered."""
 
 
 class Station:
@@ -110,7 +110,7 @@ def unregister_transport(key: str) -> None:
         _station = None
 
 
-# Collectors call these functions by name. They must not block for long, because an agent has few threads.
+# Collectors call these functions by name. The functions must not block for long, because an agent has few threads.
 
 
 def join(key: str, number: int, address: str) -> bytes | None:

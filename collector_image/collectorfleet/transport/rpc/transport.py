@@ -49,7 +49,7 @@ VisibleOf = Callable[[str], str | None]
 
 @dataclass(eq=False)
 class _Collector:
-    """A started collector. ``info`` is set when its process joins.
+    """A started collector. ``info`` is set when the collector's process joins.
 
     The process may fetch ``offered`` and ``request_weights``.
     """
