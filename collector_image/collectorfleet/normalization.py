@@ -55,7 +55,7 @@ Normalization = Mapping[str, RunningStatistics]
 
 
 def merged(contributions: Normalization, further: Normalization) -> dict[str, RunningStatistics]:
-    """Return ``contributions``, with the later statistics ``further`` merged into them.
+    """Return ``contributions`` merged with the later statistics in ``further``.
 
     Statistics in only one of the two mappings stay unchanged.
     """

@@ -97,7 +97,7 @@ class Inbox:
     def begin_rollout(self, min_version: int, exactly: Offer | None = None, also: Offer | None = None) -> None:
         """Load weights for a rollout: ``exactly`` if given, otherwise the newest offer.
 
-        Without ``exactly``, the rollout needs at least the version ``min_version``.
+        Without ``exactly``, the rollout needs version ``min_version`` or a newer version.
 
         ``also`` is an offer that arrived with the request. The driver sends an offer before the first request that
         needs the offer. But a large offer may arrive after the request. So the call blocks until ``min_version`` or a

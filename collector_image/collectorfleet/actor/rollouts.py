@@ -89,7 +89,7 @@ class RolloutRunner:
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
             if getattr(collector, "compiled_policy", False):
-                # Weights are loaded with copies of numpy, which torch.compile cannot trace.
+                # Loading weights copies them with numpy, and torch.compile cannot trace these copies.
                 before_step = torch.compiler.disable(before_step)  # type: ignore[no-untyped-call]
             if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)

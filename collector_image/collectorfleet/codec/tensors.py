@@ -58,7 +58,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A tensor in ``next``, of which only the differing rows are encoded.
+    """A tensor in ``next``. Only its rows that differ from ``root`` are encoded.
 
     ``root`` is the tensor with the same key in the root. Each other row equals the row one step later in ``root``.
     ``rows`` is the index of the array with the differing rows. ``where`` is the index of the array with the positions

@@ -87,7 +87,7 @@ class EvaluationLoop:
         self._clock = clock
         self._schedule = Schedule(plan.interval)
         # The gather thread adds versions while it holds its own lock. With this queue, it need not acquire ``changed``.
-        # This thread sometimes holds both locks, so acquiring ``changed`` there could cause a deadlock.
+        # The evaluation thread sometimes holds both locks, so acquiring ``changed`` there could cause a deadlock.
         self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
         self._latest: Candidate | None = None  # the newest published version
         self._has_warned_of_videos = False

@@ -38,7 +38,7 @@ class Video:
             recorded.
         every_evaluations: the interval between recorded evaluations. With 5, the 1st, the 6th and the 11th evaluation
             are recorded. The count includes failed evaluations, and continues after a resume. The evaluation that
-            begins after the end of training is always recorded.
+            begins after the end of training is recorded even if the interval does not select it.
         pixel_key: the entry of the observations that is recorded. None: the result of the environment's ``render()`` is
             recorded. An environment of Gymnasium needs ``render_mode="rgb_array"`` for this.
 

@@ -20,7 +20,7 @@ PROCESS_CHECK = _check_for_faulty_process.__code__
 
 
 def called_option(code: CodeType, line: int) -> str | None:
-    """Return the option whose function is called in this line of a TorchRL collector, or None for any other line."""
+    """Return the option whose function this line of a TorchRL collector calls, or None if it calls no such function."""
     # Collectors store the user's functions in these attributes. Each attribute has its option as the value.
     options = {
         "pre_collect_hook": "pre_collect_hook",

@@ -157,7 +157,7 @@ def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
 
 
 def _done(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Return whether each environment is done, as bool ``[environments, 1]``.
+    """Return, as bool ``[environments, 1]``, which environments are done.
 
     If the environment has no common ``done``, the result has one column for each agent.
     """

@@ -22,8 +22,8 @@ _INSTEAD: Final = "freeze the transform (freeze()), or make it constant (to_obse
 def find(env: EnvBase) -> dict[str, list[Kept]]:
     """Return all statistics of an environment by name.
 
-    If several equal environments step together, as in a SerialEnv, the statistics of all these environments have one
-    name.
+    If several equal environments step together, as in a SerialEnv, each name has the statistics of all these
+    environments.
 
     Raises:
         InvalidOption: the environment has statistics that cannot be read.

@@ -82,7 +82,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
         ``call`` may change the weights. Such a change does not affect the policy's outputs of earlier steps.
         """
-        found = self._choose()  # before ``call`` is stored; otherwise a choice here would set ``call``, too
+        found = self._choose()  # before ``call`` is stored; otherwise a new choice would set ``call`` twice
         self._before_policy = call
         self._use(found)
 

@@ -55,7 +55,7 @@ class Stepped(Protocol):
     def store_state(self, ends: Ends | None) -> None:
         """Store the state that TorchRL needs for the environments' next step.
 
-        ``ends`` are the ends of the last step.
+        ``ends`` has the episodes that ended in the last step. None: no episode ended.
         """
 
     def methods(self) -> list[Any]:

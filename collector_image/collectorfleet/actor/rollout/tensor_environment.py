@@ -1,4 +1,4 @@
-"""Step environments without TorchRL's ``step``. They consist of batched tensors, such as simulators on a GPU.
+"""Step environments that are batches of tensors, such as simulators on a GPU, without TorchRL's ``step``.
 
 The methods of :class:`TensorEnvironment` do the work of ``EnvBase.step_and_maybe_reset`` with fewer kernels. They take
 and return tensors ``[environments, ...]`` by key.

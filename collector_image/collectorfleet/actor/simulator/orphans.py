@@ -1,4 +1,4 @@
-"""Reap supervisors of simulators if they end after their collector. Linux only."""
+"""Reap the simulators' supervisors that end after their collector. Linux only."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.user_code import accepts, name_of
 
 _LOOK_SECONDS: Final = 0.5
-# After an error of the environment, the watch waits this number of seconds for the simulator's end. A lost connection
-# may raise an error before the end of the simulator is detected.
+# After an error of the environment, the watch waits up to this number of seconds for the simulator's end. A lost
+# connection may raise an error before the end of the simulator is detected.
 _NOTICED_SECONDS: Final = 2.0
 # The seconds between the simulator's end and the report. In this time the environment can raise its own error, which
 # has a traceback.

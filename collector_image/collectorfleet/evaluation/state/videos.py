@@ -99,8 +99,8 @@ class Videos:
         """Return the recording of the evaluation that begins now.
 
         Return None if this evaluation is not recorded. ``evaluations_before`` is the number of evaluations that have
-        ended, including evaluations before a resume. If ``last`` is true, this is the last evaluation of the run, and
-        it is always recorded.
+        ended, including evaluations before a resume. If ``last`` is true, this is the last evaluation of the run. It is
+        recorded even if the interval does not select it.
         """
         plan = self._plan
         if plan is None or self._losses >= MOST_LOSSES:

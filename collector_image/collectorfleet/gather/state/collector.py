@@ -14,7 +14,7 @@ from collectorfleet_api.v1alpha1 import CollectorState
 class Collector:
     """A living collector.
 
-    Only :class:`Collectors` may change this object, because the counts have to change with it.
+    Only :class:`Collectors` may change the fields that are counted, because the counts have to change with them.
     """
 
     id: CollectorId

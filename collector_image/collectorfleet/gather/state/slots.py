@@ -19,8 +19,8 @@ from collectorfleet.scaling import Placed, ScalingPolicy
 from collectorfleet_api.packing.groups import counted
 
 _AT_ONCE = float("-inf")
-# A collector that has run for this time counts as healthy. Earlier restarts of its slot then no longer count. The
-# kubelet uses the same rule for containers.
+# A collector that has delivered a batch and has run for this time counts as healthy. Earlier restarts of its slot then
+# no longer count. The kubelet uses the same rule for containers.
 HEALED_AFTER_SECONDS = 600.0
 # A loss up to this long before the report of a dead node may still be due to the node. Ray reports the death of a node
 # later than the loss of the node's processes. Ray first waits for the configured number of failed health checks, up to
