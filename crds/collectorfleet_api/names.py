@@ -57,7 +57,7 @@ CODE_AUTHORITY_MOUNT: Final = "/var/run/secrets/collectorfleet/code-ca"
 # Mount of `driver.checkpoint` in the driver pod. Each fleet has a folder with its name.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 
-# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. A Job's annotation does not
+# The spec at the start of a driver: an annotation of its pod, mounted as a JSON file. A Job's pod template does not
 # change. So a restarted driver runs the spec for which the image and the pods were chosen.
 SPEC_ANNOTATION: Final = f"{GROUP}/spec"
 SPEC_MOUNT: Final = "/etc/collectorfleet"

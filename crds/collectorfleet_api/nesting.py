@@ -105,7 +105,7 @@ class EndOfValue:
     _level: int = 0
 
     def find(self, text: str) -> int | None:
-        """Return the index after the value, or None if ``text`` does not contain its end yet.
+        """Return the index after the value, or None if ``text`` does not contain the value's end yet.
 
         The value is a mapping or a list.
         """

@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Manifests:
-    """The content of one file: the ``fleets`` without problems, and the ``objects`` of other kinds."""
+    """The content of one file: ``fleets`` without problems, ``objects`` of other kinds, and the ``findings``."""
 
     fleets: list[CollectorFleet] = field(default_factory=list)
     objects: list[dict[str, Any]] = field(default_factory=list)

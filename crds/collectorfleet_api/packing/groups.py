@@ -17,9 +17,9 @@ from heapq import heapify, heapreplace
 def turns(parts: Mapping[str, int]) -> tuple[str, ...]:
     """Return the sequence of groups for successive collectors, or an empty tuple without groups.
 
-    The sequence repeats if there are more collectors. The parts are reduced to lowest terms, and each group appears as
-    often as its reduced part. First, each group appears once, the largest first. After that, the next group is always
-    the group that is furthest below its part (the divisor method of Sainte-Laguë).
+    The sequence repeats if there are more collectors. The parts are reduced to lowest terms. The reduced part of a
+    group is the number of times that the group appears. First, each group appears once, the largest first. After that,
+    the next group is always the group that is furthest below its part (the divisor method of Sainte-Laguë).
     """
     return _turns(tuple(parts.items()))
 

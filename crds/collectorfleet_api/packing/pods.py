@@ -28,7 +28,8 @@ _TOLERANCE_UNITS: Final = 1e-6
 class WorkerGroup:
     """A request for worker pods for ``replicas`` collectors, each with ``gpu`` GPUs.
 
-    ``custom`` has Ray's custom resources. ``collectors_per_pod`` overrides the number of collectors that fit.
+    ``custom`` has the custom Ray resources of one collector and of one pod. ``collectors_per_pod`` overrides the number
+    of collectors that fit.
     """
 
     replicas: int

@@ -1,6 +1,6 @@
 """Computes the requests of a worker pod: the resources of its collectors, and the overhead of Ray.
 
-One collector may use all of `collectors.resources`, so the overhead is added here. Ray's object store is in /dev/shm,
+Each collector may use all of `collectors.resources`, so the overhead is added here. Ray's object store is in /dev/shm,
 whose memory counts towards the container's limit.
 """
 

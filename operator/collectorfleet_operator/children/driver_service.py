@@ -25,7 +25,7 @@ def driver_service(fleet: CollectorFleet) -> Object:
         spec={
             "clusterIP": "None",
             "selector": {key: value for key, value in labels(fleet, PodRole.DRIVER).items() if key in _SELECTED},
-            # A driver becomes ready after the hosts have connected, so the hosts need its address before that.
+            # The hosts need the driver's address even before its pod is ready.
             "publishNotReadyAddresses": True,
             "ports": [{"name": "hosts", "port": names.HOSTS_PORT}],
         },

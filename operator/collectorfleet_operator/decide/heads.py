@@ -43,7 +43,7 @@ def pods_of_lost_head(seen: Situation) -> list[Pod]:
         pod
         for pod in (*seen.workers, *seen.evaluators)
         # Both creation times come from the API server's clock, so their comparison is exact. ``began`` comes from the
-        # kubelet's clock. It shows only whether Ray has restarted since the head was created.
+        # kubelet's clock, and shows only whether Ray has restarted since the head was created.
         if not pod.is_terminating
         and pod.created < made
         and (began := pod.began.get(WORKER_CONTAINER)) is not None

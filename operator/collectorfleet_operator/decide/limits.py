@@ -123,7 +123,7 @@ def has_delivered(seen: Situation, job: Job) -> bool:
 def _has_delivered_itself(seen: Situation, job: Job) -> bool:
     """Return whether the present driver has delivered a batch.
 
-    Until the present driver has a pod, the previous driver's batches count.
+    Until the present driver has a pod, all batches since the creation of its Job count.
     """
     pod = seen.driver_pod
     return _delivered_since(seen.report, job.created if pod is None else pod.created)

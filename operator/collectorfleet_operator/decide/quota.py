@@ -31,7 +31,7 @@ def request_quota(seen: Situation) -> Iterator[Action]:
         if child.difference(stored, with_propagated(seen, wanted)):
             yield delete(WORKLOAD, found.name, found.uid, "it was deactivated, and the fleet has changed since")
     elif found.is_reserved:
-        # If a Workload has reserved quota, Kueue refuses changes of its pods.
+        # If a Workload has reserved quota, Kueue refuses changes of the Workload's pods.
         if not found.is_quota_for(wanted):
             yield delete(WORKLOAD, found.name, found.uid, "it is for other pods")
     else:

@@ -7,9 +7,9 @@ was never ready collects nothing and is replaced first: a corrected template wou
 An evaluator pod needs no drain, so it is replaced at once. All evaluator pods are replaced together, because the driver
 repeats the evaluation for each loss.
 
-If another client deletes a pod, for example by an eviction, the driver drains the pod within its grace period. KubeRay
-would count the pod until it is gone. So the operator passes the pod's name to KubeRay, which creates another pod at
-once.
+If another client deletes a pod, for example by an eviction, the driver drains the pod within the pod's grace period.
+KubeRay would count the pod until it is gone. So the operator passes the pod's name to KubeRay, which creates another
+pod at once.
 
 A fleet without Ray needs none of this: a changed template replaces its Job, and the Job replaces lost pods.
 """
@@ -103,8 +103,8 @@ def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
     """Return the names of the group's pods that KubeRay must replace: terminating, drained and broken pods.
 
     The operator does not wait for the drain of a broken pod. If a pod never had a collector, the driver never reports
-    the pod as drained. If a broken pod does have a collector, the driver drains the pod within its grace period, as in
-    an eviction.
+    the pod as drained. If a broken pod does have a collector, the driver drains the pod within the pod's grace period,
+    as in an eviction.
 
     ``desired`` is the RayCluster that is about to be applied. The operator's own write triggers no reconcile, so the
     next reconcile may be late.

@@ -10,9 +10,9 @@ from collectorfleet_operator.decide.situation import Situation, cached_per_situa
 
 @cached_per_situation
 def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
-    """Return the driver's report without the collectors on silent nodes.
+    """Return the driver's report with the ready collectors on silent nodes as retired and not available.
 
-    The collectors of a silent node stay in the report if a batch was delivered since the silence began.
+    If a batch was delivered since the silence of a node began, the node's collectors do not change.
 
     Ray takes longer than Kubernetes to detect a lost node. If only the node's kubelet fails, the collectors on the node
     still collect.

@@ -113,7 +113,7 @@ class Situation:
     driver_without_lease_for: timedelta | None = None
     # How far the driver's clock is ahead of the API server's.
     driver_clock_ahead: timedelta = timedelta(0)
-    # If the run failed: when the ConfigMap of the fleet's code last changed. None if this time is unknown.
+    # When the ConfigMap of a failed run's code last changed. None if the run did not fail, or the time is unknown.
     code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, in Kubernetes' format.
     reported_at: str | None = None

@@ -1,4 +1,4 @@
-"""Deletes the objects of a fleet whose spec cannot be parsed, if no driver of the fleet runs. Pure."""
+"""Deletes the objects of a fleet with an unreadable spec. The caller checks that no driver of the fleet runs. Pure."""
 
 from __future__ import annotations
 

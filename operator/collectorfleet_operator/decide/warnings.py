@@ -2,7 +2,7 @@
 
 Many warnings are part of every start, such as the warning about a Secret that is created a second later. So a warning
 about a pod, or about an object that already exists, counts only after it has lasted for ten seconds. A warning does not
-count if it is older than the condition's last change to false.
+count if it is more than ten seconds older than the condition's last change to false.
 """
 
 from __future__ import annotations

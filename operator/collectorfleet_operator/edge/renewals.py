@@ -1,4 +1,4 @@
-"""Measures how long each Lease has been unchanged. This process's clock counts: the clocks of machines differ."""
+"""Measures, by this process's clock, how long each Lease has been unchanged: the clocks of machines differ."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class Resync:
             raise first
 
     async def _uids(self, fleets: Iterable[Key]) -> dict[str, Key]:
-        """Return a mapping from uids to fleets, with the uids of all pods and of all children that make pods."""
+        """Map the uids of the fleets' pods, and of the fleets' children that make pods, to the fleets."""
         found: dict[str, Key] = {}
         for number, fleet in enumerate(fleets):
             await _yield_to_other_tasks(number)

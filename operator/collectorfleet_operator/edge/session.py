@@ -136,8 +136,8 @@ class Session:
                 if text != logged:
                     log.warning("waiting: %s", text)
                     logged = text
-                # Only refusals increase the delay: after a refusal, a try still repeats all other lists. After any
-                # other error, a try ends at its first list.
+                # Only refusals increase the delay: after a refusal, a try still repeats all other lists. Any other
+                # error ends the try at once.
                 refused = refused + 1 if isinstance(error, RefusedError) else 0
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), retry_seconds(max(1, refused)))

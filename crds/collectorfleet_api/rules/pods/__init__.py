@@ -1,5 +1,5 @@
 """Finds fields of a pod that the API server would refuse. No request is sent to the API server.
 
 The types of fields come from Kubernetes' schema. The other rules come from Kubernetes' ``pkg/apis/core/validation``.
-This package has only the rules that people are known to break. The API server checks the remaining rules.
+Of these other rules, this package has only the rules that people are known to break. The API server checks the rest.
 """
