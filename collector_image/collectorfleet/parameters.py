@@ -58,7 +58,7 @@ class EnvironmentParameters:
             values = [one.value for one in kind]
             if getattr(self, name) not in values:
                 raise InvalidOption(
-                    f"environment_parameters.{name}: {getattr(self, name)!r} is none of {', '.join(values)}"
+                    f"environment_parameters.{name}: {getattr(self, name)!r} is not one of {', '.join(values)}"
                 )
         if self.apply == Apply.STEP and self.through == Through.RESET_OPTIONS:
             raise InvalidOption(

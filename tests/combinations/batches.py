@@ -10,25 +10,26 @@ from tests.manifests import ABSENT
 REFUSED = [
     pytest.param(
         {**ASYNC, "spec.collection.maxStaleness": 0},
-        "spec.collection.maxStaleness: 0 is for mode Sync: in Async, new versions are published while batches of other "
-        "collectors wait; use 1 or more, or leave it out for no bound",
+        "spec.collection.maxStaleness: 0 needs mode Sync, because in mode Async new versions are published while "
+        "batches of other collectors wait; use 1 or more, or leave maxStaleness out for no bound",
         id="on-policy Async",
     ),
     pytest.param(
         {**ASYNC, "spec.collection.shares": 4},
-        "spec.collection.shares: shares are parts of a Sync batch; leave it out in mode Async, where a batch comes "
-        "from one collector",
+        "spec.collection.shares: a batch of mode Async has no shares, because it comes from one collector; leave "
+        "shares out, or set mode to Sync",
         id="shares in Async",
     ),
     pytest.param(
         {**ASYNC, "spec.collection.exactStaleness": True},
-        "spec.collection.exactStaleness: only Sync batches have one version; leave it out in mode Async, and bound the "
-        "staleness with maxStaleness",
+        "spec.collection.exactStaleness: only batches of mode Sync have one version; in mode Async, leave "
+        "exactStaleness out and set maxStaleness",
         id="exact staleness in Async",
     ),
     pytest.param(
         {**ASYNC, "spec.collection.stragglers": {"preemptiveThreshold": 0.8}},
-        "spec.collection.stragglers: only a Sync batch waits for several collectors; leave it out in mode Async",
+        "spec.collection.stragglers: only a batch of mode Sync waits for several collectors; in mode Async, leave "
+        "stragglers out",
         id="stragglers in Async",
     ),
     pytest.param(
@@ -91,7 +92,7 @@ REFUSED = [
     pytest.param(
         {"spec.weights.updateBetweenSteps": True, "spec.collectors.class": "Sync"},
         "spec.weights.updateBetweenSteps: only a collector of one process loads weights between its steps; set "
-        "collectors.class to Single, or leave it out",
+        "collectors.class to Single, or leave updateBetweenSteps out",
         id="new weights between the steps of several processes",
     ),
     pytest.param(
@@ -112,7 +113,7 @@ REFUSED = [
     pytest.param(
         {"spec.collection.initRandomFrames": 800, "spec.collectors.class": "Async"},
         "spec.collection.initRandomFrames: processes of class Async collect ahead and do not know when random "
-        "actions end; set collectors.class to Single or Sync, or leave it out",
+        "actions end; set collectors.class to Single or Sync, or leave initRandomFrames out",
         id="random frames of processes that never pause",
     ),
     pytest.param(
@@ -123,14 +124,14 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 0}},
-        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all shares; use a number "
-        "between 0 and 1, such as 0.8, or leave stragglers out",
+        "spec.collection.stragglers.preemptiveThreshold: not between 0 (waits for no share) and 1 (waits for all "
+        "shares); use a number such as 0.8, or leave stragglers out",
         id="a threshold of none",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 1.0}},
-        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all shares; use a number "
-        "between 0 and 1, such as 0.8, or leave stragglers out",
+        "spec.collection.stragglers.preemptiveThreshold: not between 0 (waits for no share) and 1 (waits for all "
+        "shares); use a number such as 0.8, or leave stragglers out",
         id="a threshold of all",
     ),
     pytest.param(

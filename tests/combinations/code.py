@@ -62,8 +62,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"configMap": "cheetah", "path": "src"}},
-        "spec.code.path: the keys of a ConfigMap are files without folders; leave it out, or set archive, "
-        "git or artifact",
+        "spec.code.path: the code in a ConfigMap has no folders; leave path out, or set archive, git or artifact",
         id="a folder of a ConfigMap",
     ),
     pytest.param(
@@ -78,8 +77,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"configMap": "cheetah", "certificateAuthority": {"configMap": "lab-ca"}}},
-        "spec.code.certificateAuthority: only code that pods fetch from a server uses it; leave it out, or set git, "
-        "artifact or archive.url",
+        "spec.code.certificateAuthority: used only if pods fetch code from a server; leave certificateAuthority out, "
+        "or set git, artifact or archive.url",
         id="a certificate authority of files in a ConfigMap",
     ),
     pytest.param(
@@ -89,8 +88,8 @@ REFUSED = [
                 "certificateAuthority": {"configMap": "lab-ca"},
             }
         },
-        "spec.code.certificateAuthority: only code that pods fetch from a server uses it; leave it out, or set git, "
-        "artifact or archive.url",
+        "spec.code.certificateAuthority: used only if pods fetch code from a server; leave certificateAuthority out, "
+        "or set git, artifact or archive.url",
         id="a certificate authority of an archive in a ConfigMap",
     ),
 ]

@@ -57,7 +57,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collectors.groups": [{"name": "evaluators", "replicas": 4}]},
-        "spec.collectors.groups: evaluators is the name of the pods of spec.evaluation; use another",
+        "spec.collectors.groups: the name evaluators is reserved for the pods of spec.evaluation; rename the group",
         id="a group that is called evaluators",
     ),
 ]

@@ -39,8 +39,8 @@ REFUSED = [
     ),
     pytest.param(
         {**JOB, "spec.collectors.scalingPolicy": {"factory": "mine:LowestFirst"}},
-        "spec.collectors.scalingPolicy: with launcher Job a smaller Job ends the pods of the highest "
-        "indexes; use launcher RayCluster, or leave it out",
+        "spec.collectors.scalingPolicy: with launcher Job, Kubernetes removes the pods with the highest indexes first; "
+        "use launcher RayCluster, or leave scalingPolicy out",
         id="others than the highest leave a Job",
     ),
 ]

@@ -18,8 +18,8 @@ REFUSED = [
     ),
     pytest.param(
         {**SCRIPT, "spec.learners": LEARNERS},
-        "spec.learners: driver.script makes the collector, and its LearnerShards; set driver.train, or leave learners "
-        "out",
+        "spec.learners: driver.script creates the collector and its LearnerShards itself; set driver.train, or leave "
+        "learners out",
         id="learners and a script",
     ),
     pytest.param(
@@ -45,12 +45,13 @@ REFUSED = [
             "spec.learners": LEARNERS,
             "spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 2},
         },
-        "spec.weights.maxWeightUpdateInterval: learners decide when changed weights are published; leave it out",
+        "spec.weights.maxWeightUpdateInterval: learners decide when changed weights are published; leave "
+        "maxWeightUpdateInterval out",
         id="learners and an interval",
     ),
     pytest.param(
         {"spec.learners": LEARNERS, "spec.collectors.groups": [{"name": "learners", "replicas": 4}]},
-        "spec.collectors.groups: learners is the name of the pods of spec.learners; use another",
+        "spec.collectors.groups: the name learners is reserved for the pods of spec.learners; rename the group",
         id="a group that is called learners",
     ),
     pytest.param(

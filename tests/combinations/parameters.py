@@ -12,8 +12,8 @@ PROCESSES = (
     "Single with environment.perCollector"
 )
 TRAJECTORIES = (
-    "spec.collection.trajsPerBatch: parameters may change within a trajectory, and frames would have unknown "
-    "parameters; leave trajsPerBatch out, or leave parameters and curriculum out"
+    "spec.collection.trajsPerBatch: parameters could change within a trajectory, and the parameters of its frames "
+    "would be unknown; leave trajsPerBatch out, or leave parameters and curriculum out"
 )
 
 REFUSED = [

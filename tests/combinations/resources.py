@@ -24,8 +24,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.workers.gpu": {"mode": "None", "resource": "nvidia.com/gpu"}},
-        "spec.workers.gpu.resource: worker pods ask for no resource with mode DRA or None; leave it out, or use "
-        "another mode",
+        "spec.workers.gpu.resource: with mode DRA or None, worker pods do not request this resource; leave resource "
+        "out, or use another mode",
         id="a resource that nobody asks for",
     ),
     *(

@@ -8,8 +8,8 @@ from tests.combinations.parts import SIMULATOR
 
 _GROUPS = [{"name": "fast", "replicas": 3}, {"name": "big", "environment": {"process": SIMULATOR}}]
 _IN_TIME = (
-    "spec.collectors.firstRequestTimeoutSeconds: a collector counts as hung before readyTimeoutSeconds of its "
-    "simulator are over; give more than readyTimeoutSeconds"
+    "spec.collectors.firstRequestTimeoutSeconds: not longer than readyTimeoutSeconds of a simulator, so a process that "
+    "waits for the simulator would count as hung; use more than readyTimeoutSeconds"
 )
 _ONE_ENVIRONMENT = (
     "spec.environment.perCollector: a collector starts one simulator (environment.process), and several environments "

@@ -34,8 +34,8 @@ REFUSED = [
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.collection.exactStaleness": True},
-        "spec.collection.exactStaleness: without driver.train there is one version of the weights, and all batches "
-        "have it; leave it out",
+        "spec.collection.exactStaleness: without driver.train all batches have the same version of the weights; leave "
+        "exactStaleness out",
         id="exact staleness without training",
     ),
     pytest.param(

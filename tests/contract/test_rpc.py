@@ -73,7 +73,7 @@ def test_a_member_that_takes_no_call_is_lost_by_the_deadline_and_the_others_go_o
     assert called.hear(Answer).collector == C0
     lost = called.hear(Lost)
     assert (lost.collector, lost.fault) == (C1, Fault.HUNG)
-    assert lost.cause == "took no call within 8 s (rpc_timeout)"
+    assert lost.cause == "did not accept the driver's call within 8 s (rpc_timeout)"
 
 
 def test_a_rollout_may_last_longer_than_any_call_and_a_death_beside_it_is_not_its_own(
@@ -122,7 +122,7 @@ def test_frames_that_are_late_are_told_from_a_process_that_died(
     called.ask(C0)
     lost = called.hear(Lost)
     over.set()
-    assert lost.cause == "a call of its own, with frames or weights, took longer than 4 s (rpc_timeout)"
+    assert lost.cause == "its call to the driver, with frames or weights, took longer than 4 s (rpc_timeout)"
     assert lost.fault == Fault.HUNG
 
 

@@ -57,7 +57,7 @@ REFUSED = [
     pytest.param(
         ("policy-factory-is-called", "policy_factory"),
         {"policy_factory": [envs.make_policy, torch.zeros(1)]},
-        "a Tensor cannot be called; pass a function that builds one",
+        "a Tensor cannot be called; pass a function that builds a policy",
         id="a policy factory that is a tensor",
     ),
     pytest.param(
@@ -94,8 +94,8 @@ REFUSED = [
     pytest.param(
         ("random-frames-or-class-async", "init_random_frames"),
         {"init_random_frames": 100, "collector_class": "async"},
-        "not with collector_class 'async', whose processes collect ahead and do not know when random actions "
-        "end; use 'single' or 'sync', or leave it out",
+        "cannot be used with collector_class 'async', whose processes collect ahead and do not know when random "
+        "actions end; use collector_class 'single' or 'sync', or leave init_random_frames out",
         id="random frames of processes that never pause",
     ),
     *(
@@ -134,13 +134,13 @@ REFUSED = [
     pytest.param(
         ("one-policy", "policy_factory"),
         {"policy": envs.make_policy(), "policy_factory": envs.make_policy},
-        "excludes policy; pass one of the two",
+        "cannot be used together with policy; pass one of the two",
         id="two policies",
     ),
     pytest.param(
         ("service-is-reachable", "policy"),
         {"policy": SimpleNamespace(service_backend="process")},
-        "Ray actors on other nodes cannot ask an inference service of this process; build it with "
+        "Ray actors on other nodes cannot reach an inference service in this process; build the service with "
         "service_backend='ray'",
         id="an inference service of this process",
     ),

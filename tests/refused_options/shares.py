@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-NEEDS_SYNC = "only with sync=True; in Async every answer is a separate batch"
+NEEDS_SYNC = "with sync=False each batch comes from one collector; use sync=True, or leave {} out"
 FIRST = {"first_shares": 1, "max_staleness": 1}
 
 REFUSED = [
     pytest.param(
         ("staleness-in-async", "max_staleness"),
         {"sync": False, "max_staleness": 0},
-        "with 0, only one collector is busy in Async; use sync=True, or at least 1",
+        "0 needs sync=True, because only one collector would be busy with sync=False; use sync=True, or 1 or more",
         id="on-policy in Async",
     ),
     *(
-        pytest.param((rule, name), {"sync": False, name: value}, NEEDS_SYNC, id=f"{name} in Async")
+        pytest.param((rule, name), {"sync": False, name: value}, NEEDS_SYNC.format(name), id=f"{name} in Async")
         for rule, name, value in (
             ("shares-in-sync", "shares", 2),
             ("exact-staleness-in-sync", "exact_staleness", True),
@@ -26,13 +26,13 @@ REFUSED = [
     pytest.param(
         ("first-shares-below-collectors", "first_shares"),
         {"first_shares": 2, "max_staleness": 1},
-        "2 of 2 collectors; use 1 to 1",
+        "2 is out of range for 2 collectors; use 1 to 1",
         id="all shares first",
     ),
     pytest.param(
         ("first-shares-below-collectors", "first_shares"),
         {"first_shares": 0, "max_staleness": 1},
-        "0 of 2 collectors; use 1 to 1",
+        "0 is out of range for 2 collectors; use 1 to 1",
         id="no share first",
     ),
     pytest.param(
@@ -43,7 +43,10 @@ REFUSED = [
     ),
     *(
         pytest.param(
-            (rule, "first_shares"), {**FIRST, name: value}, f"not together with {name}; choose one", id=f"late, {name}"
+            (rule, "first_shares"),
+            {**FIRST, name: value},
+            f"cannot be used together with {name}; pass one of the two",
+            id=f"late, {name}",
         )
         for rule, name, value in (
             ("first-shares-or-shares", "shares", 2),

@@ -10,7 +10,10 @@ from collectorfleet import Evaluation, SimulatorProcess
 from tests import envs
 
 SIMULATOR = SimulatorProcess(["./sim", "{grpc}"], ["grpc"], timedelta(seconds=90))
-_IN_TIME = "a collector counts as hung before ready_timeout of its simulator is over; give more than ready_timeout"
+_IN_TIME = (
+    "not longer than ready_timeout of a simulator, so a process that waits for the simulator would count as hung; use "
+    "more than ready_timeout"
+)
 
 REFUSED = [
     pytest.param(

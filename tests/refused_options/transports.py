@@ -32,8 +32,8 @@ REFUSED = [
         ("hosts-leave-by-rank", "scaling_policy"),
         {"transport": "torch_distributed", "launcher": LocalProcesses(), "scaling_policy": EmptyWholePods()},
         (
-            "with a launcher, collectors belong to hosts, and the hosts of the highest ranks are removed "
-            "first; leave it out"
+            "cannot be used with launcher, because the fleet then removes the hosts of the highest ranks first; leave "
+            "scaling_policy out"
         ),
         id="others than the last hosts leave",
     ),

@@ -101,7 +101,7 @@ REFUSED = [
         pytest.param(
             ("list-has-one-for-each", name),
             {name: [given] * 3},
-            "a list of 3 for 2 collectors; pass one value, or a list of 2",
+            "the list has length 3, but the fleet has 2 collectors; pass one value, or 2 values",
             id=f"long {name}",
         )
         for name, given in {
@@ -127,7 +127,7 @@ REFUSED = [
     pytest.param(
         ("list-has-one-for-each", "visible_devices"),
         {"transport": "rpc", "visible_devices": [0]},
-        "a list of 1 for 2 collectors; pass one value, or a list of 2",
+        "the list has length 1, but the fleet has 2 collectors; pass one value, or 2 values",
         id="too few GPUs of processes",
     ),
     pytest.param(

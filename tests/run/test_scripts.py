@@ -107,7 +107,7 @@ def test_a_script_gets_the_fleets_collectors_whatever_it_says_and_goes_on_from_a
         pytest.param("a = 1", "script program.py: it ended without a batch; create a", id="collects nothing"),
         pytest.param(
             PROGRAM.replace("for batch", "FleetCollector(make_env, policy, frames_per_batch=40)\nfor batch"),
-            "FleetCollector: this run already has one, with all of the fleet's collectors",
+            "FleetCollector: the script already has a FleetCollector with all collectors of the fleet",
             id="two collectors",
         ),
     ],

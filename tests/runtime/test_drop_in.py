@@ -134,8 +134,8 @@ def test_arguments_for_the_collector_win_over_those_for_the_fleet(make: Make) ->
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        pytest.param({"storing_device": ["cpu"] * 3}, "storing_device: a list of 3 for 2", id="long list"),
-        pytest.param({"collector_kwargs": [{}]}, "collector_kwargs: a list of 1 for 2", id="short list"),
+        pytest.param({"storing_device": ["cpu"] * 3}, "storing_device: the list has length 3", id="long list"),
+        pytest.param({"collector_kwargs": [{}]}, "collector_kwargs: the list has length 1", id="short list"),
         pytest.param(
             {"collector_kwargs": {"total_frames": 5}},
             "total_frames is set by the fleet; pass total_frames to",
@@ -145,12 +145,12 @@ def test_arguments_for_the_collector_win_over_those_for_the_fleet(make: Make) ->
         pytest.param({"collector_class": "many"}, "collector_class: 'many'", id="class"),
         pytest.param({"weight_sync_schemes": {}}, "update_policy_weights_", id="schemes"),
         pytest.param({"weight_updater": object()}, "update_policy_weights_", id="updater"),
-        pytest.param({"sync": False, "exact_staleness": True}, "only with sync=True", id="exact in Async"),
+        pytest.param({"sync": False, "exact_staleness": True}, "use sync=True", id="exact in Async"),
         pytest.param({"first_shares": 1}, "set max_staleness to 1 or more", id="first shares on policy"),
         pytest.param({"first_shares": 2, "max_staleness": 1}, "use 1 to 1", id="first shares of all"),
         pytest.param({"preemptive_threshold": 1.0}, "between 0 and 1", id="threshold"),
         pytest.param(
-            {"exact_staleness": True, "update_between_steps": True}, "not together with exact", id="exact and between"
+            {"exact_staleness": True, "update_between_steps": True}, "allows only one version", id="exact and between"
         ),
     ],
 )
@@ -169,7 +169,7 @@ def test_a_replay_buffer_of_this_process_is_refused_as_torchrl_does() -> None:
 @pytest.mark.parametrize("options", [{"split_trajs": True}, {"postproc": len}], ids=["split", "postproc"])
 def test_nothing_is_done_to_batches_that_collectors_write_to_a_replay_buffer(options: dict[str, Any]) -> None:
     buffer = ReplayBuffer(storage=LazyTensorStorage(10))
-    with pytest.raises(InvalidOption, match="not together with replay_buffer"):
+    with pytest.raises(InvalidOption, match="collectors write to replay_buffer themselves"):
         FleetCollector(envs.make_counting, envs.make_policy(), frames_per_batch=10, replay_buffer=buffer, **options)
 
 

@@ -146,7 +146,7 @@ def test_a_fleet_goes_on_from_the_parameters_of_a_state(fleet: Make) -> None:
     second.load_state_dict(state)
     assert versions_of(second) == {1}
     assert second.set_environment_parameters({"level": 20}) == 2
-    with pytest.raises(InvalidOption, match=r"\d (batch was|batches were) collected already; load before the first"):
+    with pytest.raises(InvalidOption, match=r"\d (batch was|batches were) collected already; load the state before"):
         second.load_environment_parameters_state(state["environment_parameters"])
     third = fleet(resume_from={"frames": 20, "version": 3, "environment_parameters": state["environment_parameters"]})
     assert versions_of(third) == {1}
@@ -195,8 +195,8 @@ def test_an_environment_that_takes_no_parameters_ends_the_run_by_its_name(fleet:
         ({"parameters": {"": 1}}, "the name '' is not a string"),
         ({"parameters": {"level": torch.tensor(1.0)}}, r"level is Tensor tensor\(1.\), which status and checkpoints"),
         ({"parameters": {"level": float("nan")}}, "level is float nan, which status and checkpoints cannot store"),
-        ({"parameters": {"level": (1, 2)}}, r"level is tuple \(1, 2\), .*it would come back as \[1, 2\]"),
-        ({"parameters": {"level": {1: 2}}}, r"level is dict \{1: 2\}, .*it would come back as \{'1': 2\}"),
+        ({"parameters": {"level": (1, 2)}}, r"level is tuple \(1, 2\), .*JSON would change it to \[1, 2\]"),
+        ({"parameters": {"level": {1: 2}}}, r"level is dict \{1: 2\}, .*JSON would change it to \{'1': 2\}"),
         ({"by_collector": {}}, r"by_collector is \{\}; pass parameters by the name of a collector"),
         ({"by_collector": ["c0"]}, r"by_collector is \['c0'\]; pass parameters by the name of a collector"),
         (

@@ -120,7 +120,7 @@ def test_a_held_back_publish_says_that_the_bound_holds_it(make: Make) -> None:
     collector.update_policy_weights_(wait=True)
     results = collector.update_policy_weights_(wait=True, timeout=0.2)
     assert results is not None
-    assert "bound holds it back" in str(results["c0"].error)
+    assert "staleness bound allows no further version" in str(results["c0"].error)
 
 
 def test_weights_apply_between_two_steps_and_every_frame_says_its_own(make: Make) -> None:

@@ -92,7 +92,7 @@ def test_a_full_fleet_a_second_of_a_name_and_a_stranger_are_refused_and_change_n
         (lambda: shards.get_policy_actor("c"), "^policy 'c': it does not exist; use one of a, b"),
         (lambda: shards.get_replay_and_policy_actors("c"), r"^policy 'c': it does not exist"),
         (lambda: shards.remove_policy("c"), r"^policy 'c': it does not exist"),
-        (lambda: shards.get_policy_id(shards.get_replay_actors()[0]), r"is none of the 2 policies$"),
+        (lambda: shards.get_policy_id(shards.get_replay_actors()[0]), r"is the actor of none of the 2 policies$"),
     ):
         with pytest.raises(InvalidOption, match=sentence):
             ask()

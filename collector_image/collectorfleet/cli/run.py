@@ -43,7 +43,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _run(options: argparse.Namespace) -> int:
     if options.resume and options.checkpoint is None:
-        raise InvalidOption("--resume: name the folder of the run to resume with --checkpoint DIR")
+        raise InvalidOption("--resume: needs --checkpoint DIR; give the folder of the run to resume")
     require(RUNTIME, options.prog)
     out: TextIO = sys.stdout
     status_out: TextIO | None = None

@@ -24,7 +24,7 @@ _OF_SLURM: Final = ("submitit", "submitit_delayed")
 _OWN: Final = ("backend", "launcher", "tcp_port", "update_interval")
 # Arguments of TorchRL's classes that have no effect here, with the reason.
 _WITHOUT_A_MEANING: Final = {
-    "slurm_kwargs": "no collector is a job of Slurm",
+    "slurm_kwargs": "the fleet starts no Slurm jobs",
 }
 _BACKENDS: Final = {
     "nccl": torch.distributed.is_nccl_available,
@@ -96,9 +96,9 @@ class Common:
             raise InvalidOption(f"create_env_fn of {self.name} is {kind}; pass a list with one for each collector")
         if self.launcher in _OF_SLURM:
             raise InvalidOption(
-                f"launcher={self.launcher!r} of {self.name} starts collectors by submitit, on a cluster of Slurm; use "
-                "'mp' for processes of this machine, 'ray' for a Ray cluster, and on Kubernetes a CollectorFleet, "
-                "which `kubectl cfleet submit` creates from a script"
+                f"launcher={self.launcher!r} of {self.name} starts collectors on a Slurm cluster; use 'mp' for "
+                "processes on this machine, or 'ray' for a Ray cluster; on Kubernetes, `kubectl cfleet submit` creates "
+                "a CollectorFleet from a script"
             )
         if self.launcher not in _LAUNCHERS:
             raise InvalidOption(f"launcher={self.launcher!r} of {self.name}; use 'mp' or 'ray'")
@@ -137,9 +137,7 @@ def _why_not(backend: str) -> str:
     if not has():
         return f"the installed torch is built without it (torch.distributed.is_{backend}_available() is False)"
     if backend == "nccl":
-        return (
-            "it connects GPUs and needs a whole GPU for each process, but frames and weights are sent from CPU to CPU"
-        )
+        return "nccl needs a whole GPU for each process, but the fleet sends frames and weights from CPU to CPU"
     return "frames and weights are sent from CPU to CPU, by gloo"
 
 

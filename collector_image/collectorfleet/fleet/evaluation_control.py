@@ -64,7 +64,7 @@ class EvaluationControl(BaseCollector):
         """
         evaluation = self._evaluation
         if not evaluation.keeps_best:
-            raise InvalidOption("best_weights: pass Evaluation(keep_best=True)")
+            raise InvalidOption("best_weights: the fleet keeps no best weights; pass Evaluation(keep_best=True)")
         with evaluation.changed:
             best = evaluation.best
         if best is None:
@@ -111,7 +111,7 @@ class EvaluationControl(BaseCollector):
     @property
     def _evaluation(self) -> EvaluationLoop:
         if self._engine.evaluation is None:
-            raise InvalidOption("evaluations: pass evaluation=Evaluation(...)")
+            raise InvalidOption("evaluations: the fleet has no evaluation; pass evaluation=Evaluation(...)")
         return self._engine.evaluation
 
     def _results_after(self, version: int) -> list[EvaluationResult]:

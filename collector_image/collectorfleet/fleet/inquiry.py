@@ -89,7 +89,8 @@ class Inquiry:
             there = wait_built(self._consumer.shared, self._left())
         except TimeoutError as error:
             raise TimeoutError(
-                f"{self._what}: after {self._timeout:g} s {error}; pass a longer timeout, or resize"
+                f"{self._what}: not all collectors are built after {self._timeout:g} s: {error}; pass a longer "
+                "timeout, or call resize()"
             ) from error
         if not self._were_there:
             # The time for answers begins now. So a collector that is built late does not shorten the time for the other

@@ -115,7 +115,7 @@ class ParameterControl(EvaluationControl):
                 raise InvalidOption(
                     "load_environment_parameters_state: "
                     f"{counted(shared.statistics.batches, 'batch was', 'batches were')} collected already; "
-                    "load before the first"
+                    "load the state before the first batch"
                 )
             if shared.parameters is None:
                 log.warning(
@@ -187,7 +187,7 @@ def _checked_value(name: str, value: Any) -> Any:
     try:
         read = json.loads(json.dumps(value, allow_nan=False))
         # Reject values that JSON would change: a tuple becomes a list, and a number as a key becomes a string.
-        why = "" if read == value else f"it would come back as {read!r:.100}"
+        why = "" if read == value else f"JSON would change it to {read!r:.100}"
     except (TypeError, ValueError, RecursionError) as error:
         read, why = None, str(error)
     if why:

@@ -126,7 +126,7 @@ class WeightsSource:
         if path == POLICY:
             return self.policy
         if path not in self.models:
-            raise InvalidOption(f"model_id: {path!r} is none of {[POLICY, *self.models]}")
+            raise InvalidOption(f"model_id: {path!r} is not one of {[POLICY, *self.models]}")
         return self.models[path]
 
     def _tensors(self, path: str, source: Any) -> dict[str, Tensor]:

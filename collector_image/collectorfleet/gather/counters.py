@@ -38,7 +38,7 @@ def restore(shared: Shared, counters: Mapping[str, Any]) -> None:
         if shared.gather.begun:
             raise InvalidOption(
                 f"load_state_dict: {counted(shared.statistics.batches, 'batch was', 'batches were')} collected "
-                "already; load before the first"
+                "already; load the state before the first batch"
             )
         shared.gather.restored(int(counters["frames"]), int(counters["version"]))
         # The number of earlier incarnations is needed, because trajectory ids and seeds depend on this number.

@@ -151,7 +151,7 @@ class Losses:
         while (one := collectors.longest_building()) is not None:
             if one.building_since is None or now - one.building_since <= allowed:
                 break
-            what = "not built" if one.state is CollectorState.STARTING else "built, but its first weights not loaded,"
+            what = "not built" if one.state is CollectorState.STARTING else "built, but did not load its first weights"
             self.lost(one, f"{what} within {allowed:.0f} s (first_request_timeout)", Fault.HUNG, now)
         for group in collectors.groups:
             for first in (True, False):

@@ -55,7 +55,7 @@ def wait_for_rooms(rooms: Sequence[Room], deadline: Deadline) -> None:
     if len(placed) < len(waiting):
         raise InfrastructureError(
             f"learner shards: {len(placed)} of {len(waiting)} have room after {deadline.seconds:g} s; "
-            "other processes use the rest of the nodes; end them, add a node, or request less"
+            "end other processes on the nodes, add a node, or request less"
         )
 
 

@@ -86,8 +86,8 @@ class ScriptCollectors:
         """Log ignored arguments, and restore the modules. Raises InvalidOption if the run already has a collector."""
         if self._has_collector:
             raise InvalidOption(
-                "FleetCollector: this run already has one, with all of the fleet's collectors; use TorchRL's "
-                "own Collector for others, such as one for evaluation"
+                "FleetCollector: the script already has a FleetCollector with all collectors of the fleet; use "
+                "TorchRL's own Collector for other purposes, such as an evaluation"
             )
         self._has_collector = True
         for name in (*_OF_THE_FLEET, *_OF_THE_RUN):

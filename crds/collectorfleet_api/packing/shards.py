@@ -77,7 +77,9 @@ def pack_shards(group: LearnerGroup, pods: Sequence[PodSize]) -> ShardPacking | 
     if group.max_policies < 1:
         return Refusal("max_policies", f"{group.max_policies} is less than 1")
     if not (group.policy_cpus > 0 and group.replay_cpus > 0):
-        return Refusal("policy_cpus, replay_cpus", "not more than 0; a place is reserved by its CPUs, such as 0.1")
+        return Refusal(
+            "policy_cpus, replay_cpus", "0 or less reserves no room for a policy; use a number above 0, such as 0.1"
+        )
     shards = _shards(group.max_policies, units) if group.shards is None else group.shards
     if not 1 <= shards <= group.max_policies:
         return Refusal(

@@ -27,7 +27,7 @@ _NOTABLE_REST: Final = 0.2
 # In these modes, a pod with several parts of a GPU gets no larger share of the GPU. The values are the reasons.
 _PARTS: Final = {
     GpuMode.MIG: "CUDA shows a process one slice only",
-    GpuMode.TIME_SLICING: "several replicas of one GPU give a process no more of the GPU than one replica",
+    GpuMode.TIME_SLICING: "a process with several replicas of a GPU gets no larger part of the GPU than with one",
     GpuMode.MPS: "the device plugin gives a pod one replica only",
 }
 
@@ -88,8 +88,8 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
         return
     yield Problem(
         "spec.collection.maxStaleness",
-        f"at most {busy} of {replicas} collectors are busy, because a new version may follow each batch and "
-        f"limits how many batches may be requested; raise maxStaleness to {replicas - 1}, or use "
+        f"at most {busy} of {replicas} collectors are busy, because maxStaleness {busy - 1} allows only {busy} "
+        f"undelivered batches; raise maxStaleness to {replicas - 1}, or use "
         f"{counted(busy, 'collector')}",
     )
 
@@ -127,7 +127,7 @@ def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
 def _bound(asked: WorkerGroup, packing: Packing) -> str:
     """Return text about why no further collector fits into a pod."""
     fitting = collectors_that_fit(packing.gpu_units, packing.gpus_per_pod)
-    fit = f"{fitting} of {packing.gpu_per_collector:g} GPU fit"
+    fit = f"{counted(fitting, 'collector')} of {packing.gpu_per_collector:g} GPU {'fits' if fitting == 1 else 'fit'}"
     if packing.per_pod == fitting:
         return fit
     if asked.collectors_per_pod is not None:
@@ -152,15 +152,15 @@ def _parts_of_a_gpu_for_learners(fleet: CollectorFleet) -> Iterator[Problem]:
     if gpus > 1:
         yield Problem(
             "spec.learners.gpus",
-            f"a learner pod has {gpus} with mode {mode.value}: {_PARTS[mode]}; use {whole} in {whole} shards",
+            f"a learner pod has {gpus} GPUs with mode {mode.value}: {_PARTS[mode]}; set gpus and shards to {whole}",
         )
 
 
 def _parts_of_a_gpu_for_evaluators(fleet: CollectorFleet) -> Iterator[Problem]:
     pods, mode = fleet.spec.evaluator_pods, fleet.spec.workers.gpu.mode
     if isinstance(pods, Packing) and pods.gpus_per_pod > 1 and mode in _PARTS:
-        text = f"an evaluator pod has {pods.gpus_per_pod} with mode {mode.value}: {_PARTS[mode]}; ask for 1 or a share"
-        yield Problem("spec.evaluation.resources.gpu", f"{text}, with a spec.workers.gpu.perPod of 1")
+        text = f"an evaluator pod has {pods.gpus_per_pod} GPUs with mode {mode.value}: {_PARTS[mode]}; use 1 or a share"
+        yield Problem("spec.evaluation.resources.gpu", f"{text}, and set spec.workers.gpu.perPod to 1")
 
 
 def _gpu_without_request(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -173,7 +173,10 @@ def _gpu_without_request(fleet: CollectorFleet) -> Iterator[Problem]:
 
 def _gpu_of_no_collector(fleet: CollectorFleet) -> Iterator[Problem]:
     if fleet.spec.collectors.resources.gpu == 0 and fleet.spec.workers.gpu != WorkersGpu():
-        text = "collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, or leave it out"
+        text = (
+            "collectors request no GPU, so worker pods get no GPU; set spec.collectors.resources.gpu, or leave this "
+            "field out"
+        )
         yield Problem("spec.workers.gpu", text)
 
 
@@ -181,7 +184,8 @@ def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
     gpu, template = fleet.spec.workers.gpu, fleet.spec.workers.template
     if fleet.spec.collectors.resources.gpu > 0 and gpu.mode is GpuMode.NONE and not template:
         text = (
-            "absent: with mode None, the template gives worker pods their GPUs, which Ray counts even if there are none"
+            "absent: with mode None, Ray counts GPUs that the operator does not request; set a template that gives "
+            "worker pods their GPUs"
         )
         yield Problem("spec.workers.template", text)
 
@@ -207,8 +211,8 @@ def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
     if collectors.resources.gpu > 0 and not collectors.devices.named:
         yield Problem(
             "spec.collectors.devices",
-            f"absent: {collectors.resources.gpu:g} GPU of each collector is used only by code that asks for cuda "
-            "itself; set device to cuda to have TorchRL put environment and policy there",
+            f"absent, so only code that selects cuda itself uses the {collectors.resources.gpu:g} GPU of each "
+            "collector; set device to cuda, and TorchRL puts environment and policy on the GPU",
         )
 
 

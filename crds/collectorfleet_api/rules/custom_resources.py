@@ -32,7 +32,7 @@ def _names(names: Iterable[str], path: str, of_evaluators: Collection[str]) -> I
             text = "is not a name of a resource; use at most 63 letters, digits, '_', '.' and '-', a letter first"
             yield Problem(path, f'"{name}" {text}')
         elif name in _OF_RAY:
-            yield Problem(path, f"{name} is Ray's own; ask with cpu, gpu and memory of collectors.resources")
+            yield Problem(path, f"{name} is a resource of Ray itself; use cpu, gpu and memory of collectors.resources")
         elif name == COLLECTOR_RESOURCE or name.startswith(f"{COLLECTOR_RESOURCE}-"):
             yield Problem(path, f"{name} is reserved for placing collectors; use another name")
         elif name == LEARNER_RESOURCE:

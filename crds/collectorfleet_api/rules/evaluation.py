@@ -32,8 +32,8 @@ def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
     if evaluation.resources.gpu:
         if fleet.spec.workers.gpu.mode is GpuMode.NONE and not (fleet.spec.workers.template or evaluation.template):
             text = (
-                "absent: with mode None, the template gives evaluator pods their GPUs, which Ray counts even if "
-                "there are none"
+                "absent: with mode None, Ray counts GPUs that the operator does not request; set a template that gives "
+                "evaluator pods their GPUs"
             )
             yield Problem("spec.evaluation.template", text)
         return

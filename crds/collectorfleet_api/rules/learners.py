@@ -29,7 +29,7 @@ def learner_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     yield from _twice(learners)
     for part, resources in (("resources", learners.resources), ("replay.resources", learners.replay.resources)):
         if not parse_quantity(resources.cpu):
-            yield Problem(f"{_PATH}.{part}.cpu", "0: a place is reserved by its CPU; use a part of a CPU, such as 100m")
+            yield Problem(f"{_PATH}.{part}.cpu", "0 reserves no room in a pod; use a part of a CPU, such as 100m")
     found = learners.pods
     if isinstance(found, Refusal) and found.field != _REPORTED_BY_COMBINATION:
         yield Problem(f"{_PATH}.{_FIELDS.get(found.field, found.field)}", found.message)
@@ -47,9 +47,9 @@ def learner_advice(fleet: CollectorFleet) -> Iterator[Problem]:
     if of_pods - used > _NOTABLE_REST * of_pods or learners.gpus - of_pods >= 1:
         yield Problem(
             f"{_PATH}.gpus",
-            f"of {learners.gpus:g} GPU, {counted(learners.places, 'policy', 'policies')} in "
-            f"{counted(len(pods.packing.slots), 'shard')} {'uses' if learners.places == 1 else 'use'} {used:g}, "
-            f"{pods.packing.gpu_per_policy:g} each; learner pods ask for {of_pods}",
+            f"{counted(learners.places, 'policy', 'policies')} in {counted(len(pods.packing.slots), 'shard')} "
+            f"{'uses' if learners.places == 1 else 'use'} {used:g} of {learners.gpus:g} GPU "
+            f"({pods.packing.gpu_per_policy:g} each), and learner pods request {of_pods} GPU",
         )
 
 

@@ -108,7 +108,8 @@ _PYTHON: Final = "python"
 def _is_no_placeholder(name: str) -> str:
     if name == _PYTHON:
         raise ValueError(
-            f"{{{_PYTHON}}} in the command is the collector's Python; give the port {_PYTHON} another name"
+            f"a port cannot have the name {_PYTHON}, because {{{_PYTHON}}} in the command stands for the collector's "
+            "Python; rename the port"
         )
     return name
 

@@ -197,7 +197,7 @@ def _advance_run(seen: Situation) -> Iterator[Action]:
         yield _driver_again(seen, job, restarts(seen, job), "the driver, after its pod was deleted")
     elif has_spec_to_roll_out(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
-        why = describe(JOB, job.name, f"{changed_pods(seen)} are of generation {generation} from now on")
+        why = describe(JOB, job.name, f"{changed_pods(seen)} change to generation {generation}")
         changed = with_workers_of(seen.children[DRIVER_CHILD], seen.fleet)
         yield Update(JOB, changed, job.uid, why)
         # The same plan maintains the run, because the operator's own write triggers no reconcile.

@@ -94,7 +94,7 @@ def state(seen: Situation) -> State:
             return Withdrawn("Kueue has withdrawn its quota")
         return Waiting(_why_pending(usable))
     if not runs and not usable.is_quota_for(workload(seen.present, seen.kueue)):
-        return Withdrawn("its quota is for other pods")
+        return Withdrawn("its quota is for other pods than the fleet needs")
     missing = sorted(usable.flavors - seen.flavors.keys())
     if missing and not runs:
         return Waiting(f"ResourceFlavor {missing[0]} does not exist")

@@ -33,7 +33,7 @@ def request_quota(seen: Situation) -> Iterator[Action]:
     elif found.is_reserved:
         # If a Workload has reserved quota, Kueue refuses changes of the Workload's pods.
         if not found.is_quota_for(wanted):
-            yield delete(WORKLOAD, found.name, found.uid, "it is for other pods")
+            yield delete(WORKLOAD, found.name, found.uid, "it requests quota for other pods than the fleet needs")
     else:
         yield from update_if_different(child, stored, with_propagated(seen, wanted))
 

@@ -87,7 +87,7 @@ def _make_room(seen: Situation) -> Iterator[Action]:
     if not seen.is_usable(seen.job) and a_driver_uses_its_cluster(seen):
         return
     generation = seen.fleet.metadata.generation
-    why = f"it was made from another spec; generation {generation} starts on a new one"
+    why = f"it was created from another spec, and generation {generation} starts with new pods"
     for cluster in seen.clusters:
         if seen.is_usable(cluster) and (cluster is not seen.cluster or _is_of_another_run(seen, cluster)):
             yield delete(cluster.kind, cluster.name, cluster.uid, why)

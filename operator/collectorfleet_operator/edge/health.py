@@ -72,7 +72,10 @@ class Health:
 
     async def alive(self, _: web.Request) -> web.Response:
         age, work = self.age_seconds, self._longest_work_seconds()
-        text = f"last list {age:.0f} s ago, one fleet worked on for {work:.0f} s; the limit is {LIMIT_SECONDS:.0f} s\n"
+        text = (
+            f"the last list ended {age:.0f} s ago, and the longest reconcile has run for {work:.0f} s; the limit of "
+            f"both is {LIMIT_SECONDS:.0f} s\n"
+        )
         return web.Response(text=text, status=200 if max(age, work) < LIMIT_SECONDS else 503)
 
     def _readiness(self) -> tuple[bool, str]:

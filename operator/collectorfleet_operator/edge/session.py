@@ -183,7 +183,7 @@ class Session:
     async def _served_kinds_changed(self, missing: set[Kind]) -> bool:
         now_missing = await self._resync.missing_kinds()
         for kind in now_missing ^ missing:
-            log.info("%s %s", kind.full_name, "ceased to be served" if kind in now_missing else "is served now")
+            log.info("%s %s", kind.full_name, "is no longer served" if kind in now_missing else "is served now")
         refusal = self._resync.refusal_of(PROVIDERS)
         if refusal is not None and now_missing == missing:
             raise refusal
@@ -255,6 +255,6 @@ def _log_missing(missing: Iterable[Kind]) -> None:
 
 def _log_failure(key: Key, error: Exception, delay_seconds: float) -> None:
     if isinstance(error, KubeError):
-        log.info("%s: %s; again in %.1f s", key, error, delay_seconds)
+        log.info("%s: %s; trying again in %.1f s", key, error, delay_seconds)
     else:
-        log.error("%s: again in %.1f s", key, delay_seconds, exc_info=error)
+        log.error("%s: trying again in %.1f s", key, delay_seconds, exc_info=error)

@@ -66,14 +66,14 @@ def test_a_driver_cannot_say_what_is_the_operators_to_say(
 
     # A policy is in force some time after it was made.
     eventually(
-        lambda: "status.phase is the operator's to write" in write(plane, here, driver, phase="Completed"),
+        lambda: "only the operator may write status.phase" in write(plane, here, driver, phase="Completed"),
         within=30,
         what="a driver's word on the phase is refused",
     )
     assert write(plane, here, driver, driverIncarnation=3, fleetUID="0") == ""
     assert write(plane, here, operator, phase="Pending", replicas=1) == ""
     for name, value in {"replicas": 7, "orders": ORDERS, "observedGeneration": 9}.items():
-        assert f"status.{name} is the operator's to write" in write(plane, here, driver, **{name: value})
+        assert f"only the operator may write status.{name}" in write(plane, here, driver, **{name: value})
     # What the operator wrote stays as it is beside a driver's report.
     assert write(plane, here, driver, driverIncarnation=4) == ""
     found = plane.get("cfleet/fleet", here)["status"]

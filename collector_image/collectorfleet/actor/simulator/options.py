@@ -59,8 +59,8 @@ class SimulatorProcess:
                 )
         if PYTHON in self.ports:
             raise InvalidOption(
-                f"process.ports: {{{PYTHON}}} in the command is the collector's Python; give the port {PYTHON} another "
-                "name"
+                f"process.ports: a port cannot have the name {PYTHON}, because {{{PYTHON}}} in the command stands for "
+                "the collector's Python; rename the port"
             )
         if len(set(self.ports)) < len(self.ports):
             raise InvalidOption(f"process.ports: {', '.join(self.ports)} has a name twice; name each port once")

@@ -9,8 +9,6 @@ from collectorfleet.actor.config import RolloutLoop
 from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Question, Rule, not_both
 
-_ONLY_SINGLE: Final = "only with collector_class 'single' and without trajs_per_batch"
-
 
 def _cut_short(options: FleetArguments) -> bool:
     return options.preemptive_threshold is not None
@@ -34,8 +32,8 @@ def _not_into_a_buffer(name: str) -> Rule:
         "replay-buffer-or-batches",
         name,
         not_both(name, "replay_buffer"),
-        "not together with replay_buffer, which collectors write to themselves; "
-        "give the buffer a transform, or extend it with the batches that the iteration yields",
+        "collectors write to replay_buffer themselves, so no batch passes through the driver; give the buffer a "
+        "transform, or extend the buffer with the batches that the iteration yields",
     )
 
 
@@ -44,8 +42,8 @@ def _equal_for_a_buffer(name: str, differ: Question) -> Rule:
         "distributed-buffer-takes-equal-batches",
         name,
         lambda options: not (options.writes_equal_batches and differ(options)),
-        "not with a replay buffer of transport='distributed', which takes batches of one size only; build it with "
-        "transport='ray'",
+        "cannot be used with a replay buffer of transport='distributed', which takes only batches of one size; build "
+        "the buffer with transport='ray'",
     )
 
 
@@ -54,25 +52,26 @@ BATCHES: Final = (
         "threshold-needs-class-single",
         "preemptive_threshold",
         lambda options: not (_cut_short(options) and options.has_processes),
-        _ONLY_SINGLE,
+        "only a collector of one process can be cut short; use collector_class 'single', or first_shares",
     ),
     Rule(
         "threshold-or-whole-trajectories",
         "preemptive_threshold",
         lambda options: not (_cut_short(options) and _whole_trajectories(options)),
-        _ONLY_SINGLE,
+        "collectors that are cut short deliver no whole trajectories; leave trajs_per_batch out, or use first_shares",
     ),
     Rule(
         "threshold-or-whole-trajectories",
         "split_trajs",
         not_both("split_trajs", "preemptive_threshold"),
-        "not together with preemptive_threshold, whose batches have gaps",
+        "batches with preemptive_threshold have gaps and cannot be split into trajectories; pass one of the two",
     ),
     Rule(
         "update-between-steps-needs-class-single",
         "update_between_steps",
         lambda options: not (options.update_between_steps and options.has_processes),
-        "only with collector_class 'single'",
+        "only a collector of one process loads weights between its steps; use collector_class 'single', or leave "
+        "update_between_steps out",
     ),
     Rule(
         "update-between-steps-breaks-the-graph",
@@ -80,26 +79,29 @@ BATCHES: Final = (
         lambda options: (
             not (options.update_between_steps and options.rollout != RolloutLoop.FAST and _compiles_one_graph(options))
         ),
-        "not with compile_policy={'fullgraph': True}: in TorchRL's loop the weights are loaded inside of the call "
-        "that is compiled; leave fullgraph out, or use rollout 'fast'",
+        "cannot be used with compile_policy={'fullgraph': True}, because TorchRL's loop loads the weights inside the "
+        "compiled call; leave fullgraph out, or use rollout 'fast'",
     ),
     Rule(
         "exact-staleness-or-update-between-steps",
         "update_between_steps",
         not_both("update_between_steps", "exact_staleness"),
-        "not together with exact_staleness, which allows one version only",
+        "batches would have frames of several versions, but exact_staleness allows only one version; pass one of the "
+        "two",
     ),
     Rule(
         "compact-observations-of-one-version",
         "compact_obs",
         lambda options: not (options.mixes_versions and options.keywords(0).get("compact_obs")),
-        "not with trajs_per_batch or collector_class 'async'",
+        "cannot be used with trajs_per_batch or collector_class 'async', whose batches mix versions; leave compact_obs "
+        "out",
     ),
     Rule(
         "exact-staleness-or-mixed-versions",
         "exact_staleness",
         lambda options: not (options.mixes_versions and options.exact_staleness),
-        "not with trajs_per_batch or collector_class 'async', whose batches mix versions",
+        "cannot be used with trajs_per_batch or collector_class 'async', whose batches mix versions; leave "
+        "exact_staleness out",
     ),
     _not_into_a_buffer("split_trajs"),
     _not_into_a_buffer("postproc"),
@@ -112,8 +114,8 @@ BATCHES: Final = (
         lambda options: (
             options.replay_buffer is None or getattr(options.replay_buffer, "service_backend", None) == "ray"
         ),
-        "Ray actors on other nodes cannot share a buffer of this process; build it with ReplayBuffer(..., "
-        "service_backend='ray'), or extend it with the batches that the iteration yields",
+        "Ray actors on other nodes cannot write to a buffer in this process; build the buffer with ReplayBuffer(..., "
+        "service_backend='ray'), or extend the buffer with the batches that the iteration yields",
         TypeError,
     ),
 )

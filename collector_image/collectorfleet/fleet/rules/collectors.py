@@ -155,8 +155,8 @@ COLLECTORS: Final = (
         "random-frames-or-class-async",
         "init_random_frames",
         lambda options: not (options.random_frames and options.has_processes_that_never_pause),
-        "not with collector_class 'async', whose processes collect ahead and do not know when random actions "
-        "end; use 'single' or 'sync', or leave it out",
+        "cannot be used with collector_class 'async', whose processes collect ahead and do not know when random "
+        "actions end; use collector_class 'single' or 'sync', or leave init_random_frames out",
     ),
     Rule("keywords-are-not-the-fleets", "collector_kwargs", lambda options: not _fleets_own(options), _say_fleets_own),
     Rule(
@@ -183,14 +183,15 @@ COLLECTORS: Final = (
         "policy_factory",
         lambda options: not _no_policies(options),
         lambda options: (
-            f"{with_article(type(_no_policies(options)[0]).__name__)} cannot be called; pass a function that builds one"
+            f"{with_article(type(_no_policies(options)[0]).__name__)} cannot be called; pass a function that builds a "
+            "policy"
         ),
     ),
     Rule(
         "one-policy",
         "policy_factory",
         not_both("policy", "policy_factory"),
-        "excludes policy; pass one of the two",
+        "cannot be used together with policy; pass one of the two",
     ),
     Rule(
         "environment-error-is-known",
@@ -208,7 +209,7 @@ COLLECTORS: Final = (
         "service-is-reachable",
         "policy",
         lambda options: getattr(options.policy, "service_backend", None) in (None, "ray"),
-        "Ray actors on other nodes cannot ask an inference service of this process; build it with "
+        "Ray actors on other nodes cannot reach an inference service in this process; build the service with "
         "service_backend='ray'",
     ),
     Rule(

@@ -24,9 +24,8 @@ PARAMETERS: Final = (
         "parameters-or-whole-trajectories",
         "environment_parameters",
         lambda options: not _takes_parameters(options) or options.keywords(0).get("trajs_per_batch") is None,
-        "with trajs_per_batch, parameters may change within a trajectory, and frames would have unknown parameters; "
-        "leave one "
-        "of the two out",
+        "with trajs_per_batch parameters could change within a trajectory, and the parameters of its frames would be "
+        "unknown; leave one of the two out",
     ),
     Rule(
         "parameters-need-trajectories",

@@ -15,12 +15,13 @@ def _needs_sync(rule: str, name: str) -> Rule:
         rule,
         name,
         lambda options: options.sync or not given(options, name),
-        "only with sync=True; in Async every answer is a separate batch",
+        f"with sync=False each batch comes from one collector; use sync=True, or leave {name} out",
     )
 
 
 def _without_first_shares(rule: str, name: str) -> Rule:
-    return Rule(rule, "first_shares", not_both("first_shares", name), f"not together with {name}; choose one")
+    sentence = f"cannot be used together with {name}; pass one of the two"
+    return Rule(rule, "first_shares", not_both("first_shares", name), sentence)
 
 
 def _divides(options: FleetArguments) -> bool:
@@ -41,7 +42,7 @@ SHARES: Final = (
         "staleness-in-async",
         "max_staleness",
         lambda options: options.sync or options.max_staleness != 0,
-        "with 0, only one collector is busy in Async; use sync=True, or at least 1",
+        "0 needs sync=True, because only one collector would be busy with sync=False; use sync=True, or 1 or more",
     ),
     _needs_sync("shares-in-sync", "shares"),
     _needs_sync("exact-staleness-in-sync", "exact_staleness"),
@@ -51,7 +52,10 @@ SHARES: Final = (
         "first-shares-below-collectors",
         "first_shares",
         lambda options: options.first_shares is None or 1 <= options.first_shares < options.collectors,
-        lambda options: f"{options.first_shares} of {options.collectors} collectors; use 1 to {options.collectors - 1}",
+        lambda options: (
+            f"{options.first_shares} is out of range for {counted(options.collectors, 'collector')}; use 1 to "
+            f"{options.collectors - 1}"
+        ),
     ),
     Rule(
         "first-shares-need-staleness",

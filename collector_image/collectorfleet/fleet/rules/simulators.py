@@ -69,7 +69,8 @@ SIMULATORS: Final = (
         "simulator-is-ready-in-time",
         "first_request_timeout",
         _is_in_time,
-        "a collector counts as hung before ready_timeout of its simulator is over; give more than ready_timeout",
+        "not longer than ready_timeout of a simulator, so a process that waits for the simulator would count as hung; "
+        "use more than ready_timeout",
     ),
     Rule(
         "simulator-needs-a-function",

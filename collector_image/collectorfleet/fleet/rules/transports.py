@@ -66,8 +66,8 @@ TRANSPORTS: Final = (
         "scaling_policy",
         lambda options: options.launcher is None or options.scaling_policy is None,
         (
-            "with a launcher, collectors belong to hosts, and the hosts of the highest ranks are removed first; "
-            "leave it out"
+            "cannot be used with launcher, because the fleet then removes the hosts of the highest ranks first; leave "
+            "scaling_policy out"
         ),
     ),
     Rule(

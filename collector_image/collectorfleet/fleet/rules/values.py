@@ -23,8 +23,8 @@ def _one_for_each(name: str) -> Rule:
 
     def sentence(options: FleetArguments) -> str:
         length, number = lengths(options)[name], options.values_in_a_list
-        things = "turns of groups" if options.groups else "collectors"
-        return f"a list of {length} for {number} {things}; pass one value, or a list of {number}"
+        things = "entries of groups" if options.groups else "collectors"
+        return f"the list has length {length}, but the fleet has {number} {things}; pass one value, or {number} values"
 
     return Rule("list-has-one-for-each", name, holds, sentence)
 

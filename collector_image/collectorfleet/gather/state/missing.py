@@ -43,5 +43,5 @@ def _why(slot: Slot, one: Collector | None) -> str:
     if one is None:
         return f"{before}has not started"
     if one.pod is None:
-        return f"{before}has not started, it waits for CPU, GPU, memory or a pod"
+        return f"{before}has not started, because it waits for CPU, GPU, memory or a pod"
     return f"{before}builds its environment and policy on {one.pod}"

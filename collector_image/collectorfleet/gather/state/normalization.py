@@ -61,8 +61,7 @@ class FleetNormalization:
         first = str(self.reported_by)
         for name in sorted(self.now.keys() ^ found.keys()):
             raise ValueError(
-                f"{name}: only one of this environment and the environment of {first} has these statistics; "
-                f"{_ONE_FOR_ALL}"
+                f"{name}: either this environment or the environment of {first} lacks these statistics; {_ONE_FOR_ALL}"
             )
         for name, one in found.items():
             _compare(name, one, self.now[name], first, _ONE_FOR_ALL)
@@ -82,7 +81,7 @@ _OF_THE_STATE: Final = (
 def _compare(name: str, here: RunningStatistics, there: RunningStatistics, whose: str, remedy: str) -> None:
     mine, theirs = _shape(here), _shape(there)
     if mine != theirs:
-        raise ValueError(f"{name}: {mine} here, and {theirs} in {whose}; {remedy}")
+        raise ValueError(f"{name}: this environment has {mine}, but {whose} has {theirs}; {remedy}")
 
 
 def _shape(one: RunningStatistics) -> str:

@@ -166,4 +166,8 @@ def results(
 
 
 def _why_not(version: int | None) -> str:
-    return "not published yet: the staleness bound holds it back" if version is None else "not applied yet"
+    return (
+        "not published yet, because the staleness bound allows no further version before the next batch"
+        if version is None
+        else "not applied yet"
+    )

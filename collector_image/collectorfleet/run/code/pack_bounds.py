@@ -109,4 +109,4 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         if not data[at - 1] & 0x80:
             return found, at
-    raise BadPack("a delta does not say its size")
+    raise BadPack("a delta ends before its size is complete")

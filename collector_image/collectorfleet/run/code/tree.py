@@ -46,4 +46,4 @@ def write_tree(code: Code, mounts: Mounts | None, folder: Path, tls: ssl.SSLCont
         case Artifact() as source:
             return artifact.write_tree(source, credentials, folder, tls)
         case None:
-            raise InvalidOption("spec.code: no tree is named; set archive, git or artifact")
+            raise InvalidOption("spec.code: the spec names no source of files; set archive, git or artifact")

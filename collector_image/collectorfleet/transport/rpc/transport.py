@@ -235,7 +235,9 @@ class RpcTransport:
             return  # the collector was stopped meanwhile
         # Kill a late or broken collector. The exit of its process shows the cause better than this error.
         if is_late(error):
-            known.missed_call = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
+            known.missed_call = (
+                f"did not accept the driver's call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
+            )
         known.process.kill()
 
     def _watch(self, collector: CollectorId, started: _Collector, process: LocalProcess) -> None:
@@ -245,7 +247,7 @@ class RpcTransport:
             self._mailbox.put(Lost(collector, started.missed_call, Fault.HUNG))
         elif process.exit_code == LATE:
             seconds = self._station.options.rpc_timeout
-            cause = f"a call of its own, with frames or weights, took longer than {seconds:g} s (rpc_timeout)"
+            cause = f"its call to the driver, with frames or weights, took longer than {seconds:g} s (rpc_timeout)"
             self._mailbox.put(Lost(collector, cause, Fault.HUNG))
         else:
             self._mailbox.put(Lost(collector, ended.cause, ended.fault))

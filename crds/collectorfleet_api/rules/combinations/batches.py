@@ -29,8 +29,8 @@ ASYNC_ONLY: Final = (
         "collection.maxStaleness",
         lambda spec: spec.collection.mode is Mode.SYNC or spec.collection.max_staleness != 0,
         "self.mode != 'Async' || !has(self.maxStaleness) || self.maxStaleness > 0",
-        "0 is for mode Sync: in Async, new versions are published while batches of other collectors wait; "
-        "use 1 or more, or leave it out for no bound",
+        "0 needs mode Sync, because in mode Async new versions are published while batches of other collectors wait; "
+        "use 1 or more, or leave maxStaleness out for no bound",
         on="collection",
     ),
 )
@@ -41,21 +41,22 @@ SYNC_ONLY: Final = (
         "collection.shares",
         lambda spec: spec.collection.shares is None or spec.collection.mode is Mode.SYNC,
         "!has(self.collection.shares) || self.collection.mode == 'Sync'",
-        "shares are parts of a Sync batch; leave it out in mode Async, where a batch comes from one collector",
+        "a batch of mode Async has no shares, because it comes from one collector; leave shares out, or set mode to "
+        "Sync",
     ),
     Combination(
         "exact-staleness-in-sync",
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or spec.collection.mode is Mode.SYNC,
         "!self.collection.exactStaleness || self.collection.mode == 'Sync'",
-        "only Sync batches have one version; leave it out in mode Async, and bound the staleness with maxStaleness",
+        "only batches of mode Sync have one version; in mode Async, leave exactStaleness out and set maxStaleness",
     ),
     Combination(
         "stragglers-in-sync",
         "collection.stragglers",
         lambda spec: spec.collection.stragglers is None or spec.collection.mode is Mode.SYNC,
         "!has(self.collection.stragglers) || self.collection.mode == 'Sync'",
-        "only a Sync batch waits for several collectors; leave it out in mode Async",
+        "only a batch of mode Sync waits for several collectors; in mode Async, leave stragglers out",
     ),
 )
 
@@ -92,7 +93,8 @@ STRAGGLING: Final = (
         lambda spec: (part := threshold(spec)) is None or 0 < part < 1,
         f"!({THRESHOLD}) || (self.collection.stragglers.preemptiveThreshold > 0.0"
         " && self.collection.stragglers.preemptiveThreshold < 1.0)",
-        "0 waits for no share and 1 for all shares; use a number between 0 and 1, such as 0.8, or leave stragglers out",
+        "not between 0 (waits for no share) and 1 (waits for all shares); use a number such as 0.8, or leave "
+        "stragglers out",
     ),
     Combination(
         "threshold-needs-class-single",

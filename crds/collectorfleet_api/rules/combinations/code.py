@@ -97,7 +97,7 @@ CODE: Final = (
         "code.path",
         lambda spec: spec.code is None or spec.code.path is None or spec.code.config_map is None,
         "!has(self.path) || !has(self.configMap)",
-        "the keys of a ConfigMap are files without folders; leave it out, or set archive, git or artifact",
+        "the code in a ConfigMap has no folders; leave path out, or set archive, git or artifact",
         on="code",
     ),
     Combination(
@@ -114,7 +114,8 @@ CODE: Final = (
         _authority_is_used,
         "!has(self.certificateAuthority) || has(self.git) || has(self.artifact)"
         " || (has(self.archive) && has(self.archive.url))",
-        "only code that pods fetch from a server uses it; leave it out, or set git, artifact or archive.url",
+        "used only if pods fetch code from a server; leave certificateAuthority out, or set git, artifact or "
+        "archive.url",
         on="code",
     ),
 )

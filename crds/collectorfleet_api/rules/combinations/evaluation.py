@@ -110,6 +110,6 @@ EVALUATION: Final = (
         # name.
         lambda spec: all(group.name != EVALUATOR_GROUP for group in spec.collectors.groups),
         f"!has(self.collectors.groups) || !self.collectors.groups.exists(g, g.name == '{EVALUATOR_GROUP}')",
-        f"{EVALUATOR_GROUP} is the name of the pods of spec.evaluation; use another",
+        f"the name {EVALUATOR_GROUP} is reserved for the pods of spec.evaluation; rename the group",
     ),
 )

@@ -71,7 +71,7 @@ LAUNCHERS: Final = (
         "collectors.scalingPolicy",
         lambda spec: spec.has_ray or spec.collectors.scaling_policy is None,
         "self.launcher == 'RayCluster' || !has(self.collectors.scalingPolicy)",
-        "with launcher Job a smaller Job ends the pods of the highest indexes; use launcher RayCluster, or "
-        "leave it out",
+        "with launcher Job, Kubernetes removes the pods with the highest indexes first; use launcher RayCluster, or "
+        "leave scalingPolicy out",
     ),
 )

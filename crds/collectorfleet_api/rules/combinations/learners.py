@@ -65,7 +65,7 @@ LEARNERS: Final = (
         "learners",
         lambda spec: not _learns(spec) or spec.driver.script is None,
         f"!{LEARNS} || !{SCRIPT}",
-        "driver.script makes the collector, and its LearnerShards; set driver.train, or leave learners out",
+        "driver.script creates the collector and its LearnerShards itself; set driver.train, or leave learners out",
     ),
     Combination(
         "learners-need-ray",
@@ -104,14 +104,14 @@ LEARNERS: Final = (
         "weights.maxWeightUpdateInterval",
         lambda spec: not _learns(spec) or spec.weights.max_weight_update_interval is None,
         f"!{LEARNS} || !has(self.weights.maxWeightUpdateInterval)",
-        "learners decide when changed weights are published; leave it out",
+        "learners decide when changed weights are published; leave maxWeightUpdateInterval out",
     ),
     Combination(
         "group-or-learners",
         "collectors.groups",
         lambda spec: not _learns(spec) or all(group.name != LEARNER_GROUP for group in spec.collectors.groups),
         f"!{LEARNS} || !has(self.collectors.groups) || !self.collectors.groups.exists(g, g.name == '{LEARNER_GROUP}')",
-        f"{LEARNER_GROUP} is the name of the pods of spec.learners; use another",
+        f"the name {LEARNER_GROUP} is reserved for the pods of spec.learners; rename the group",
     ),
     Combination(
         "policies-have-places",

@@ -64,7 +64,7 @@ PARAMETERS: Final = (
         "collection.trajsPerBatch",
         lambda spec: not _takes(spec) or spec.collection.trajs_per_batch is None,
         f"!{_TAKES} || !has(self.collection.trajsPerBatch)",
-        "parameters may change within a trajectory, and frames would have unknown parameters; leave trajsPerBatch out, "
-        "or leave parameters and curriculum out",
+        "parameters could change within a trajectory, and the parameters of its frames would be unknown; leave "
+        "trajsPerBatch out, or leave parameters and curriculum out",
     ),
 )

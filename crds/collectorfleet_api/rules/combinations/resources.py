@@ -76,7 +76,7 @@ INSIDE_COLLECTORS: Final = (
         ),
         "!has(self.collection.initRandomFrames) || self.collectors.class != 'Async'",
         "processes of class Async collect ahead and do not know when random actions end; set collectors.class "
-        "to Single or Sync, or leave it out",
+        "to Single or Sync, or leave initRandomFrames out",
     ),
     Combination(
         "cuda-needs-gpu",
@@ -112,7 +112,7 @@ PODS: Final = (
         "workers.gpu.resource",
         lambda spec: spec.workers.gpu.resource is None or spec.workers.gpu.mode in _BY_RESOURCE,
         f"!has({_GPU}.resource) || {_GPU}.mode in {[mode.value for mode in _BY_RESOURCE]}",
-        "worker pods ask for no resource with mode DRA or None; leave it out, or use another mode",
+        "with mode DRA or None, worker pods do not request this resource; leave resource out, or use another mode",
     ),
     Combination(
         "gpu-resource-is-a-devices",

@@ -59,7 +59,7 @@ SIMULATORS: Final = (
             process.ready_timeout_seconds < spec.collectors.first_request_timeout_seconds for process in _of_all(spec)
         ),
         _IN_TIME,
-        "a collector counts as hung before readyTimeoutSeconds of its simulator are over; give more than "
-        "readyTimeoutSeconds",
+        "not longer than readyTimeoutSeconds of a simulator, so a process that waits for the simulator would count as "
+        "hung; use more than readyTimeoutSeconds",
     ),
 )

@@ -21,7 +21,7 @@ VERSIONS: Final = (
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or trains(spec),
         f"!self.collection.exactStaleness || {TRAINS}",
-        "without driver.train there is one version of the weights, and all batches have it; leave it out",
+        "without driver.train all batches have the same version of the weights; leave exactStaleness out",
     ),
     Combination(
         "exact-staleness-or-mixed-versions",
@@ -38,8 +38,8 @@ VERSIONS: Final = (
         "weights.updateBetweenSteps",
         lambda spec: not spec.weights.update_between_steps or spec.collectors.collector_class is CollectorClass.SINGLE,
         "!self.weights.updateBetweenSteps || self.collectors.class == 'Single'",
-        "only a collector of one process loads weights between its steps; set collectors.class to Single, "
-        "or leave it out",
+        "only a collector of one process loads weights between its steps; set collectors.class to Single, or leave "
+        "updateBetweenSteps out",
     ),
     Combination(
         "update-between-steps-needs-train",

@@ -19,8 +19,8 @@ def _pod(pod: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(pod.get(kind) or []):
             if not container.get("image"):
-                text = f"missing, and required: {container['name']} is a container beside {ours}"
-                advice = f"add its image, or name it {ours}" if kind == "containers" else "add its image"
+                text = f"missing, and required: container {container['name']} runs in addition to {ours}"
+                advice = f"add its image, or rename it to {ours}" if kind == "containers" else "add its image"
                 yield BuiltProblem((*path, kind, index, "image"), f"{text}; {advice}")
     for index, container in enumerate(pod.get("initContainers") or []):
         if container.get("restartPolicy") == "Always":
@@ -28,13 +28,16 @@ def _pod(pod: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
         for field in _PROBES:
             if container.get(field) is not None:
                 text = (
-                    "an init container ends before the others start; set its restartPolicy to Always, or leave it out"
+                    "an init container ends before the other containers start; set its restartPolicy to Always, or "
+                    f"leave {field} out"
                 )
                 yield BuiltProblem((*path, "initContainers", index, field), text)
     if pod.get("dnsPolicy") == "None" and not (pod.get("dnsConfig") or {}).get("nameservers"):
-        yield BuiltProblem((*path, "dnsPolicy"), "None needs a server; add dnsConfig.nameservers")
+        yield BuiltProblem((*path, "dnsPolicy"), "None needs a DNS server; add dnsConfig.nameservers")
     if pod.get("hostPID") and pod.get("shareProcessNamespace"):
-        yield BuiltProblem((*path, "shareProcessNamespace"), "true excludes hostPID; keep one of the two")
+        yield BuiltProblem(
+            (*path, "shareProcessNamespace"), "cannot be true together with hostPID; keep one of the two"
+        )
     if pod.get("hostNetwork"):
         yield from _host_ports(pod, path)
 
@@ -44,7 +47,7 @@ def _host_ports(pod: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
         for index, port in enumerate(container.get("ports") or []):
             host = port.get("hostPort")
             if host and host != port.get("containerPort"):
-                text = f"{host} is not containerPort {port.get('containerPort')}; with hostNetwork they are the same"
+                text = f"{host} is not containerPort {port.get('containerPort')}; with hostNetwork, make them equal"
                 yield BuiltProblem((*path, "containers", number, "ports", index, "hostPort"), text)
 
 
@@ -52,9 +55,11 @@ def _container(container: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     for field in ("livenessProbe", "startupProbe"):
         threshold = (container.get(field) or {}).get("successThreshold")
         if threshold not in (None, 0, 1):
-            yield BuiltProblem((*path, field, "successThreshold"), f"{threshold} is not 1; leave it out")
+            yield BuiltProblem(
+                (*path, field, "successThreshold"), f"{threshold} is not allowed here; use 1, or leave it out"
+            )
     if (container.get("readinessProbe") or {}).get("terminationGracePeriodSeconds") is not None:
-        text = "a readiness probe ends no container; leave it out"
+        text = "a readiness probe never ends its container; leave terminationGracePeriodSeconds out"
         yield BuiltProblem((*path, "readinessProbe", "terminationGracePeriodSeconds"), text)
 
 
@@ -99,7 +104,8 @@ def _profile(profile: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if is_local and not name:
         yield BuiltProblem((*path, "localhostProfile"), "missing, and required with type Localhost")
     elif name and not is_local:
-        yield BuiltProblem((*path, "localhostProfile"), f"type {profile.get('type')} has none; set type to Localhost")
+        text = f"type {profile.get('type')} takes no localhostProfile; leave it out, or set type to Localhost"
+        yield BuiltProblem((*path, "localhostProfile"), text)
 
 
 def _security(context: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
@@ -109,8 +115,8 @@ def _security(context: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if context.get("privileged") or escalates:
         field: Path = ("privileged",) if context.get("privileged") else ("capabilities", "add")
         text = (
-            "excludes allowPrivilegeEscalation false, which is the operator's default; set allowPrivilegeEscalation "
-            "to true, or leave this field out"
+            "cannot be used with allowPrivilegeEscalation false, which is the operator's default; set "
+            "allowPrivilegeEscalation to true, or leave this field out"
         )
         yield BuiltProblem((*path, *field), text)
 
@@ -118,9 +124,12 @@ def _security(context: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
 def _toleration(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     exists = one.get("operator") == "Exists"
     if not one.get("key") and not exists:
-        yield BuiltProblem((*path, "operator"), "a toleration without a key is for all taints; write Exists, or a key")
+        text = "a toleration without a key matches all taints and needs operator Exists; set Exists, or set a key"
+        yield BuiltProblem((*path, "operator"), text)
     if exists and one.get("value"):
-        yield BuiltProblem((*path, "value"), "operator Exists has no value; leave it out, or write Equal")
+        yield BuiltProblem(
+            (*path, "value"), "operator Exists takes no value; leave value out, or set operator to Equal"
+        )
     if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
         yield BuiltProblem(
             (*path, "tolerationSeconds"),
@@ -133,14 +142,18 @@ def _requirement(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if operator in ("In", "NotIn") and not values:
         yield BuiltProblem((*path, "values"), f"missing, and required with operator {operator}")
     elif operator in ("Exists", "DoesNotExist") and values:
-        yield BuiltProblem((*path, "values"), f"operator {operator} has none; leave them out, or write In")
+        yield BuiltProblem((*path, "values"), f"operator {operator} takes no values; leave values out, or use In")
     elif operator in ("Gt", "Lt") and len(values) != 1:
-        yield BuiltProblem((*path, "values"), f"{len(values)} values, and operator {operator} compares with one number")
+        text = f"operator {operator} compares with one number, but this list has {len(values)} items; write one number"
+        yield BuiltProblem((*path, "values"), text)
 
 
 def _spread(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if one.get("minDomains") is not None and one.get("whenUnsatisfiable") != "DoNotSchedule":
-        yield BuiltProblem((*path, "minDomains"), "needs whenUnsatisfiable DoNotSchedule; set it, or leave this out")
+        yield BuiltProblem(
+            (*path, "minDomains"),
+            "needs whenUnsatisfiable DoNotSchedule; set whenUnsatisfiable, or leave minDomains out",
+        )
 
 
 def _dns(config: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:

@@ -25,7 +25,9 @@ def reference_problems(spec: dict[str, Any]) -> Iterator[BuiltProblem]:
             path: Path = ("spec", field, index)
             name = container.get("name", "")
             if name in seen:
-                yield BuiltProblem((*path, "name"), f"{name} is the name of one of {seen[name]} too; rename one")
+                yield BuiltProblem(
+                    (*path, "name"), f"a container in {seen[name]} is also named {name}; rename one of them"
+                )
             seen.setdefault(name, field)
             yield from _mounts(container, volumes, path)
             yield from _ports(container, path)
@@ -81,11 +83,15 @@ def _amounts(resources: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
             here = (*path, field, name)
             if "/" not in name and name not in _STANDARD and not name.startswith(_HUGE_PAGES):
                 near = did_you_mean(name, _STANDARD)
-                yield BuiltProblem(here, f"no resource of containers; extended ones have a domain{near or _EXAMPLE}")
+                yield BuiltProblem(
+                    here, f"containers have no such resource; an extended resource has a domain{near or _EXAMPLE}"
+                )
             elif not _can_be_shared(name) and field == "requests" and name not in limits:
                 yield BuiltProblem(here, f"{name} needs a limit of the same amount; add it to limits")
             elif _is_whole(name) and parse_quantity(amount).denominator != 1:
-                yield BuiltProblem(here, f"{amount} is not a whole number, and {name} cannot be divided; use one")
+                yield BuiltProblem(
+                    here, f"{amount} is not a whole number, and {name} cannot be divided; use a whole number"
+                )
     for name in (name for name in limits if name in requests):
         if wrong := _compared(name, parse_quantity(limits[name]), parse_quantity(requests[name])):
             text = f"limit {limits[name]} of {name} is {wrong} request {requests[name]}; "

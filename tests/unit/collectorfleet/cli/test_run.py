@@ -33,7 +33,7 @@ def test_a_file_without_a_fleet_says_what_it_has(tmp_path: Path, capsys: pytest.
 
 def test_going_on_needs_a_folder_to_go_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", written(tmp_path, manifest()), "--resume"]) == 64
-    assert "--resume: name the folder of the run to resume with --checkpoint DIR" in capsys.readouterr().err
+    assert "--resume: needs --checkpoint DIR; give the folder of the run to resume" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http", "-1"])

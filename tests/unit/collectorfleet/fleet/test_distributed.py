@@ -44,13 +44,13 @@ def test_arguments_are_torchrls_with_their_defaults(name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"launcher": "submitit"}, "launcher='submitit' of {} starts collectors by submitit, on a cluster of Slurm"),
-        ({"launcher": "submitit_delayed"}, "on Kubernetes a CollectorFleet, which `kubectl cfleet submit` creates"),
+        ({"launcher": "submitit"}, "launcher='submitit' of {} starts collectors on a Slurm cluster; use 'mp'"),
+        ({"launcher": "submitit_delayed"}, "on Kubernetes, `kubectl cfleet submit` creates a CollectorFleet"),
         ({"launcher": "ssh"}, "launcher='ssh' of {}; use 'mp' or 'ray'"),
         ({"backend": "smoke"}, "backend='smoke' of {}: torch.distributed has no backend of that name; use 'gloo'"),
         (
             {"slurm_kwargs": {"timeout_min": 10}},
-            "slurm_kwargs of {} has no effect here: no collector is a job of Slurm",
+            "slurm_kwargs of {} has no effect here: the fleet starts no Slurm jobs",
         ),
         ({"create_env_fn": make_chance}, "create_env_fn of {} is a function; pass a list with one for each collector"),
     ],
@@ -77,7 +77,7 @@ def test_a_backend_that_torch_lacks_or_that_goes_from_gpu_to_gpu_is_refused(
         (False, f"the installed torch is built without it (torch.distributed.is_{backend}_available() is False)"),
         (
             True,
-            "it connects GPUs and needs a whole GPU" if backend == "nccl" else "frames and weights are sent from CPU",
+            "nccl needs a whole GPU for each process" if backend == "nccl" else "frames and weights are sent from CPU",
         ),
     ):
         monkeypatch.setitem(ours._BACKENDS, backend, lambda has=has: has)

@@ -73,7 +73,7 @@ def test_one_that_never_loads_its_first_weights_freezes_nobody_and_is_retired() 
     assert len(fleet.remote("c0").requests) == 2
     fleet.turn(seconds=50)
     assert hung in fleet.world.stopped
-    assert fleet.last_error("c1") == "built, but its first weights not loaded, within 60 s (first_request_timeout)"
+    assert fleet.last_error("c1") == "built, but did not load its first weights within 60 s (first_request_timeout)"
 
 
 def test_one_that_gets_ready_in_time_is_left_alone() -> None:

@@ -201,9 +201,12 @@ def test_a_fleet_without_weights_and_normalization_has_no_versions() -> None:
 @pytest.mark.parametrize(
     ("other", "says"),
     [
-        (seen(0, width=4), r"0\.VecNormV2\.observation: decay 1, loc \[4\] here, and decay 1, loc \[1\] in c0"),
-        (seen(0, decay=0.9), r"decay 0.9, loc \[1\] here"),
-        (None, "only one of this environment and the environment of c0 has these statistics"),
+        (
+            seen(0, width=4),
+            r"0\.VecNormV2\.observation: this environment has decay 1, loc \[4\], but c0 has decay 1, loc \[1\];",
+        ),
+        (seen(0, decay=0.9), r"this environment has decay 0.9, loc \[1\],"),
+        (None, "either this environment or the environment of c0 lacks these statistics"),
     ],
     ids=["shape", "decay", "nothing"],
 )
@@ -237,7 +240,7 @@ def test_of_a_state_what_no_environment_has_is_left_and_what_it_lacks_is_as_envi
 def test_a_state_of_other_environments_is_refused() -> None:
     fleet = Fleet(collectors=1)
     fleet.join("c0")
-    says = r"0\.VecNormV2\.observation: decay 1, loc \[1\] here, and .*\[4\] in the saved.*; give the env.*"
+    says = r"0\.VecNormV2\.observation: this environment has decay 1, loc \[1\], but the saved .*\[4\]; give the env.*"
     with pytest.raises(InvalidOption, match=says):
         restore(fleet.consumer.shared, {"frames": 0, "version": 5, "normalization": codec.to_state(seen(50, width=4))})
 

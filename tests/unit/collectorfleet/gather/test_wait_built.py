@@ -36,7 +36,9 @@ class Fleet(Played):
 
 def test_one_that_waits_for_room_is_named_and_ready_ones_are_not() -> None:
     fleet = Fleet()
-    assert fleet.missing() == "1 of 2 collectors is missing: c1 has not started, it waits for CPU, GPU, memory or a pod"
+    assert fleet.missing() == (
+        "1 of 2 collectors is missing: c1 has not started, because it waits for CPU, GPU, memory or a pod"
+    )
 
 
 def test_one_that_is_built_is_told_from_one_that_waits_for_room() -> None:

@@ -90,7 +90,7 @@ def test_refusals_carry_their_numbers() -> None:
     assert refused(LearnerGroup(2, 1.5), pods(2)).startswith("gpus: 1.5 is more than one GPU and not whole")
     assert refused(LearnerGroup(0), pods(0)) == "max_policies: 0 is less than 1"
     assert refused(LearnerGroup(1, policy_cpus=Fraction(0)), pods(0)) == (
-        "policy_cpus, replay_cpus: not more than 0; a place is reserved by its CPUs, such as 0.1"
+        "policy_cpus, replay_cpus: 0 or less reserves no room for a policy; use a number above 0, such as 0.1"
     )
 
 

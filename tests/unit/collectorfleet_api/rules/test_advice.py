@@ -28,9 +28,8 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
                 "spec.collectors.replicas": 16,
             },
-            "spec.collection.maxStaleness: at most 3 of 16 collectors are busy, because a new version "
-            "may follow each batch and limits how many batches may be requested; raise maxStaleness to 15, or use "
-            "3 collectors",
+            "spec.collection.maxStaleness: at most 3 of 16 collectors are busy, because maxStaleness 2 allows only 3 "
+            "undelivered batches; raise maxStaleness to 15, or use 3 collectors",
             id="a bound that idles collectors",
         ),
         pytest.param(
@@ -39,9 +38,8 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collectors.replicas": 16,
                 "spec.weights.updateAfterEachBatch": False,
             },
-            "spec.collection.maxStaleness: at most 3 of 16 collectors are busy, because a new version "
-            "may follow each batch and limits how many batches may be requested; raise maxStaleness to 15, or use "
-            "3 collectors",
+            "spec.collection.maxStaleness: at most 3 of 16 collectors are busy, because maxStaleness 2 allows only 3 "
+            "undelivered batches; raise maxStaleness to 15, or use 3 collectors",
             id="the same where the training function publishes",
         ),
         pytest.param(
@@ -55,14 +53,14 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         ),
         pytest.param(
             {"spec.workers.gpu": {"mode": "TimeSlicing"}},
-            "spec.workers.gpu: collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, "
-            "or leave it out",
+            "spec.workers.gpu: collectors request no GPU, so worker pods get no GPU; set "
+            "spec.collectors.resources.gpu, or leave this field out",
             id="a mode of no GPU",
         ),
         pytest.param(
             {"spec.workers.gpu": {"mode": "TimeSlicing"}, "spec.learners": LEARNERS},
-            "spec.workers.gpu: collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, "
-            "or leave it out",
+            "spec.workers.gpu: collectors request no GPU, so worker pods get no GPU; set "
+            "spec.collectors.resources.gpu, or leave this field out",
             id="a mode of no GPU, of learners on CPUs",
         ),
         pytest.param(
@@ -71,8 +69,8 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.learners": {**LEARNERS, "gpus": 1},
                 "spec.collectors.groups": [{"name": "all", "replicas": 4, "workers": {"gpu": {"mode": "MPS"}}}],
             },
-            "spec.collectors.groups[0].workers.gpu: collectors ask for no GPU, so worker pods get none; set "
-            "spec.collectors.resources.gpu, or leave it out",
+            "spec.collectors.groups[0].workers.gpu: collectors request no GPU, so worker pods get no GPU; set "
+            "spec.collectors.resources.gpu, or leave this field out",
             id="a mode of no GPU, of a group beside learners on GPUs",
         ),
         pytest.param(
@@ -81,9 +79,8 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collectors.devices": {"device": "cuda"},
                 "spec.workers.gpu": {"mode": "None"},
             },
-            "spec.workers.template: absent: with mode None, the template gives worker pods their GPUs, which Ray "
-            "counts even if "
-            "there are none",
+            "spec.workers.template: absent: with mode None, Ray counts GPUs that the operator does not request; set a "
+            "template that gives worker pods their GPUs",
             id="GPUs that nothing gives",
         ),
         pytest.param(
@@ -95,13 +92,13 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         pytest.param(
             {"spec.collectors.resources.gpu": 0.6, "spec.collectors.devices.device": "cuda"},
             "spec.collectors.resources.gpu: 0.4 of the 1 GPU of each worker pod is used by no collector: "
-            "1 of 0.6 GPU fit",
+            "1 collector of 0.6 GPU fits",
             id="a GPU that is left over",
         ),
         pytest.param(
             {**QUARTERS, "spec.workers.collectorsPerPod": 2},
             "spec.collectors.resources.gpu: 0.5 of the 1 GPU of each worker pod is used by no collector: "
-            "4 of 0.25 GPU fit, and workers.collectorsPerPod is 2",
+            "4 collectors of 0.25 GPU fit, and workers.collectorsPerPod is 2",
             id="a GPU for fewer collectors than fit",
         ),
         pytest.param(
@@ -111,7 +108,7 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.workers.customPerPod": {"disk": 4, "license": 2},
             },
             "spec.collectors.resources.gpu: 0.25 of the 1 GPU of each worker pod is used by no collector: "
-            "4 of 0.25 GPU fit, and license of workers.customPerPod is enough for 3",
+            "4 collectors of 0.25 GPU fit, and license of workers.customPerPod is enough for 3",
             id="a GPU for more collectors than licences",
         ),
         pytest.param(
@@ -150,8 +147,8 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 0.25},
-            "spec.collectors.devices: absent: 0.25 GPU of each collector is used only by code that asks for cuda "
-            "itself; set device to cuda to have TorchRL put environment and policy there",
+            "spec.collectors.devices: absent, so only code that selects cuda itself uses the 0.25 GPU of each "
+            "collector; set device to cuda, and TorchRL puts environment and policy on the GPU",
             id="a GPU without a device",
         ),
         pytest.param(

@@ -114,15 +114,14 @@ def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
         ),
         pytest.param(
             with_(resources={"gpu": 1}) | {"spec.workers.gpu": {"mode": "MPS", "perPod": 2}},
-            "spec.evaluation.resources.gpu: an evaluator pod has 2 with mode MPS: the device plugin gives a pod one "
-            "replica only; ask for 1 or a share, with a spec.workers.gpu.perPod of 1",
+            "spec.evaluation.resources.gpu: an evaluator pod has 2 GPUs with mode MPS: the device plugin gives a pod "
+            "one replica only; use 1 or a share, and set spec.workers.gpu.perPod to 1",
             id="replicas that a pod does not get",
         ),
         pytest.param(
             with_(resources={"gpu": 1}) | {"spec.workers.gpu": {"mode": "None"}},
-            "spec.evaluation.template: absent: with mode None, the template gives evaluator pods their GPUs, which "
-            "Ray counts "
-            "even if there are none",
+            "spec.evaluation.template: absent: with mode None, Ray counts GPUs that the operator does not request; set "
+            "a template that gives evaluator pods their GPUs",
             id="GPUs that no template requests",
         ),
     ],

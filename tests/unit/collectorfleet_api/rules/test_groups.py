@@ -72,8 +72,8 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             beside(workers={"customPerPod": {"GPU": 1}}),
-            "spec.collectors.groups[1].workers.customPerPod: GPU is Ray's own; ask with cpu, gpu and memory of "
-            "collectors.resources",
+            "spec.collectors.groups[1].workers.customPerPod: GPU is a resource of Ray itself; use cpu, gpu and "
+            "memory of collectors.resources",
             id="a resource of Ray's",
         ),
         pytest.param(
@@ -122,7 +122,7 @@ def test_advice_on_a_groups_gpus_is_advice_at_the_group() -> None:
     assert isinstance(found, CollectorFleet)
     (advice,) = warnings(found)
     assert advice.field == "spec.collectors.groups[1].resources.gpu"
-    assert advice.message == "0.3 of the 1 GPU of each worker pod is used by no collector: 1 of 0.7 GPU fit"
+    assert advice.message == "0.3 of the 1 GPU of each worker pod is used by no collector: 1 collector of 0.7 GPU fits"
 
 
 def test_groups_of_a_script_differ_in_their_resources_and_pods() -> None:

@@ -48,7 +48,7 @@ def with_(**learners: Any) -> dict[str, Any]:
         ),
         pytest.param(
             with_(replay={"resources": {"cpu": 0}}),
-            "spec.learners.replay.resources.cpu: 0: a place is reserved by its CPU; use a part of a CPU, such as 100m",
+            "spec.learners.replay.resources.cpu: 0 reserves no room in a pod; use a part of a CPU, such as 100m",
             id="no CPU",
         ),
         pytest.param(
@@ -64,7 +64,7 @@ def test_what_cannot_be_is_refused_with_the_numbers(changes: dict[str, Any], sen
 
 def test_gpus_that_no_policy_uses_are_told() -> None:
     assert [str(one) for one in warnings(fleet(with_(gpus=8, maxPolicies=3)))] == [
-        "spec.learners.gpus: of 8 GPU, 3 policies in 3 shards use 6, 2 each; learner pods ask for 6"
+        "spec.learners.gpus: 3 policies in 3 shards use 6 of 8 GPU (2 each), and learner pods request 6 GPU"
     ]
     assert warnings(fleet(with_(gpus=4, maxPolicies=10))) == []
 
@@ -78,22 +78,22 @@ MIG = {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb"}
         pytest.param(
             MIG,
             {"gpus": 4, "maxPolicies": 4, "shards": 1},
-            "spec.learners.gpus: a learner pod has 4 with mode MIG: CUDA shows a process one slice only; use "
-            "4 in 4 shards",
+            "spec.learners.gpus: a learner pod has 4 GPUs with mode MIG: CUDA shows a process one slice only; set gpus "
+            "and shards to 4",
             id="policies of a slice each in one shard",
         ),
         pytest.param(
             MIG,
             {"gpus": 4},
-            "spec.learners.gpus: a learner pod has 2 with mode MIG: CUDA shows a process one slice only; use "
-            "2 in 2 shards",
+            "spec.learners.gpus: a learner pod has 2 GPUs with mode MIG: CUDA shows a process one slice only; set gpus "
+            "and shards to 2",
             id="policies of two slices",
         ),
         pytest.param(
             {"mode": "MPS"},
             {"gpus": 4},
-            "spec.learners.gpus: a learner pod has 2 with mode MPS: the device plugin gives a pod one replica only; "
-            "use 2 in 2 shards",
+            "spec.learners.gpus: a learner pod has 2 GPUs with mode MPS: the device plugin gives a pod one replica "
+            "only; set gpus and shards to 2",
             id="policies of two replicas",
         ),
     ],

@@ -66,7 +66,13 @@ def test_an_argument_of_the_name_that_addresses_have_is_refused(changes: dict[st
 def test_a_port_is_named_once_and_like_a_port() -> None:
     for ports, sentence in (
         (["grpc", "grpc"], "grpc appears twice; name each port once"),
-        (["python"], "{python} in the command is the collector's Python; give the port python another name"),
+        (
+            ["python"],
+            (
+                "a port cannot have the name python, because {python} in the command stands for the collector's "
+                "Python; rename the port"
+            ),
+        ),
         (["G RPC"], '"G RPC" is not a name of a port; write lower-case letters, digits and'),
     ):
         found = read(manifest({"spec.environment.process": {"command": ["./sim"], "ports": ports}}))

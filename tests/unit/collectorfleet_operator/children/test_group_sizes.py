@@ -51,7 +51,7 @@ def test_the_pods_of_every_group_are_told() -> None:
     [
         pytest.param({}, "", id="nothing"),
         pytest.param({ONE: GroupSize(1)}, "from 4 to 1 worker pod for 1 collector each", id="pods"),
-        pytest.param({ONE: GroupSize(4, ("a",))}, "another pod in the place of a", id="names that are to go"),
+        pytest.param({ONE: GroupSize(4, ("a",))}, "another pod replaces a", id="names that are to go"),
     ],
 )
 def test_a_difference_of_size_is_told_with_both_numbers(sizes: dict[str, GroupSize], words: str) -> None:

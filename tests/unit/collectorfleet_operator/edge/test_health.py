@@ -46,7 +46,8 @@ def test_an_operator_that_hangs_on_one_fleet_is_started_again_although_it_hears(
     health.record_answer()
     found, text = asked(health)
     assert found == status
-    assert text == f"last list 0 s ago, one fleet worked on for {seconds:.0f} s; the limit is 180 s\n"
+    reconcile = f"the longest reconcile has run for {seconds:.0f} s"
+    assert text == f"the last list ended 0 s ago, and {reconcile}; the limit of both is 180 s\n"
 
 
 def readiness(health: Health) -> tuple[int, str]:

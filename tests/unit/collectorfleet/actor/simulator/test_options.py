@@ -29,7 +29,10 @@ NO_NAME = (
         ({"ports": ["a", "b", "a"]}, "process.ports: a, b, a has a name twice; name each port once"),
         (
             {"ports": ["grpc", "python"]},
-            "process.ports: {python} in the command is the collector's Python; give the port python another name",
+            (
+                "process.ports: a port cannot have the name python, because {python} in the command stands for the "
+                "collector's Python; rename the port"
+            ),
         ),
     ],
 )

@@ -47,8 +47,8 @@ def test_each_missing_one_says_what_it_waits_for() -> None:
     start(living, "c1")
     living.placed(start(living, "c2"), "pod-7", "node", 0.0)
     assert described(slots, living) == (
-        "3 of 4 collectors are missing: c1 has not started, it waits for CPU, GPU, memory or a pod; c2 builds its "
-        "environment and policy on pod-7; c3 has not started"
+        "3 of 4 collectors are missing: c1 has not started, because it waits for CPU, GPU, memory or a pod; c2 builds "
+        "its environment and policy on pod-7; c3 has not started"
     )
 
 

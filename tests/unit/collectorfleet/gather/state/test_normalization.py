@@ -64,8 +64,8 @@ def test_an_environment_that_normalizes_otherwise_is_refused_with_both(other: Ru
     with pytest.raises(ValueError, match=KEY) as refused:
         state.reported("c1", {KEY: other})
     assert str(refused.value) == (
-        f"{KEY}: {here} here, and decay 0.5, sum [2] in c0; all collectors share one normalization, so their "
-        "environments need the same transforms"
+        f"{KEY}: this environment has {here}, but c0 has decay 0.5, sum [2]; all collectors share one normalization, "
+        "so their environments need the same transforms"
     )
 
 
@@ -80,7 +80,7 @@ def test_an_environment_with_other_transforms_is_refused_by_name(
     with pytest.raises(ValueError, match=name) as refused:
         state.reported("c1", found)
     assert str(refused.value) == (
-        f"{name}: only one of this environment and the environment of c0 has these statistics; all collectors share "
+        f"{name}: either this environment or the environment of c0 lacks these statistics; all collectors share "
         "one normalization, so their environments need the same transforms"
     )
 
@@ -98,7 +98,7 @@ def test_a_saved_state_of_another_shape_is_refused_with_what_to_do(is_built: boo
             state.reported("c0", {KEY: running(size=3)})
     shapes = sorted(["decay 0.5, sum [3]", "decay 0.5, sum [2]"])
     assert all(shape in str(refused.value) for shape in shapes)
+    assert ", but the saved state has decay 0.5, sum [" in str(refused.value)
     assert str(refused.value).endswith(
-        "in the saved state; give the environment the transforms that it had when the state was saved, or start "
-        "without the state"
+        "]; give the environment the transforms that it had when the state was saved, or start without the state"
     )

@@ -138,5 +138,7 @@ def test_results_say_who_has_a_version_and_why_the_others_do_not() -> None:
         "c4": PublishResult(1, False, "out of memory"),
     }
     assert results(None, {"c0": 3}, {"c0": None}) == {
-        "c0": PublishResult(3, False, "not published yet: the staleness bound holds it back")
+        "c0": PublishResult(
+            3, False, "not published yet, because the staleness bound allows no further version before the next batch"
+        )
     }

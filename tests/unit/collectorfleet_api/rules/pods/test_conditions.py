@@ -41,14 +41,14 @@ REFUSED = [
         "PodSpec",
         {"containers": [OURS, {"name": "sidecar"}]},
         "containers[1].image",
-        "missing, and required: sidecar is a container beside driver; add its image, or name it driver",
+        "missing, and required: container sidecar runs in addition to driver; add its image, or rename it to driver",
         id="a container beside ours has no image",
     ),
     pytest.param(
         "PodSpec",
         pod(initContainers=[{"name": "fetch"}]),
         "initContainers[0].image",
-        "missing, and required: fetch is a container beside driver; add its image",
+        "missing, and required: container fetch runs in addition to driver; add its image",
         id="an init container has no image",
     ),
     *(
@@ -56,7 +56,8 @@ REFUSED = [
             "PodSpec",
             init(**{field: {}}),
             f"initContainers[0].{field}",
-            "an init container ends before the others start; set its restartPolicy to Always, or leave it out",
+            "an init container ends before the other containers start; set its restartPolicy to Always, or "
+            f"leave {field} out",
             id=f"{field} of an init container",
         )
         for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
@@ -65,21 +66,21 @@ REFUSED = [
         "PodSpec",
         pod(dnsPolicy="None"),
         "dnsPolicy",
-        "None needs a server; add dnsConfig.nameservers",
+        "None needs a DNS server; add dnsConfig.nameservers",
         id="no DNS policy and no server",
     ),
     pytest.param(
         "PodSpec",
         pod(hostPID=True, shareProcessNamespace=True),
         "shareProcessNamespace",
-        "true excludes hostPID; keep one of the two",
+        "cannot be true together with hostPID; keep one of the two",
         id="two process namespaces",
     ),
     pytest.param(
         "PodSpec",
         {"hostNetwork": True, "containers": [{**OURS, "ports": [{"containerPort": 1, "hostPort": 2}]}]},
         "containers[0].ports[0].hostPort",
-        "2 is not containerPort 1; with hostNetwork they are the same",
+        "2 is not containerPort 1; with hostNetwork, make them equal",
         id="another port on the host's network",
     ),
     *(
@@ -87,7 +88,7 @@ REFUSED = [
             "Container",
             {field: {"successThreshold": number}},
             f"{field}.successThreshold",
-            f"{number} is not 1; leave it out",
+            f"{number} is not allowed here; use 1, or leave it out",
             id=f"{field} with threshold {number}",
         )
         for field in ("livenessProbe", "startupProbe")
@@ -97,7 +98,7 @@ REFUSED = [
         "Container",
         {"readinessProbe": {"terminationGracePeriodSeconds": 0}},
         "readinessProbe.terminationGracePeriodSeconds",
-        "a readiness probe ends no container; leave it out",
+        "a readiness probe never ends its container; leave terminationGracePeriodSeconds out",
         id="a grace period of a readiness probe",
     ),
     pytest.param(
@@ -156,37 +157,37 @@ REFUSED = [
         "SeccompProfile",
         {"type": "RuntimeDefault", "localhostProfile": "a"},
         "localhostProfile",
-        "type RuntimeDefault has none; set type to Localhost",
+        "type RuntimeDefault takes no localhostProfile; leave it out, or set type to Localhost",
         id="a profile of another type",
     ),
     pytest.param(
         "SecurityContext",
         {**NO_ESCALATION, "privileged": True},
         "privileged",
-        "excludes allowPrivilegeEscalation false, which is the operator's default; set allowPrivilegeEscalation to "
-        "true, or leave this field out",
+        "cannot be used with allowPrivilegeEscalation false, which is the operator's default; set "
+        "allowPrivilegeEscalation to true, or leave this field out",
         id="privileged",
     ),
     pytest.param(
         "SecurityContext",
         {**NO_ESCALATION, "capabilities": {"add": ["CAP_CHOWN", "CAP_SYS_ADMIN"]}},
         "capabilities.add",
-        "excludes allowPrivilegeEscalation false, which is the operator's default; set allowPrivilegeEscalation to "
-        "true, or leave this field out",
+        "cannot be used with allowPrivilegeEscalation false, which is the operator's default; set "
+        "allowPrivilegeEscalation to true, or leave this field out",
         id="an administrator's capability",
     ),
     pytest.param(
         "Toleration",
         {"operator": "Equal"},
         "operator",
-        "a toleration without a key is for all taints; write Exists, or a key",
+        "a toleration without a key matches all taints and needs operator Exists; set Exists, or set a key",
         id="no key",
     ),
     pytest.param(
         "Toleration",
         toleration(value="x"),
         "value",
-        "operator Exists has no value; leave it out, or write Equal",
+        "operator Exists takes no value; leave value out, or set operator to Equal",
         id="a value that must only exist",
     ),
     pytest.param(
@@ -211,7 +212,7 @@ REFUSED = [
             "LabelSelectorRequirement",
             {"operator": operator, "values": ["a"]},
             "values",
-            f"operator {operator} has none; leave them out, or write In",
+            f"operator {operator} takes no values; leave values out, or use In",
             id=f"{operator} with a value",
         )
         for operator in ("Exists", "DoesNotExist")
@@ -221,7 +222,7 @@ REFUSED = [
             "NodeSelectorRequirement",
             {"operator": operator, "values": values},
             "values",
-            f"{len(values)} values, and operator {operator} compares with one number",
+            f"operator {operator} compares with one number, but this list has {len(values)} items; write one number",
             id=f"{operator} with {len(values)} values",
         )
         for operator in ("Gt", "Lt")
@@ -231,7 +232,7 @@ REFUSED = [
         "TopologySpreadConstraint",
         {"minDomains": 0, "whenUnsatisfiable": "ScheduleAnyway"},
         "minDomains",
-        "needs whenUnsatisfiable DoNotSchedule; set it, or leave this out",
+        "needs whenUnsatisfiable DoNotSchedule; set whenUnsatisfiable, or leave minDomains out",
         id="a minimum that nothing enforces",
     ),
     pytest.param(

@@ -43,7 +43,7 @@ HERE = "spec.containers[0]"
         pytest.param(
             {"containers": [{"name": "a"}, {"name": "b"}], "initContainers": [{"name": "c"}, {"name": "a"}]},
             "spec.initContainers[1].name",
-            "a is the name of one of containers too; rename one",
+            "a container in containers is also named a; rename one of them",
             id="one name for two containers",
         ),
         pytest.param(
@@ -94,13 +94,13 @@ HERE = "spec.containers[0]"
         pytest.param(
             amounts(limits={"gpu": 1}),
             f"{HERE}.resources.limits.gpu",
-            "no resource of containers; extended ones have a domain, such as nvidia.com/gpu",
+            "containers have no such resource; an extended resource has a domain, such as nvidia.com/gpu",
             id="a resource without a domain",
         ),
         pytest.param(
             amounts(requests={"memry": "1Gi"}),
             f"{HERE}.resources.requests.memry",
-            "no resource of containers; extended ones have a domain; did you mean memory?",
+            "containers have no such resource; an extended resource has a domain; did you mean memory?",
             id="a misspelt resource",
         ),
         pytest.param(
@@ -112,7 +112,7 @@ HERE = "spec.containers[0]"
         pytest.param(
             amounts(limits={GPU: "500m"}),
             f"{HERE}.resources.limits.{GPU}",
-            "500m is not a whole number, and nvidia.com/gpu cannot be divided; use one",
+            "500m is not a whole number, and nvidia.com/gpu cannot be divided; use a whole number",
             id="half a GPU",
         ),
         pytest.param(
