@@ -19,9 +19,9 @@ _WAITING: Final = "thread"
 class Resumable(Iterator[T], Generic[T]):
     """An iterator over the items of ``begin()``. After an interrupt, it calls ``begin()`` again.
 
-    An interrupt is a BaseException such as KeyboardInterrupt. ``begin()`` returns an iterator. If that iterator ends or
-    raises an Exception, the iteration ends, as with a generator. All iterators of a collector share the dict
-    ``waiting``. The dict contains the id of the thread that waits for a batch.
+    An interrupt is a BaseException that is not an Exception, such as KeyboardInterrupt. ``begin()`` returns an
+    iterator. If that iterator ends or raises an Exception, the iteration ends, as with a generator. All iterators of a
+    collector share the dict ``waiting``. The dict contains the id of the thread that waits for a batch.
 
     Raises:
         InvalidOption: another thread is waiting for a batch. The iteration of that thread continues.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-# The thread reads the clock several times per second. A longer gap counts as this number of seconds.
+# The thread reads the clock several times per second. A gap of more than this number of seconds counts as this number.
 LONGEST_GAP_SECONDS: Final = 10.0
 
 

@@ -76,8 +76,8 @@ def returning(of: type) -> type:
 def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
     """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError.
 
-    A replay actor first drops the frames of the policies in ``without``. This is necessary if, since the last drop, the
-    actor was restarted from a file that still has these frames.
+    A replay actor first drops the frames of the policies in ``without``. The actor may have been restarted since the
+    last drop, from a file that still has these frames.
     """
     for policy_id in without:
         # A coroutine cannot be awaited here. A separate call has already dropped the frames.

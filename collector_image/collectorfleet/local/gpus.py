@@ -21,7 +21,7 @@ class GpuShare:
 
 @dataclass(frozen=True)
 class GpuShares:
-    """For each group, by name: the GPUs of one collector. Without groups, there is one entry.
+    """The GPUs of one collector in each group, keyed by the group's name. Without groups, there is one entry.
 
     ``note`` is a message for the user, or empty if the manifest's values are used.
     """

@@ -1,8 +1,8 @@
 """Handle SIGTERM in the first seconds of a driver, during its imports.
 
-The driver is PID 1 of its container. The kernel ignores a signal for which PID 1 has no handler. If a pod without a
-handler is deleted during its start, the kubelet waits for the whole grace period. This module imports few other
-modules, so that the handler is set early.
+The driver is PID 1 of its container. The kernel ignores a signal for which PID 1 has no handler. If the pod is deleted
+before a handler is set, the kubelet waits for the whole grace period. This module imports few other modules, so that
+the handler is set early.
 """
 
 from __future__ import annotations

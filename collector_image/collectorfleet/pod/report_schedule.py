@@ -45,7 +45,7 @@ def due(report: DriverReport, last: LastWrite | None, now: float) -> bool:
 
 
 def transitions(report: DriverReport) -> object:
-    """Return the values of a report that conditions depend on. The result stays equal while only numbers change."""
+    """Return those values of a report on which conditions depend. The result stays equal while only numbers change."""
     weights, progress = report.weights, report.progress
     return (
         report.fleet_uid,

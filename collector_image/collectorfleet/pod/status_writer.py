@@ -76,7 +76,7 @@ class StatusWriter:
         return {path for path, since in self._undeclared.items() if now - since < TRY_AGAIN_SECONDS}
 
     def _learned_from(self, error: BaseException) -> bool:
-        """Store the fields that the API server refused as unknown. Return whether to write the report again."""
+        """Store the unknown fields that the API server's error names. Return whether to write the report again."""
         if not isinstance(error, ApiException) or error.status != 500:
             return False
         found = set(undeclared_fields(error_text(error))) - self._left_out()

@@ -27,8 +27,8 @@ END_SECONDS: Final = 10.0
 _KILLED_AFTER: Final = 30.0
 # The last checkpoint may take this many times as long as an earlier checkpoint.
 _SLOWER_CHECKPOINT: Final = 2.0
-# The seconds for a batch in a process without a grace period. They are enough for a training step, and few for a person
-# who waits.
+# The seconds for a batch in a process without a grace period. They are enough for a training step, and a short wait for
+# a person.
 _SECONDS_OF_A_PERSON: Final = 5.0
 
 

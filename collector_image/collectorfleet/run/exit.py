@@ -14,7 +14,7 @@ class FleetGone(CollectorFleetError):
     """The driver's fleet was deleted, or another fleet has its name. A retry does not help."""
 
 
-# Kubernetes keeps at most this many bytes of a termination message.
+# The size of a termination message is limited to this number of bytes. Kubernetes keeps 4096 bytes.
 TERMINATION_MESSAGE_BYTES: Final = 4000
 
 

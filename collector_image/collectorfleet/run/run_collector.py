@@ -17,9 +17,9 @@ from collectorfleet.run.position import Position
 class RunCollector(FleetCollector):
     """A FleetCollector that calls ``boundary`` between batches and before the user publishes.
 
-    The class is a subclass, not a wrapper, because ``start()`` itself iterates. The user's code and TorchRL's trainers
-    also check ``isinstance(collector, BaseCollector)``, and may call any method. All additions of a run are in
-    ``boundary``.
+    The class is a subclass, not a wrapper, because ``start()`` itself iterates. There is a second reason: the user's
+    code and TorchRL's trainers check ``isinstance(collector, BaseCollector)``, and may call any method. All additions
+    of a run are in ``boundary``.
     """
 
     def __init__(self, boundary: BatchBoundary, frames_lost: int, **options: Any) -> None:

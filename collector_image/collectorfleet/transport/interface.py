@@ -33,7 +33,7 @@ class Transport(Protocol):
         """Start a collector. Once there is room, the message Placed follows, and then Started, Raised or Lost."""
 
     def put(self, snapshot: Any) -> Stored:
-        """Store a snapshot of weights or a normalization, with its digest. It is stored once for all collectors.
+        """Store a snapshot of weights or of a normalization, with its digest. It is stored once for all collectors.
 
         Any thread may call this. The source of the snapshot may change once this returns.
         """

@@ -85,7 +85,7 @@ class Versions:
         return weights
 
     def with_first_normalization(self, weights: Weights) -> Weights:
-        """Return ``weights``. If their normalization is missing, add the first collector's normalization.
+        """Return ``weights``. If their normalization is missing, the result has the first collector's normalization.
 
         The normalization is missing if these weights were published before the first collector reported the
         normalization.

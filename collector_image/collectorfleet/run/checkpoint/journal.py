@@ -1,4 +1,4 @@
-"""Record the progress of a driver with each batch, so that the next driver knows it if this driver is killed.
+"""Record the progress of a driver with each batch. If this driver is killed, the next driver knows its progress.
 
 The journal is not synced to disk, so a write takes only some microseconds. The kernel's cache keeps the writes of a
 killed process, so the writes survive the loss of a pod. A crash of the node may lose the newest entries. The next
@@ -44,8 +44,8 @@ class Journal:
                 self.close()
             if not isinstance(error, OSError) or not (folder.path / name).exists():
                 raise
-            # Write to the previous driver's file, because a full volume has no space for a new file. Some file systems
-            # also refuse to replace a file that is open elsewhere.
+            # Write to the previous driver's file. If the volume is full, there is no space for a new file. Some file
+            # systems also refuse to replace a file that is open elsewhere.
             self._descriptor = _open(folder.path / name)
 
     def note(self, frames_ever: int, version: int) -> None:

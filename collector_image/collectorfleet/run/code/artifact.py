@@ -23,7 +23,7 @@ from collectorfleet.stored_json import parse_json
 from collectorfleet_api.v1alpha1 import Artifact
 
 _MOST_MANIFEST_BYTES: Final = 4 * 2**20  # limit of registries
-# With files of these names, a layer of an image removes files of lower layers.
+# In a layer of an image, a file whose name begins with `.wh.` removes files of lower layers.
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
 

@@ -97,7 +97,8 @@ class _Begin:
 class _Decoded(io.RawIOBase):
     """The decompressed content of ``file``, which may have several streams one after another.
 
-    ``make`` makes the decoder of a stream. If the decoder needs too much memory, the message begins with ``name``.
+    ``make`` makes the decoder of a stream. If the decoder needs too much memory, the error message begins with
+    ``name``.
     """
 
     def __init__(self, file: Any, make: Callable[[], _Decoder], name: str) -> None:
@@ -182,7 +183,7 @@ class _Decoded(io.RawIOBase):
 class _Member(io.RawIOBase):
     """The content of a file in a zip.
 
-    The size of the content is the size in the zip's directory. Reading to the end verifies the checksum.
+    The content has the size that the zip's directory states. Reading to the end verifies the checksum.
     """
 
     def __init__(self, decoded: _Decoded, one: zipfile.ZipInfo) -> None:

@@ -24,9 +24,9 @@ class Mounts:
 def write_tree(code: Code, mounts: Mounts | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Write the tree of ``code`` into ``folder``, and return its digest.
 
-    Without a cluster, ``mounts`` is None, and ``tls`` is the TLS context. By default, it trusts the system's
-    certificate authorities. Raises InvalidOption if the manifest is wrong or access is denied, and InfrastructureError
-    if a retry may help.
+    ``mounts`` is None without a cluster. ``tls`` is the TLS context. By default, it trusts the system's certificate
+    authorities. Raises InvalidOption if the manifest is wrong or access is denied, and InfrastructureError if a retry
+    may help.
     """
     secret = code.credentials_secret
     if secret is not None and mounts is None:
