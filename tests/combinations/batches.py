@@ -22,8 +22,8 @@ REFUSED = [
     ),
     pytest.param(
         {**ASYNC, "spec.collection.exactStaleness": True},
-        "spec.collection.exactStaleness: only batches of mode Sync have one version; in mode Async, leave "
-        "exactStaleness out and set maxStaleness",
+        "spec.collection.exactStaleness: only in mode Sync is the version of a batch fixed when the batch is "
+        "requested; in mode Async, leave exactStaleness out and set maxStaleness",
         id="exact staleness in Async",
     ),
     pytest.param(

@@ -34,7 +34,7 @@ REFUSED = [
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.collection.exactStaleness": True},
-        "spec.collection.exactStaleness: without driver.train all batches have the same version of the weights; leave "
+        "spec.collection.exactStaleness: without driver.train, all batches have the same version of the weights; leave "
         "exactStaleness out",
         id="exact staleness without training",
     ),

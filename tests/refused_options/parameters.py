@@ -25,7 +25,7 @@ REFUSED = [
     pytest.param(
         ("parameters-or-whole-trajectories", "environment_parameters"),
         {"environment_parameters": TAKEN, "trajs_per_batch": 2},
-        "with trajs_per_batch parameters could change within a trajectory, and the parameters of its frames would be "
+        "with trajs_per_batch, parameters could change within a trajectory, and the parameters of its frames would be "
         "unknown; leave one of the two out",
         id="parameters in whole trajectories",
     ),

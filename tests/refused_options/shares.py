@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-NEEDS_SYNC = "with sync=False each batch comes from one collector; use sync=True, or leave {} out"
+NEEDS_SYNC = "with sync=False, each batch comes from one collector; use sync=True, or leave {} out"
 FIRST = {"first_shares": 1, "max_staleness": 1}
 
 REFUSED = [
@@ -18,10 +18,22 @@ REFUSED = [
         pytest.param((rule, name), {"sync": False, name: value}, NEEDS_SYNC.format(name), id=f"{name} in Async")
         for rule, name, value in (
             ("shares-in-sync", "shares", 2),
-            ("exact-staleness-in-sync", "exact_staleness", True),
             ("stragglers-in-sync", "first_shares", 1),
             ("stragglers-in-sync", "preemptive_threshold", 0.5),
         )
+    ),
+    pytest.param(
+        ("exact-staleness-in-sync", "exact_staleness"),
+        {"sync": False, "exact_staleness": True},
+        "only with sync=True is the version of a batch fixed when the batch is requested; use sync=True, or leave "
+        "exact_staleness out and set max_staleness",
+        id="exact staleness in Async",
+    ),
+    pytest.param(
+        ("first-shares-below-collectors", "first_shares"),
+        {"num_collectors": 1, "first_shares": 1, "max_staleness": 1},
+        "1 is out of range for 1 collector; leave first_shares out, or use 2 or more collectors",
+        id="first shares of one collector",
     ),
     pytest.param(
         ("first-shares-below-collectors", "first_shares"),

@@ -101,7 +101,7 @@ REFUSED = [
         pytest.param(
             ("list-has-one-for-each", name),
             {name: [given] * 3},
-            "the list has length 3, but the fleet has 2 collectors; pass one value, or 2 values",
+            "the list has length 3, but the fleet has 2 collectors; pass one value, or a list of 2",
             id=f"long {name}",
         )
         for name, given in {
@@ -127,7 +127,7 @@ REFUSED = [
     pytest.param(
         ("list-has-one-for-each", "visible_devices"),
         {"transport": "rpc", "visible_devices": [0]},
-        "the list has length 1, but the fleet has 2 collectors; pass one value, or 2 values",
+        "the list has length 1, but the fleet has 2 collectors; pass one value, or a list of 2",
         id="too few GPUs of processes",
     ),
     pytest.param(

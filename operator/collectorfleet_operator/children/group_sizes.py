@@ -73,7 +73,8 @@ def cluster_difference(stored: Object, desired: Object) -> str:
         return f"from {sum(_pods(before).values())} to {pods_text(desired)}"
     new = {name for group, size in after.items() for name in size.to_delete if name not in before[group].to_delete}
     if new:
-        return f"another pod replaces {', '.join(sorted(new))}"
+        begin = "another pod replaces" if len(new) == 1 else "other pods replace"
+        return f"{begin} {', '.join(sorted(new))}"
     # An absent list of pods to delete matches any list in difference(), so the sizes are compared here.
     return difference(stored, desired) if before == after else DIFFERS
 

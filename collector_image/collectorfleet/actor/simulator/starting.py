@@ -49,7 +49,7 @@ def start(asked: SimulatorProcess) -> Started:
     """
     if sys.platform != "linux":
         raise SimulatorFailed(
-            f"process: a simulator needs Linux, but this machine has {sys.platform}; run the fleet in a container"
+            f"process: a simulator needs Linux, but this machine runs {sys.platform}; run the fleet in a container"
         )
     first: PortTaken | None = None
     for _ in range(_TRIES):

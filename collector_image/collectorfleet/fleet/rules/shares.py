@@ -15,7 +15,7 @@ def _needs_sync(rule: str, name: str) -> Rule:
         rule,
         name,
         lambda options: options.sync or not given(options, name),
-        f"with sync=False each batch comes from one collector; use sync=True, or leave {name} out",
+        f"with sync=False, each batch comes from one collector; use sync=True, or leave {name} out",
     )
 
 
@@ -45,7 +45,13 @@ SHARES: Final = (
         "0 needs sync=True, because only one collector would be busy with sync=False; use sync=True, or 1 or more",
     ),
     _needs_sync("shares-in-sync", "shares"),
-    _needs_sync("exact-staleness-in-sync", "exact_staleness"),
+    Rule(
+        "exact-staleness-in-sync",
+        "exact_staleness",
+        lambda options: options.sync or not options.exact_staleness,
+        "only with sync=True is the version of a batch fixed when the batch is requested; use sync=True, or leave "
+        "exact_staleness out and set max_staleness",
+    ),
     _needs_sync("stragglers-in-sync", "first_shares"),
     _needs_sync("stragglers-in-sync", "preemptive_threshold"),
     Rule(
@@ -53,8 +59,12 @@ SHARES: Final = (
         "first_shares",
         lambda options: options.first_shares is None or 1 <= options.first_shares < options.collectors,
         lambda options: (
-            f"{options.first_shares} is out of range for {counted(options.collectors, 'collector')}; use 1 to "
-            f"{options.collectors - 1}"
+            f"{options.first_shares} is out of range for {counted(options.collectors, 'collector')}; "
+            + (
+                f"use 1 to {options.collectors - 1}"
+                if options.collectors > 1
+                else "leave first_shares out, or use 2 or more collectors"
+            )
         ),
     ),
     Rule(

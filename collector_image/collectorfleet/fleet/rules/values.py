@@ -7,6 +7,7 @@ from typing import Final
 from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.per_collector import NAMES, is_list, lengths
 from collectorfleet.fleet.rules.rule import Rule, absent
+from collectorfleet_api.counts import counted
 
 
 def _not_empty(name: str) -> Rule:
@@ -23,8 +24,11 @@ def _one_for_each(name: str) -> Rule:
 
     def sentence(options: FleetArguments) -> str:
         length, number = lengths(options)[name], options.values_in_a_list
-        things = "entries of groups" if options.groups else "collectors"
-        return f"the list has length {length}, but the fleet has {number} {things}; pass one value, or {number} values"
+        if options.groups:
+            needed = counted(number, "entry of groups", "entries of groups")
+        else:
+            needed = counted(number, "collector")
+        return f"the list has length {length}, but the fleet has {needed}; pass one value, or a list of {number}"
 
     return Rule("list-has-one-for-each", name, holds, sentence)
 

@@ -99,7 +99,10 @@ class RunLog:
         try:
             self._videos.put_nowait(videos)
         except queue.Full:
-            log.warning("%s: videos of %d evaluations wait, so one video is dropped", self._names, MOST_WAITING_VIDEOS)
+            log.warning(
+                "%s: videos of %d evaluations wait, so the videos of a further evaluation are dropped",
+                *(self._names, MOST_WAITING_VIDEOS),
+            )
         self._wake()
 
     def wait_for_videos(self) -> None:

@@ -49,7 +49,8 @@ SYNC_ONLY: Final = (
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or spec.collection.mode is Mode.SYNC,
         "!self.collection.exactStaleness || self.collection.mode == 'Sync'",
-        "only batches of mode Sync have one version; in mode Async, leave exactStaleness out and set maxStaleness",
+        "only in mode Sync is the version of a batch fixed when the batch is requested; in mode Async, leave "
+        "exactStaleness out and set maxStaleness",
     ),
     Combination(
         "stragglers-in-sync",

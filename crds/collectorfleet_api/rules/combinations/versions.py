@@ -21,7 +21,7 @@ VERSIONS: Final = (
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or trains(spec),
         f"!self.collection.exactStaleness || {TRAINS}",
-        "without driver.train all batches have the same version of the weights; leave exactStaleness out",
+        "without driver.train, all batches have the same version of the weights; leave exactStaleness out",
     ),
     Combination(
         "exact-staleness-or-mixed-versions",

@@ -214,7 +214,7 @@ def test_a_pod_that_is_evicted_is_left_by_the_driver_and_replaced_at_once() -> N
         f"2 of 4 worker pods are ready; being deleted: {one}, {other}; KubeRay has made 2 of them"
     )
     (action,) = world.carry_out()
-    assert action.why == f"RayCluster cheetah: another pod replaces {', '.join(sorted([one, other]))}"
+    assert action.why == f"RayCluster cheetah: other pods replace {', '.join(sorted([one, other]))}"
     (size,) = sizes_of(world.get(RAYCLUSTER)).values()
     assert (size.pods, size.to_delete) == (4, tuple(sorted([one, other])))
     # The order stands while the pods are there, also once they are empty.

@@ -168,7 +168,9 @@ def test_few_videos_wait_for_a_logger_that_hangs(
                 log.add_videos([video(version)])
     finally:
         go_on.set()
-    assert caplog.records[0].message == "slow: videos of 10 evaluations wait, so one video is dropped"
+    assert caplog.records[0].message == (
+        "slow: videos of 10 evaluations wait, so the videos of a further evaluation are dropped"
+    )
     eventually(lambda: len(took), until=lambda seen: 10 <= seen <= 11, within=10, what="those that waited")
 
 
