@@ -94,7 +94,7 @@ class RunLearners:
 
 
 class _FencedShards(LearnerShards):
-    """The shards of a run. Only the newest driver of the run writes their checkpoints, whoever requests them."""
+    """The shards of a run. Their checkpoints are written only by the newest driver of the run."""
 
     def __init__(self, options: LearnerOptions, folders: LearnerFolders | None) -> None:
         self._open(options, folders)
