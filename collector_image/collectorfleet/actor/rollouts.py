@@ -34,7 +34,7 @@ from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.parameters.stamps import ParameterStamps
 from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
 from collectorfleet.actor.stamp import SharedVersion
-from collectorfleet.actor.target import target_of
+from collectorfleet.actor.target import ModulesTarget
 from collectorfleet.messages import POLICY, Request, Segment
 from collectorfleet.torchrl_private.collectors import (
     frames_so_far,
@@ -85,7 +85,7 @@ class RolloutRunner:
         self._varies = env is None or has_dynamic_specs(env)
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
-        self.inboxes = {POLICY: Inbox(target_of(self._modules()), self._pass_on, normalization)}
+        self.inboxes = {POLICY: Inbox(ModulesTarget(self._modules()), self._pass_on, normalization)}
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
             if getattr(collector, "compiled_policy", False):

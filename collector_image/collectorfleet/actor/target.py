@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -89,6 +91,11 @@ class WeightsTarget:
                 )
             if sentence := rounding(entry.name, entry.dtype, self._tensors[entry.name].dtype):
                 raise ValueError(sentence)
+            if _repeats_numbers(self._tensors[entry.name]):
+                raise ValueError(
+                    f"weights: several numbers of {entry.name} share one place in memory, so {entry.name} cannot be "
+                    "loaded; register a clone() of the expanded tensor"
+                )
 
     def _missing(self, names: Sequence[str]) -> list[str]:
         covered = {self._tensors[name].data_ptr() for name in names}
@@ -96,14 +103,41 @@ class WeightsTarget:
         return [name for name in needed if self._tensors[name].data_ptr() not in covered]
 
 
-def target_of(modules: Mapping[str, nn.Module]) -> WeightsTarget:
-    """Return the tensors of ``modules`` to load weights into.
+def _repeats_numbers(tensor: Tensor) -> bool:
+    """Return whether the tensor is expanded."""
+    if tensor.layout is not torch.strided:
+        return False
+    return any(stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True))
 
-    The keys of ``modules`` are prefixes of the tensors' names.
+
+class ModulesTarget(WeightsTarget):
+    """The tensors of modules. The keys of ``modules`` are prefixes of the tensors' names.
+
+    The user's code may replace a tensor, the memory of a tensor, or a module. Examples are a buffer that the policy
+    assigns in each step, and ``weight.data = ...``. Weights are then loaded into the new tensor.
     """
-    tensors: dict[str, Tensor] = {}
-    optional: set[str] = set()
-    for prefix, module in modules.items():
-        tensors |= {prefix + name: tensor for name, tensor in by_every_name(module).items()}
-        optional |= {prefix + name for name in not_in_state_dicts(module)}
-    return WeightsTarget(tensors, optional)
+
+    def __init__(self, modules: Mapping[str, nn.Module]) -> None:
+        self._modules = dict(modules)
+        self._find()
+
+    def load(self, snapshot: Snapshot) -> str:
+        parts, places = self._present()
+        if len(parts) != len(self._parts) or places != self._places or not all(map(operator.is_, parts, self._parts)):
+            self._find()
+        return super().load(snapshot)
+
+    def _find(self) -> None:
+        tensors: dict[str, Tensor] = {}
+        optional: set[str] = set()
+        for prefix, module in self._modules.items():
+            tensors |= {prefix + name: tensor for name, tensor in by_every_name(module).items()}
+            optional |= {prefix + name for name in not_in_state_dicts(module)}
+        super().__init__(tensors, optional)
+        self._parts, self._places = self._present()
+
+    def _present(self) -> tuple[list[Any], list[int]]:
+        """Return all modules, parameters and buffers, and the addresses of the parameters and buffers."""
+        inner = [one for module in self._modules.values() for one in module.modules()]
+        own = [tensor for one in inner for tensor in (*one.parameters(recurse=False), *one.buffers(recurse=False))]
+        return [*inner, *own], [tensor.data_ptr() for tensor in own]

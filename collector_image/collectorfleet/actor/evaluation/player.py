@@ -24,7 +24,7 @@ from collectorfleet.actor.normalization.environment import EnvironmentNormalizat
 from collectorfleet.actor.normalization.search import transforms_of
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.seeds import seed_everything
-from collectorfleet.actor.target import WeightsTarget, target_of
+from collectorfleet.actor.target import ModulesTarget
 from collectorfleet.codec.settings import move_settings
 from collectorfleet.errors import InvalidOption
 from collectorfleet.messages import POLICY, Episodes, Request
@@ -177,7 +177,7 @@ def _by_environment(env: EnvBase, values: Tensor) -> Tensor:
     return values.detach().cpu().reshape(env.batch_size.numel(), -1)
 
 
-def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> WeightsTarget:
+def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> ModulesTarget:
     """Return the tensors to load weights into. The tensors have the same names as in a collector."""
     modules: dict[str, nn.Module] = {_POLICY_PREFIX: policy} if isinstance(policy, nn.Module) else {}
     # The attribute paths of further models start at TorchRL's collector. So the holder has these two attributes of the
@@ -186,4 +186,4 @@ def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> WeightsTarget
     for path in config.models:
         module: Any = reduce(getattr, path.split("."), holder)
         modules[f"{path}:"] = module
-    return target_of(modules)
+    return ModulesTarget(modules)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
-from collectorfleet.actor.target import WeightsTarget
+from collectorfleet.actor.target import ModulesTarget, WeightsTarget
 from collectorfleet.codec import snapshot as snapshots
 
 
@@ -77,3 +80,61 @@ def test_what_no_state_dict_has_may_be_missing_and_stays_as_it_is() -> None:
     assert (module.scale == 1).all()
     with pytest.raises(ValueError, match="the published weights have no tensor weight"):
         target.load(snapshots.take({"bias": torch.zeros(2)}))
+
+
+def test_a_tensor_that_repeats_a_number_cannot_be_loaded_and_is_named() -> None:
+    mine = {"scale": torch.zeros(1).expand(3), "row": torch.zeros(1, 3).expand(1, 3)}
+    with pytest.raises(ValueError, match=r"^weights: several numbers of scale share one place in memory"):
+        WeightsTarget(mine).load(snapshots.take({"row": torch.ones(1, 3), "scale": torch.ones(3)}))
+    assert mine["row"].sum() == 0
+
+
+def replace_buffer(module: Any) -> None:
+    module[0].running_mean = module[0].running_mean + 5
+
+
+def replace_parameter(module: Any) -> None:
+    module[1].weight = nn.Parameter(torch.full((2, 2), 5.0))
+
+
+def replace_module(module: Any) -> None:
+    module[1] = nn.Linear(2, 2)
+
+
+def replace_memory(module: Any) -> None:
+    module[1].weight.data = module[1].weight.data.clone()
+
+
+def add_module(module: Any) -> None:
+    module.append(nn.Linear(2, 2))
+    del module[2]
+
+
+CHANGES = [replace_buffer, replace_parameter, replace_module, replace_memory, add_module]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.__name__)
+def test_weights_reach_what_the_module_has_now(change: Callable[[Any], None]) -> None:
+    def made(value: float) -> nn.Sequential:
+        module = nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 2))
+        for tensor in (*module.parameters(), *module.buffers()):
+            tensor.data.fill_(value)
+        return module
+
+    mine = made(0.0)
+    target = ModulesTarget({"": mine})
+    for value in (1.0, 2.0):
+        taken = snapshots.take(snapshots.by_every_name(made(value)))
+        assert target.load(taken) == snapshots.digest(taken.arrays)
+        assert all((tensor == value).all() for tensor in (*mine.parameters(), *mine.buffers()))
+        change(mine)
+
+
+def test_weights_that_do_not_fit_what_the_module_has_now_are_refused() -> None:
+    mine = nn.Sequential(nn.Linear(2, 2))
+    target = ModulesTarget({"": mine})
+    taken = snapshots.take(snapshots.by_every_name(nn.Sequential(nn.Linear(2, 2))))
+    target.load(taken)
+    mine[0] = nn.Linear(3, 2)
+    with pytest.raises(ValueError, match=r"0\.weight is \(2, 2\) as published and \(2, 3\)"):
+        target.load(taken)
