@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
@@ -90,7 +91,7 @@ class Environments:
         paid = rewards[:, 0]
         for row, (step, action) in enumerate(zip(self._steps, self._read_action(actions), strict=True)):
             seen, reward, terminated, truncated, _ = step(action)
-            if seen.__class__ is np.ndarray and seen.shape != self.shape:
+            if seen.shape != self.shape if seen.__class__ is np.ndarray else not self._fills(seen):
                 raise wrong_shape(self.key, seen, self.shape)
             observations[row] = seen
             paid[row] = reward if isinstance(reward, _NUMBERS) else _number(reward)
@@ -102,7 +103,7 @@ class Environments:
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
         for index in which:
             seen, _ = self._envs[index].reset()
-            if np.shape(seen) != self.shape:
+            if not self._fills(seen):
                 raise wrong_shape(self.key, seen, self.shape)
             observations[index] = seen
 
@@ -111,6 +112,11 @@ class Environments:
 
     def methods(self) -> list[Any]:
         return [env.step for env in self._envs]
+
+    def _fills(self, seen: Any) -> bool:
+        """Return whether an observation has as many numbers as its space. An array must also have the same shape."""
+        shape = np.shape(seen)
+        return shape == self.shape or (not isinstance(seen, np.ndarray) and math.prod(shape) == math.prod(self.shape))
 
 
 def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:

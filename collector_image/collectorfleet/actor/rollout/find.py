@@ -187,6 +187,8 @@ def _find_whole_loop(collector: Collector) -> Loop:
     if observed is not None:
         raw = np.zeros((len(envs), *envs.shape), envs.dtype), observed
     outputs = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
+    acts, spec = outputs.get("action"), collector.env.full_action_spec["action"]
+    require(acts is None or acts.shape == spec.shape, "the policy's action has another shape than the action spec")
     stage = Stage(now, outputs, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
     # At the start of a step these entries are always False, because every ended environment has been reset.
     ends = {key: torch.zeros_like(carrier_of(collector).get(key)) for key in ENDS if key in policy.reads}

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.ownership import count_sharers
 
 # This number of bytes fits the cache of a core, so the steps are still in the cache when the loop copies them.
@@ -71,11 +72,12 @@ class PolicyRows:
         Raise ValueError if ``tensor`` has a wrong shape or dtype, because numpy would convert it without an error.
         """
         if tensor.shape != self._shape or (tensor.dtype is not self._dtype and self._dtype is not None):
-            raise ValueError(
-                f"the policy's {self.key} {'for all environments' if self._batched else 'for the environment'} is "
-                f"{tensor.dtype} {list(tensor.shape)}, but it was {self._wanted.dtype} {list(self._shape)} when the "
-                "collector was built; return the same shape and dtype at each step"
-            )
+            with calling(Origin.POLICY):
+                raise ValueError(
+                    f"the policy's {self.key} {'for all environments' if self._batched else 'for the environment'} is "
+                    f"{tensor.dtype} {list(tensor.shape)}, but it was {self._wanted.dtype} {list(self._shape)} when "
+                    "the collector was built; return the same shape and dtype at each step"
+                )
         self._rows[row] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
 
 

@@ -40,6 +40,7 @@ class VectorEnvironment:
         self._undoing = undoing
         self._read_action = read_action
         self._begun = np.zeros((len(self), *self.shape), self.dtype)
+        self._one_each = (len(self),)
 
     def __len__(self) -> int:
         count: int = self._env.num_envs
@@ -49,6 +50,8 @@ class VectorEnvironment:
         seen, reward, terminated, truncated, infos = self._env.step(self._read_action(actions))
         if seen.shape != observations.shape:
             raise wrong_shape(self.key, seen, observations.shape)
+        if not (np.shape(reward) == terminated.shape == truncated.shape == self._one_each):
+            self._require_one_each(reward, terminated, truncated)
         observations[...] = seen
         rewards[:, 0] = reward
         if not (terminated.any() or truncated.any()):
@@ -58,9 +61,9 @@ class VectorEnvironment:
             self._begun[...] = observations
             # In one mode, Gymnasium returns the last observation of an episode only with the next step. TorchRL's
             # frames have zeros in this case.
-            last = infos.get("final_obs", np.zeros(len(self)))
+            last = infos.get("final_obs")
             for row in ends.which:
-                observations[row] = last[row]
+                observations[row] = 0 if last is None else self._fitting(last[row])
         return ends
 
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
@@ -73,6 +76,8 @@ class VectorEnvironment:
             begun, _ = self._env.reset()
         else:
             begun = self._begun
+        if begun.shape != observations.shape:
+            raise wrong_shape(self.key, begun, observations.shape)
         observations[which] = begun[which]
 
     def store_state(self, ends: Ends | None) -> None:
@@ -87,6 +92,22 @@ class VectorEnvironment:
 
     def methods(self) -> list[Any]:
         return []
+
+    def _require_one_each(self, reward: Any, terminated: np.ndarray, truncated: np.ndarray) -> None:
+        """Raise ValueError if a result is not one value for each environment. Numpy would repeat a single value."""
+        # TorchRL's wrapper accepts the number 0 as the reward of all environments.
+        results = {} if type(reward) is int and reward == 0 else {"reward": np.shape(reward)}
+        for name, shape in {**results, "terminated": terminated.shape, "truncated": truncated.shape}.items():
+            if shape != self._one_each:
+                raise ValueError(
+                    f"{name} has shape {list(shape)}; return an array with one value for each of {len(self)} "
+                    "environments"
+                )
+
+    def _fitting(self, seen: Any) -> Any:
+        if np.shape(seen) != self.shape:
+            raise wrong_shape(self.key, seen, self.shape)
+        return seen
 
 
 def wrong_shape(key: str, seen: Any, shape: tuple[int, ...]) -> ValueError:

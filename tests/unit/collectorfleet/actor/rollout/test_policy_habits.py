@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -17,11 +18,10 @@ from tests.gym_envs import Chance, make_chance
 from tests.unit.collectorfleet.actor.rollout.cases import GRID, GYMNASIUM
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, compare, sides
 from torch import nn
-from torchrl.envs import (
-    GymWrapper,
-)
+from torchrl.envs import GymWrapper, SerialEnv
 
 from collectorfleet.actor.config import RolloutLoop
+from collectorfleet.actor.origin import Origin, origin_of
 from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollout.stage import Stage
 
@@ -149,23 +149,35 @@ def test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation
 class Shrinks(Chance):
     """Observes one number instead of three, from a step on or after a reset."""
 
-    def __init__(self, at: str) -> None:
+    def __init__(self, at: str, shown: Callable[[np.ndarray], Any] = np.asarray) -> None:
         super().__init__(ends=0.5)
         self._at = at
+        self._shown = shown
 
     def reset(self, **options: Any) -> Any:
         seen, info = super().reset(**options)
-        return (seen[:1] if self._at == "reset" and self._steps else seen), info
+        return (self._shown(seen[:1]) if self._at == "reset" and self._steps else seen), info
 
     def step(self, action: Any) -> Any:
         seen, *others = super().step(action)
-        return (seen[:1] if self._at == "step" and self._steps > 3 else seen, *others)
+        return (self._shown(seen[:1]) if self._at == "step" and self._steps > 3 else seen, *others)
+
+
+SHOWN: dict[str, tuple[Callable[[np.ndarray], Any], str]] = {
+    "an array": (np.asarray, r"\[1\]"),
+    "a list": (np.ndarray.tolist, r"\[1\]"),
+    "a tensor": (torch.from_numpy, r"\[1\]"),
+    "a masked array": (np.ma.array, r"\[1\]"),
+    "a number": (np.ndarray.item, r"\[\]"),
+}
 
 
 @pytest.mark.parametrize("at", ["step", "reset"])
-def test_an_observation_of_another_shape_is_not_repeated_in_silence(at: str) -> None:
-    _, ours = sides(lambda: GymWrapper(Shrinks(at)), partial(policy, WRITES["writes"], 99, 3), 24)
-    with pytest.raises(ValueError, match=r"^observation has shape \[1\]; its observation space has \[3\]"):
+@pytest.mark.parametrize("shown", SHOWN)
+def test_an_observation_of_another_shape_is_not_repeated_in_silence(at: str, shown: str) -> None:
+    show, shape = SHOWN[shown]
+    _, ours = sides(lambda: GymWrapper(Shrinks(at, show)), partial(policy, WRITES["writes"], 99, 3), 24)
+    with pytest.raises(ValueError, match=rf"^observation has shape {shape}; its observation space has \[3\]"):
         ours.run(Asked(20))
 
 
@@ -177,8 +189,25 @@ def test_an_action_of_another_shape_is_not_repeated_in_silence() -> None:
     acts = Acts(shrinks, 4, 3)
     _, ours = sides(make_chance, lambda: TensorDictModule(acts, ["observation"], ["action"]), 24)
     refusal = r"^the policy's action for the environment is torch.float32 \[1\], but it was torch.float32 \[2\] when"
-    with pytest.raises(ValueError, match=refusal):
+    with pytest.raises(ValueError, match=refusal) as raised:
         ours.run(Asked(20))
+    assert origin_of(raised.value) is Origin.POLICY
+
+
+@pytest.mark.parametrize("together", [0, 2])
+def test_an_index_in_place_of_a_one_hot_action_is_torchrls_to_read(together: int) -> None:
+    def index(_: Acts, seen: torch.Tensor) -> torch.Tensor:
+        return torch.ones(2).expand(*seen.shape[:-1], 2)
+
+    class Index(Acts):
+        def forward(self, observation: torch.Tensor) -> torch.Tensor:
+            return super().forward(observation).argmax(-1)
+
+    make: Any = partial(make_chance, actions=2)
+    make = partial(SerialEnv, together, make) if together else make
+    acts = partial(TensorDictModule, Index(index, 0, 3), ["observation"], ["action"])
+    theirs, ours = sides(make, acts, 24, loop=RolloutLoop.AUTO)
+    compare(theirs, ours, [Asked(8), Asked(8)])
 
 
 def test_a_fast_rollout_of_a_policy_that_writes_into_its_observation_is_refused() -> None:

@@ -12,10 +12,10 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.example_count import examples
-from tests.gym_envs import make_chance
+from tests.gym_envs import Chance, make_chance
 from tests.unit.collectorfleet.actor.rollout.cases import linear_policy, vectors
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, compare, sides
-from torchrl.envs import GymEnv, ObservationNorm, RewardSum, StepCounter, Transform
+from torchrl.envs import GymEnv, GymWrapper, ObservationNorm, RewardSum, StepCounter, Transform
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig
@@ -61,6 +61,56 @@ def test_anybodys_vector_environment_that_leaves_resets_to_others(seed: int, cut
     assert ours.runner.loop == "Fast"
     for asked in (Asked(20), Asked(12, cut_after=cut_after), Asked(5, random=True), Asked(20)):
         assert_equal(theirs.run(asked), ours.run(asked))
+
+
+class Wrong(SyncVectorEnv):
+    """Returns one value in place of two for ``what``, from its third step on."""
+
+    what = ""
+
+    def step(self, actions: Any) -> Any:
+        found = list(super().step(actions))
+        self._taken = getattr(self, "_taken", 0) + 1
+        place = ["observation", "reward", "terminated", "truncated"].index(self.what) if self.what in SHOWN else None
+        if place is not None and self._taken > 2:
+            found[place] = found[place][:1]
+        return tuple(found)
+
+    def reset(self, **options: Any) -> Any:
+        seen, infos = super().reset(**options)
+        return (seen[:, :1] if self.what == "first observation" and getattr(self, "_taken", 0) else seen), infos
+
+
+SHOWN = ("observation", "reward", "terminated", "truncated")
+
+
+@pytest.mark.parametrize("what", [*SHOWN, "first observation"])
+def test_results_for_fewer_environments_are_not_repeated_in_silence(what: str) -> None:
+    kind = type("Wrong", (Wrong,), {"what": what})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, ours = sides(partial(vectors, AutoresetMode.DISABLED, kind=kind, ends=0.3), linear_policy, 24)
+    assert ours.runner.loop == "Fast"
+    with pytest.raises(ValueError, match=rf"^{what.split()[-1]} has shape "):
+        ours.run(Asked(20))
+
+
+class Shrinking(Chance):
+    """Its last observation of an episode has one number in place of three."""
+
+    def step(self, action: Any) -> Any:
+        seen, reward, terminated, truncated, info = super().step(action)
+        return seen[:1] if terminated or truncated else seen, reward, terminated, truncated, info
+
+
+def test_a_last_observation_of_another_shape_is_not_repeated_in_silence() -> None:
+    def make() -> Any:
+        return GymWrapper(SyncVectorEnv([Shrinking] * 2, autoreset_mode=AutoresetMode.SAME_STEP))
+
+    _, ours = sides(make, linear_policy, 24)
+    assert ours.runner.loop == "Fast"
+    with pytest.raises(ValueError, match=r"^observation has shape \[1\]; its observation space has \[3\]"):
+        ours.run(Asked(40))
 
 
 def test_one_that_resets_itself_is_only_understood_where_it_is_gymnasiums() -> None:
