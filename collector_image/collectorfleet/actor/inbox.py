@@ -1,15 +1,17 @@
 """The newest offered weights and the loaded weights of one policy in a collector.
 
-Three threads use an inbox. The first thread receives offers. The second thread runs rollouts. The third thread waits
-for a loaded version, to report the version to the driver. Weights are loaded while no rollout runs. If the collector is
-configured to load weights during a rollout, they are loaded between two steps. A new offer replaces an offer that is
-not loaded yet. So at most one offer waits for the end of a rollout.
+Three threads use an inbox. The first thread receives offers, and loads an offer at once if no rollout runs. The second
+thread runs rollouts. The third thread reports loaded versions to the driver. If an offer arrives during a rollout, the
+third thread loads the offer after the rollout, while the second thread sends the frames. So the load does not delay the
+frames. If the collector is configured to load weights during a rollout, the second thread loads them between two steps.
+A new offer replaces an offer that is not loaded yet. So at most one offer waits for the end of a rollout.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from collectorfleet.actor.target import WeightsTarget
@@ -56,6 +58,7 @@ class Inbox:
         self._normalization = normalization
         self._changed = threading.Condition()
         self._running = False
+        self._held = False
         self._offered: Offer | None = None
         self._version = 0
         self._digest = ""
@@ -70,25 +73,42 @@ class Inbox:
         If the weights cannot be loaded, :meth:`next_applied` raises the error.
         """
         with self._changed:
-            try:
-                self._put(offered)
-                if not self._running:
-                    self._load_offered()
-            except Exception as error:  # noqa: BLE001  (next_applied raises it)
-                self._refused = error
+            self._put(offered)
+            if self._may_load:
+                self._load_or_refuse()
             self._changed.notify_all()
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Load the waiting offer, and then no other weights inside the context. Use this between two rollouts."""
+        with self._changed:
+            self._load_or_refuse()
+            self._held = True
+        # The lock is free inside the context, because the user's code may run there for a long time.
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held = False
+                self._changed.notify_all()
 
     def next_applied(self, seen: int) -> tuple[int, str] | None:
         """Block until a version other than ``seen`` is loaded. Return the number and the digest of the loaded version.
 
-        After :meth:`close`, the method returns None.
+        The call loads an offer that arrived during a rollout, as soon as the rollout has ended. After :meth:`close`,
+        the method returns None.
 
         Raises:
             ValueError: the offered weights belong to another policy. If loading raises another error, or :meth:`fail`
                 was called, the method raises that error unchanged.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._version != seen or self._refused or self._closed)
+            while True:
+                if self._may_load:
+                    self._load_offered()
+                if self._version != seen or self._refused or self._closed:
+                    break
+                self._changed.wait()
             if self._refused:
                 refused, self._refused = self._refused, None
                 raise refused
@@ -131,12 +151,15 @@ class Inbox:
         self._steps += 1
 
     def end_rollout(self) -> list[Segment]:
-        """End a rollout, and load the waiting offer. Return the versions of the rollout, each with its first step."""
+        """End a rollout. Return the versions of the rollout, each with its first step.
+
+        If an offer waits, :meth:`next_applied` or the next :meth:`begin_rollout` loads the offer. Loading the offer
+        here would delay the frames of the rollout.
+        """
         with self._changed:
             self._running = False
-            segments = self._segments
-            self._load_offered()
-            return segments
+            self._changed.notify_all()
+            return self._segments
 
     def fail(self, error: Exception) -> None:
         """Make :meth:`next_applied` raise ``error``, an error that the weights did not cause."""
@@ -153,6 +176,19 @@ class Inbox:
     def _put(self, offered: Offer) -> None:
         if offered.version > max(self._version, self._offered.version if self._offered else 0):
             self._offered = offered
+
+    @property
+    def _may_load(self) -> bool:
+        """Whether no rollout and no call of the user needs unchanged weights."""
+        return not (self._running or self._held or self._closed)
+
+    def _load_or_refuse(self) -> None:
+        """Load the waiting offer. If this raises an error, :meth:`next_applied` raises the error."""
+        try:
+            self._load_offered()
+        except Exception as error:  # noqa: BLE001  (next_applied raises it)
+            self._refused = error
+            self._changed.notify_all()
 
     def _load_offered(self) -> None:
         if self._offered is not None:

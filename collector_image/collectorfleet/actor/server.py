@@ -18,7 +18,8 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
@@ -40,6 +41,7 @@ from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
 from collectorfleet.errors import PolicyServiceLost, ReplayBufferLost, describe
 from collectorfleet.messages import (
+    POLICY,
     Answer,
     Applied,
     CollectorId,
@@ -155,22 +157,27 @@ class CollectorServer:
 
     def set_seed(self, seed: int, static_seed: bool) -> int:
         """Seed the environments between two rollouts, and return the next seed."""
-        return self._collecting.set_seed(seed, static_seed=static_seed)
+        with self._between_rollouts() as runner:
+            return runner.set_seed(seed, static_seed=static_seed)
 
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Call the method at ``path`` in TorchRL's collector, and raise its errors. Call this between two rollouts."""
-        return self._collecting.execute(path, arguments, keywords)
+        with self._between_rollouts() as runner:
+            return runner.execute(path, arguments, keywords)
 
     def attribute(self, path: str) -> Any:
         """Return the attribute at ``path`` in TorchRL's collector. Call this between two rollouts."""
-        return self._collecting.collector.get_distant_attr(path)
+        with self._between_rollouts() as runner:
+            return runner.collector.get_distant_attr(path)
 
     def environment_state(self) -> dict[str, Any]:
         """Return the state of the environments, such as running statistics. Call this between two rollouts."""
-        return self._collecting.environment_state()
+        with self._between_rollouts() as runner:
+            return runner.environment_state()
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
-        self._collecting.load_environment_state(state)
+        with self._between_rollouts() as runner:
+            runner.load_environment_state(state)
 
     def failure(self, error: BaseException, where: str | None = None) -> Raised | Lost | ServiceLost:
         """Return the message to the driver about an error.
@@ -236,11 +243,14 @@ class CollectorServer:
             raise RuntimeError("the collector got a request before build()")
         return self._made
 
-    @property
-    def _collecting(self) -> RolloutRunner:
-        if not isinstance(self._runner, RolloutRunner):
+    @contextmanager
+    def _between_rollouts(self) -> Iterator[RolloutRunner]:
+        """Yield the collector. No thread loads weights inside the context."""
+        runner = self._runner
+        if not isinstance(runner, RolloutRunner):
             raise RuntimeError("an evaluator got a request for a collector")
-        return self._runner
+        with runner.inboxes[POLICY].unchanged():
+            yield runner
 
     def _answer(self, request: Request, rollout: Rollout, seconds: float) -> Answer:
         part = self._part(rollout)

@@ -37,8 +37,8 @@ def test_an_idle_collector_loads_at_once_and_a_busy_one_after_its_rollout(
     inbox.offer(Offer(2, weights(2.0)))
     assert mine["weight"].tolist() == [1.0, 1.0]
     assert inbox.end_rollout() == [Segment(0, 1)]
-    assert mine["weight"].tolist() == [2.0, 2.0]
     assert inbox.next_applied(1) == (2, snapshots.digest(weights(2.0).arrays))
+    assert mine["weight"].tolist() == [2.0, 2.0]
 
 
 def test_an_offer_replaces_the_one_before_and_never_waits_for_a_rollout(inbox: Inbox) -> None:
@@ -49,6 +49,88 @@ def test_an_offer_replaces_the_one_before_and_never_waits_for_a_rollout(inbox: I
     inbox.end_rollout()
     loaded.append(inbox.next_applied(0))
     assert loaded == [(3, snapshots.digest(weights(3.0).arrays))]
+
+
+class Slow(WeightsTarget):
+    """Loads weights once ``opened`` is set."""
+
+    def __init__(self, tensors: dict[str, torch.Tensor]) -> None:
+        super().__init__(tensors)
+        self.opened = threading.Event()
+
+    def load(self, snapshot: snapshots.Snapshot) -> str:
+        assert self.opened.wait(10)
+        return super().load(snapshot)
+
+
+def test_frames_do_not_wait_until_an_offer_of_their_rollout_is_loaded(mine: dict[str, torch.Tensor]) -> None:
+    target, answers = Slow(mine), list[object]()
+    inbox = Inbox(target)
+    standing = threading.Thread(target=lambda: answers.append(inbox.next_applied(0)))
+    standing.start()
+    inbox.begin_rollout(0)
+    inbox.offer(Offer(1, weights(1.0)))
+    ended = threading.Thread(target=inbox.end_rollout)
+    ended.start()
+    ended.join(5)
+    assert not ended.is_alive()
+    target.opened.set()
+    standing.join(10)
+    assert answers == [(1, snapshots.digest(weights(1.0).arrays))]
+
+
+def test_the_next_rollout_begins_with_an_offer_of_the_last_one_though_nobody_waits_for_it(
+    inbox: Inbox, mine: dict[str, torch.Tensor]
+) -> None:
+    inbox.begin_rollout(0)
+    inbox.offer(Offer(1, weights(1.0)))
+    inbox.end_rollout()
+    inbox.begin_rollout(0)
+    assert mine["weight"].tolist() == [1.0, 1.0]
+    assert inbox.end_rollout() == [Segment(0, 1)]
+
+
+def test_an_offer_of_another_policy_in_a_rollout_is_told_after_it(inbox: Inbox) -> None:
+    inbox.begin_rollout(0)
+    inbox.offer(Offer(1, snapshots.take({"other": torch.zeros(2)})))
+    assert inbox.end_rollout() == [Segment(0, 0)]
+    with pytest.raises(ValueError, match="no tensor other"):
+        inbox.next_applied(0)
+
+
+def test_between_two_rollouts_weights_do_not_change_while_somebody_looks_at_them(
+    inbox: Inbox, mine: dict[str, torch.Tensor]
+) -> None:
+    inbox.begin_rollout(0)
+    inbox.offer(Offer(1, weights(1.0)))
+    inbox.end_rollout()
+    answers: list[object] = []
+    standing = threading.Thread(target=lambda: answers.append(inbox.next_applied(1)))
+    with inbox.unchanged():
+        assert mine["weight"].tolist() == [1.0, 1.0]
+        standing.start()
+        inbox.offer(Offer(2, weights(2.0)))
+        standing.join(0.2)
+        assert mine["weight"].tolist() == [1.0, 1.0]
+    standing.join(10)
+    assert answers == [(2, snapshots.digest(weights(2.0).arrays))]
+
+
+def test_a_failure_is_told_although_somebody_looks_at_weights(inbox: Inbox) -> None:
+    with inbox.unchanged():
+        inbox.fail(RuntimeError("the simulator is gone"))
+        with pytest.raises(RuntimeError, match="the simulator is gone"):
+            inbox.next_applied(0)
+
+
+def test_weights_of_another_policy_are_no_error_of_who_looks_at_them(inbox: Inbox) -> None:
+    inbox.begin_rollout(0)
+    inbox.offer(Offer(1, snapshots.take({"other": torch.zeros(2)})))
+    inbox.end_rollout()
+    with inbox.unchanged():
+        pass
+    with pytest.raises(ValueError, match="no tensor other"):
+        inbox.next_applied(0)
 
 
 def test_the_standing_call_returns_once_another_version_is_loaded(inbox: Inbox) -> None:
