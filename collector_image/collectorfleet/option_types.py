@@ -147,8 +147,13 @@ def checked(where: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
             hints = hints_of(init)
             bound = signature.bind(*args, **kwargs)
             for name, value in bound.arguments.items():
-                if signature.parameters[name].kind is not inspect.Parameter.VAR_KEYWORD:
-                    bound.arguments[name] = _checked(name, value, hints, where)
+                match signature.parameters[name].kind:
+                    case inspect.Parameter.VAR_KEYWORD:
+                        continue
+                    case inspect.Parameter.VAR_POSITIONAL:
+                        bound.arguments[name] = tuple(_checked(name, one, hints, where) for one in value)
+                    case _:
+                        bound.arguments[name] = _checked(name, value, hints, where)
             return init(*bound.args, **bound.kwargs)
 
         return constructor

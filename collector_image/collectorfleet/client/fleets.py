@@ -17,7 +17,7 @@ from collectorfleet.client.errors import ClusterError, ClusterUnavailable, Fleet
 from collectorfleet.client.events import time_of
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet.client.logs import LogLine, read_lines
-from collectorfleet.client.object_names import checked_namespace
+from collectorfleet.client.object_names import checked_namespace, checked_object
 from collectorfleet.client.release import cluster_release
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
@@ -72,18 +72,24 @@ class Fleets:
             self._connection.api, self.namespace, self._explained, request_seconds=request_seconds
         )
 
+    @option_types.checked("Fleets.submit.")
     def submit(self, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any]) -> CollectorFleet:
         """Create the fleet, or change the existing fleet of that name. The ConfigMaps ``beside`` are applied first.
 
         If the API server rejects the fleet or a ConfigMap, the ConfigMaps that this call created are deleted. Returns
         the stored fleet, which the operator has not processed yet. Use :meth:`wait` to await the result.
+
+        Raises:
+            FleetRejected: a manifest has no valid ``metadata.name``, or the API server rejects the fleet.
         """
         body = _body(fleet)
+        name = checked_object(names.KIND, body)
         if beside:
             self._submission.check(body)
         self._submission.apply(body, beside)
-        return self.get(body["metadata"]["name"])  # the client cannot parse an answer with status 201
+        return self.get(name)  # the client cannot parse an answer with status 201
 
+    @option_types.checked("Fleets.submit_tree.")
     def submit_tree(
         self, tree: Tree, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any], path: str | None = None
     ) -> CollectorFleet:
@@ -94,10 +100,11 @@ class Fleets:
         keep their ConfigMap.
 
         Raises:
-            InvalidOption: ``spec.code`` of the fleet is already set.
+            InvalidOption: the manifest has no ``spec``, or ``spec.code`` is already set.
         """
-        body = tree.put_into(_body(fleet), path)
-        name = body["metadata"]["name"]
+        given = _body(fleet)
+        name = checked_object(names.KIND, given)
+        body = tree.put_into(given, path)
         uid = self._submission.check(body)
         # The fleet's pods would wait for the ConfigMap, so the ConfigMap is applied first. A new fleet gets its uid
         # only afterwards.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from collectorfleet.errors import FleetNotFound, FleetRejected, InvalidOption
 from collectorfleet_api.object_names import MAX_OBJECT_NAME_LENGTH, NAMESPACE_NAME, OBJECT_NAME
@@ -28,8 +29,12 @@ def checked_fleet(name: str) -> str:
     return name
 
 
-def checked_object(kind: str, name: str) -> str:
-    """Return ``name``, the name of an object of ``kind`` in a manifest. Raises FleetRejected if ``name`` is invalid."""
+def checked_object(kind: str, manifest: Mapping[str, Any]) -> str:
+    """Return the name in the manifest of an object of ``kind``. Raises FleetRejected if it is missing or invalid."""
+    metadata = manifest.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not isinstance(name, str):
+        raise FleetRejected(f"{kind}: the manifest has no metadata.name; give the object a name")
     if not _is_name(name):
         raise FleetRejected(f"{kind} {_shown(name)}: use lower-case letters, digits, '-' and '.' in metadata.name")
     return name

@@ -51,12 +51,11 @@ class Submission:
 
         If the API server rejects an object, delete the ConfigMaps that this call created.
         """
-        for config_map in config_maps:
-            checked_object("ConfigMap", config_map["metadata"]["name"])
+        named = {checked_object("ConfigMap", config_map): config_map for config_map in config_maps}
         created: dict[str, bool] = {}
         try:
-            for config_map in config_maps:
-                created[config_map["metadata"]["name"]] = self.apply_config_map(config_map)
+            for name, config_map in named.items():
+                created[name] = self.apply_config_map(config_map)
             self._apply_fleet(fleet)
         except ClusterError as error:
             # If no answer arrived, the API server may have stored the fleet. The fleet's pods then need the ConfigMaps.
@@ -73,7 +72,7 @@ class Submission:
         return bool(status == _CREATED)
 
     def _apply_fleet(self, fleet: Mapping[str, Any], dry_run: str | None = None) -> str | None:
-        name = checked_object(names.KIND, fleet["metadata"]["name"])
+        name = checked_object(names.KIND, fleet)
         with self._explained():
             found, status, _ = self._custom.patch_namespaced_custom_object_with_http_info(
                 names.GROUP,

@@ -83,10 +83,16 @@ class Tree:
         return {**found, "path": path} if path else found
 
     def put_into(self, fleet: Mapping[str, Any], path: str | None = None) -> dict[str, Any]:
-        """Return the manifest with this tree as its code. Raises InvalidOption if ``spec.code`` is already set."""
-        if fleet["spec"].get("code"):
+        """Return the manifest with this tree as its code.
+
+        Raises InvalidOption if the manifest has no ``spec``, or if ``spec.code`` is already set.
+        """
+        spec = fleet.get("spec")
+        if not isinstance(spec, Mapping):
+            raise InvalidOption("spec: the manifest has no spec; write the fields of a CollectorFleet below it")
+        if spec.get("code"):
             raise InvalidOption("spec.code: `submit` packs the code itself; remove code from the manifest")
-        return {**fleet, "spec": {**fleet["spec"], "code": self.code(fleet["metadata"]["name"], path)}}
+        return {**fleet, "spec": {**spec, "code": self.code(fleet["metadata"]["name"], path)}}
 
 
 @option_types.checked("pack.")

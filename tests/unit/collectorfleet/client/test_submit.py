@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.manifests import manifest
 from tests.unit.collectorfleet.client.folders import files, folder
 from tests.unit.collectorfleet.client.played_server import PlayedServer, serving
 
-from collectorfleet.client import ClusterError, Fleets, Tree, pack
+from collectorfleet.client import ClusterError, FleetRejected, Fleets, Tree, pack
+from collectorfleet.errors import InvalidOption
 
 FLEET = "collectorfleets/cheetah"
 BESIDE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
@@ -112,3 +114,45 @@ def test_a_config_map_that_cannot_be_taken_away_again_is_named(
     remains = f"{FLEET} is refused; ConfigMap {code.partition('/')[2]} remains, because its deletion failed"
     with pytest.raises(ClusterError, match=remains):
         fleets.submit_tree(tree, manifest())
+
+
+def of_submit(fleets: Fleets, _: Tree, *given: Any) -> None:
+    fleets.submit(*given)
+
+
+def of_submit_tree(fleets: Fleets, tree: Tree, *given: Any) -> None:
+    fleets.submit_tree(tree, *given)
+
+
+@pytest.mark.parametrize("submit", [of_submit, of_submit_tree])
+@pytest.mark.parametrize(
+    ("given", "error", "sentence"),
+    [
+        pytest.param((5,), InvalidOption, "fleet: 5 is an int; give a CollectorFleet or a dict", id="no fleet"),
+        pytest.param((None,), InvalidOption, "fleet: the value is None; give a CollectorFleet", id="nothing"),
+        pytest.param(("fleet.yaml",), InvalidOption, "fleet: 'fleet.yaml' is a str; give a Coll", id="a file"),
+        pytest.param((manifest(), 5), InvalidOption, "beside: 5 is an int; give a dict", id="no ConfigMap"),
+        pytest.param((manifest(), BESIDE, [BESIDE]), InvalidOption, "is a list; give a dict", id="a list of them"),
+        pytest.param(({"spec": {}},), FleetRejected, "CollectorFleet: the manifest has no metadata.name", id="no name"),
+        pytest.param(
+            ({"metadata": "cheetah", "spec": {}},), FleetRejected, "CollectorFleet: the manifest has no", id="metadata"
+        ),
+        pytest.param(
+            (manifest({"metadata.name": 5}),), FleetRejected, "CollectorFleet: the manifest has no", id="a number"
+        ),
+        pytest.param(
+            (manifest(), {"data": {}}), FleetRejected, "ConfigMap: the manifest has no", id="a ConfigMap without a name"
+        ),
+    ],
+)
+def test_what_is_no_manifest_is_refused_before_a_request_changes_anything(
+    played: PlayedServer, fleets: Fleets, tree: Tree, submit: Any, given: Any, error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        submit(fleets, tree, *given)
+    assert played.objects == {}
+
+
+def test_a_manifest_without_a_spec_is_refused_where_code_is_put_into_it(fleets: Fleets, tree: Tree) -> None:
+    with pytest.raises(InvalidOption, match="spec: the manifest has no spec"):
+        fleets.submit_tree(tree, {"metadata": {"name": "cheetah"}})
