@@ -43,6 +43,17 @@ def test_frames_that_are_all_repeated_are_each_shown_as_long_as_they_were() -> N
     assert np.abs(frames[2].astype(int) - second).mean() < 8
 
 
+@pytest.mark.parametrize("frame", [squares(1)[0], np.mgrid[0:99:3, 0:7, 0:3][0].astype(np.uint8)], ids=["flat", "odd"])
+def test_a_video_whose_frames_are_all_equal_lasts_as_long(frame: Pixels) -> None:
+    data = encode([frame] * 5)
+    frames, per_second = decode(data)
+    assert (frames.shape, per_second) == ((5, *frame.shape), 20.0)
+    assert (frames == frames[0]).all()
+    assert np.abs(frames[0].astype(int) - frame).mean() < 8
+    with Image.open(io.BytesIO(gif(data))) as image:
+        assert image.info["duration"] * image.n_frames == 250
+
+
 def test_a_single_frame_is_a_video() -> None:
     frames, per_second = decode(encode(squares(1)))
     assert (frames.shape, per_second) == ((1, 40, 60, 3), 20.0)
