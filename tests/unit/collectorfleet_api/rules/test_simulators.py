@@ -63,6 +63,24 @@ def test_an_argument_of_the_name_that_addresses_have_is_refused(changes: dict[st
     ]
 
 
+def test_each_environment_that_sets_the_argument_is_named_and_none_that_inherits_it() -> None:
+    taken = {"kwargs": {"process": 1}}
+    groups = [
+        {"name": "inherits", "replicas": 2},
+        {"name": "other", "replicas": 1, "environment": {"kwargs": {"size": 2}}},
+        {"name": "again", "environment": taken},
+    ]
+    changes = {
+        "spec.environment": {**manifest()["spec"]["environment"], **taken, "process": SIMULATOR},
+        "spec.collectors.groups": groups,
+        "spec.evaluation": {"environment": {"factory": "my_envs:make_big", "process": OWN, **taken}},
+    }
+    found = read(manifest(changes))
+    assert isinstance(found, list)
+    paths = ["environment", "collectors.groups[2].environment", "evaluation.environment"]
+    assert [str(problem) for problem in found] == [f"spec.{path}.kwargs.process: {SENTENCE}" for path in paths]
+
+
 def test_a_port_is_named_once_and_like_a_port() -> None:
     for ports, sentence in (
         (["grpc", "grpc"], "grpc appears twice; name each port once"),
