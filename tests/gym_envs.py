@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Dict, Discrete
 from torchrl.envs import GymWrapper
 
 
@@ -57,6 +57,20 @@ class Chance(gymnasium.Env[np.ndarray, Any]):
         if dtype == np.uint8:
             return self.np_random.integers(0, 256, shape, np.uint8)
         return self.np_random.normal(size=shape).astype(dtype)
+
+
+class Masked(Chance):
+    """Chance with four discrete actions, of which each observation allows some: ``action_mask``, bool [4]."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(actions=4, **arguments)
+        seen = self.observation_space
+        self.observation_space = Dict(observation=seen, action_mask=Box(0, 1, (4,), np.bool_))
+
+    def _observe(self) -> Any:
+        allowed = self.np_random.random(4) < 0.4
+        allowed[self.np_random.integers(4)] = True
+        return {"observation": self.np_random.normal(size=3).astype(np.float32), "action_mask": allowed}
 
 
 def make_chance(**arguments: Any) -> GymWrapper:
