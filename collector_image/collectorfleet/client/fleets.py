@@ -18,7 +18,7 @@ from collectorfleet.client.events import time_of
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet.client.logs import LogLine, read_lines
 from collectorfleet.client.object_names import checked_namespace
-from collectorfleet.client.release import cluster_release
+from collectorfleet.client.release import Releases, cluster_releases
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
 from collectorfleet.errors import one_sentence
@@ -115,9 +115,9 @@ class Fleets:
         """Return the fleet's manifest as the API server stores it."""
         return self._requests.get(name)
 
-    def release(self) -> str | None:
-        """Return the release of CollectorFleet in the cluster, or None if it cannot be read."""
-        return cluster_release(self._connection)
+    def releases(self) -> Releases:
+        """Return the releases of CollectorFleet in the cluster, as far as they can be read."""
+        return cluster_releases(self._connection)
 
     def list(self, *, selector: str | None = None, all_namespaces: bool = False) -> Sequence[CollectorFleet]:
         """Return all fleets of the namespace, or of all namespaces, sorted by namespace and name.
