@@ -17,7 +17,12 @@ SEED ?= 1
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Pip would name one of the pinned packages that has no wheel for the system, such as cuda-bindings.
+LINUX_ONLY := .venv needs Linux, because the pinned torch and its CUDA packages have no wheels for this system; use a Linux \
+  machine. Here, use make dist, make docs, and the commands for clusters (docs/cli.md).
+
 $(READY): requirements/dev.txt requirements/uv.txt pyproject.toml
+	@[[ $$(uname -s) == Linux ]] || { echo "$(LINUX_ONLY)" >&2; exit 1; }
 	@python3 -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version)'
 	@echo "setting up $(VENV) (about 6 GB with torch; once)"
 	python3 -m venv $(VENV)
