@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -36,11 +37,13 @@ _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
     (CollectorFleetError, ExitCode.FAILED),
     # Raised for a file that the user names on the command line.
     (FileNotFoundError, ExitCode.USER),
+    (FileExistsError, ExitCode.USER),
     (PermissionError, ExitCode.USER),
     (IsADirectoryError, ExitCode.USER),
     (NotADirectoryError, ExitCode.USER),
-    (OSError, ExitCode.FAILED),
 )
+# Errors like the FileNotFoundError above. Python has no classes for them.
+_OF_A_FILE_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS})
 
 
 def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
@@ -62,8 +65,14 @@ def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
         code = ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  (an unexpected error is printed as one line, too)
         _print(f"error: {_sentence(error)}", with_traceback=with_traceback)
-        code = next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
+        code = _code(error)
     return code
+
+
+def _code(error: Exception) -> ExitCode:
+    if isinstance(error, OSError) and error.errno in _OF_A_FILE_NAME:
+        return ExitCode.USER
+    return next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
 
 
 def _sentence(error: Exception) -> str:

@@ -34,6 +34,9 @@ def ended(error: BaseException, *, with_traceback: bool = False) -> int:
         (errors.TooFewCollectors("1 of 2"), ExitCode.FAILED, "error: 1 of 2"),
         (FileNotFoundError(errno.ENOENT, "No such file", "x"), ExitCode.USER, "error: x: No such file"),
         (OSError(errno.ENOSPC, "No space left"), ExitCode.FAILED, "error: No space left"),
+        (OSError(errno.EROFS, "Read-only file system", "x"), ExitCode.USER, "error: x: Read-only file system"),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "x"), ExitCode.USER, "error: x: File name too long"),
+        (FileExistsError(errno.EEXIST, "File exists", "x"), ExitCode.USER, "error: x: File exists"),
         (KeyboardInterrupt(), ExitCode.INTERRUPTED, "interrupted"),
         (BrokenPipeError(), ExitCode.DONE, ""),
         (
