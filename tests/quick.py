@@ -65,6 +65,7 @@ SLOW = frozenset(
         "test_a_complete_collection_comes_before_there_is_much_to_go_through",
         "test_a_fleet_that_is_looked_at_on_time_is_never_behind",
         "test_a_plan_that_was_carried_out_asks_for_nothing_more",
+        "test_a_port_in_use_is_named",
         "test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_job",
         "test_an_operator_that_was_killed_goes_on_where_it_was",
         "test_circles_among_what_is_set_aside_are_collected_once_there_are_twice_as_many_objects",
@@ -78,6 +79,7 @@ SLOW = frozenset(
         "test_what_is_set_aside_is_freed_as_any_object",
         "test_what_is_taken_can_be_made_into_children",
         "test_whatever_an_object_holds_other_fleets_are_decided_on_as_before",
+        "test_without_a_cluster_it_says_what_to_set",
         # programs
         "test_each_command_has_its_help_and_the_missing_extra_is_marked",
         "test_no_variable_that_is_ignored_is_read_while_they_are_imported",

@@ -64,6 +64,8 @@ def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
         _print("interrupted", with_traceback=with_traceback)
         code = ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  (an unexpected error is printed as one line, too)
+        # The traceback of NotInstalled shows nothing but the check of the packages.
+        with_traceback = with_traceback and not isinstance(error, NotInstalled)
         _print(f"error: {_sentence(error)}", with_traceback=with_traceback)
         code = _code(error)
     return code

@@ -25,6 +25,7 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.edge.errors import (
+    NotConfiguredError,
     NotFoundError,
     NotLeadingError,
     NotServedError,
@@ -89,13 +90,19 @@ class Kube:
     async def connect(cls, *traces: aiohttp.TraceConfig) -> AsyncIterator[Kube]:
         """Connect with the pod's service account, or outside of a cluster with KUBECONFIG.
 
-        ``traces`` are called with every request.
+        ``traces`` are called with every request. Raises NotConfiguredError.
         """
         configuration = client.Configuration()
-        if in_cluster():
-            config.load_incluster_config(client_configuration=configuration)
-        else:
-            await config.load_kube_config(client_configuration=configuration)
+        try:
+            if in_cluster():
+                config.load_incluster_config(client_configuration=configuration)
+            else:
+                await config.load_kube_config(client_configuration=configuration)
+        except Exception as error:  # any class: the library does not validate the file
+            raise NotConfiguredError(
+                f"cannot connect to a cluster: {type(error).__name__}; set KUBECONFIG to a valid kubeconfig, or run "
+                "the operator in a pod with a service account"
+            ) from error
         configuration.trace_configs = list(traces)
         # Otherwise each request would look up proxies in the environment and passwords in netrc.
         configuration.client_session_kwargs = {"trust_env": False}
