@@ -43,7 +43,7 @@ log = logging.getLogger("collectorfleet")
 
 # The interval at which the thread checks deadlines and restart delays. All other events wake the thread.
 _LONGEST_WAIT_SECONDS = 0.25
-# The interval while some collectors still need an offer. It is shorter, because the rate of offers is limited.
+# The interval while the rate limit delays offers. It is shorter, so that the thread sends these offers soon.
 _PACED_WAIT_SECONDS = 0.01
 
 
