@@ -19,7 +19,7 @@ from collectorfleet.learners.roster import Place
 
 @dataclass(frozen=True)
 class Learner:
-    """A policy's actor, and the file of its checkpoints."""
+    """A policy's actor, and the file of its checkpoints. The file is None if the shards write no checkpoints."""
 
     actor: Any
     kept_in: Path | None  # a new file, because an earlier policy of the same id may still write its file

@@ -78,7 +78,7 @@ class PolicyVersions:
     def status(
         self, policy_id: str, published: int | None, acknowledged: int | None, stored: Mapping[int, int]
     ) -> PolicyStatus:
-        """Compute the status of a policy from versions of the fleet. ``stored`` has the number of frames by version."""
+        """Compute the status of a policy from versions of the fleet. ``stored`` maps these versions to frame counts."""
         current = None if published is None else self.of(policy_id, published)
         frames = sum(stored.values())
         staleness = None
