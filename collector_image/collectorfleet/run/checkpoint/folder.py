@@ -130,7 +130,7 @@ class CheckpointFolder:
             self._pass_over_full(error)
 
     def _pass_over_full(self, error: OSError) -> None:
-        """If ``error`` means a full volume, log it. Raise any other error.
+        """Log ``error`` if the volume is full and ``fleet.json`` exists. Raise any other error.
 
         On a full volume, only the count of drivers is lost.
         """

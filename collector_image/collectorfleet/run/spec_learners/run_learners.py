@@ -33,7 +33,7 @@ from collectorfleet_api.v1alpha1.learners_status import PolicyStaleness
 
 log = logging.getLogger(__name__)
 
-# The interval at which the status is written.
+# The shortest interval between two updates of the status, unless an update is forced.
 LOOK_SECONDS: Final = 2.0
 _MINUTES: Final = timedelta(minutes=5)
 
