@@ -100,7 +100,7 @@ def _stalled(seen: Situation, run: Underway, ready: Condition, *children: Findin
     stuck = next((one.condition for one in children if one.needs_the_user), None)
     if stuck is not None:
         return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
-    # If the children run well, no other condition reports that a change of them was refused.
+    # If the children work, no other condition reports that the API server refused to change them.
     refused = next((one for one in seen.refused if not one.is_retried), None)
     if refused is not None:
         return condition(ConditionType.STALLED, True, refused.reason, refused.message)
