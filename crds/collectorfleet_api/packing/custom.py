@@ -1,8 +1,8 @@
 """Computes how many collectors fit into a pod by Ray's custom resources, such as simulator licences.
 
 A pod with 4 licences has room for 4 collectors with 1 licence each, or for 8 collectors with 0.5 each. Ray counts
-licences in ten-thousandths. Ray adds the licences of a pod, unlike its GPUs: three collectors with 0.6 licences each
-fit into a pod with 2 licences.
+licences in ten-thousandths. Unlike a share of a GPU, a collector's 0.6 licences may come from two licences. So three
+collectors with 0.6 licences each fit into a pod with 2 licences.
 """
 
 from __future__ import annotations

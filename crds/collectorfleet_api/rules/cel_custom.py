@@ -71,8 +71,8 @@ FIT_IN_GROUPS: Final = (
     f"!has({_GROUPS}) || {_GROUPS}.all(g, {_OWN_ASKED}.all(k, {_fit(_OWN_ASKED, _OWN_PER_POD, _OWN_COLLECTORS)}))"
 )
 
-# Below, `self` is the custom resources of one collector.
-# For whole numbers, the API server treats a minimum of 0.0001 as 0.
+# Below, `self` is the custom resources of one collector. For whole numbers, the API server treats a minimum of 0.0001
+# as 0. So this rule refuses 0.
 ABOVE_ZERO: Final = "self.all(k, self[k] > 0.0)"
 ABOVE_ZERO_SENTENCE: Final = "0 is too small; use 0.0001 or more"
 _COARSE: Final = (

@@ -1,6 +1,7 @@
 """The values that the fields of a pod may have: choices, ranges and patterns of text.
 
-Each key of the tables is a pair of a type and a field. Kubernetes' schema has only the types of fields.
+Each key of the tables is a pair of a type and a field. Kubernetes' schema has only the types of these fields, and not
+their allowed values.
 """
 
 from __future__ import annotations
