@@ -248,7 +248,7 @@ class GatherLoop:
         shared = self._shared
         joined = one.state is not CollectorState.READY
         if not joined and version <= (one.applied_version or 0):
-            return  # a request for an exact version loaded an older version again
+            return  # for a request of an exact version, the collector loaded an older version again
         shared.gather.collectors.applied(one, version, now)
         log.info("%s applied version %d", one.id.name, version)
         shared.versions.acknowledged(shared.gather.collectors.acknowledged)

@@ -71,7 +71,10 @@ class Ticks:
             pass
 
     async def tick(self, *, everything: bool) -> bool:
-        """Run the steps that are due, or all steps. Return whether a step ends the ticks."""
+        """Run the steps that are due. Return True if a step ends the ticks.
+
+        With ``everything``, or after a tick with an unanswered request, run all steps.
+        """
         self._ticks += 1
         everything = everything or bool(self._unanswered)
         for step in self._steps:

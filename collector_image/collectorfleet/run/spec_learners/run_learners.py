@@ -133,7 +133,10 @@ class KeptParts:
         return found
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Load the state. New parts, which the state lacks, keep their initial weights. Raises RuntimeError."""
+        """Load the state. Parts that the state lacks keep their initial weights.
+
+        Raises RuntimeError if a tensor of the state has another shape.
+        """
         self._policy.load_state_dict(state, strict=False)
 
 
