@@ -1,4 +1,4 @@
-{{- /* What the operator may do, in the whole cluster or in each namespace that it serves. */}}
+{{- /* The rights of the operator, in the whole cluster or in each namespace that the operator serves. */}}
 {{- define "collectorfleet-operator.rules" -}}
 # The operator grants each driver the rights to get its fleet and to patch the fleet's status. Kubernetes lets an
 # account grant only rights that the account has.
@@ -21,13 +21,14 @@
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [pods]
-  # The operator deletes pods on lost nodes, hung drivers, and pods that outlive their driver or their Ray head.
+  # The operator deletes pods on lost nodes, pods of hung drivers, and pods that still run after their driver or their
+  # Ray head has ended.
   verbs: [list, watch, delete]
 - apiGroups: [""]
   resources: [events]
   verbs: [list, create]
-# The operator creates the ConfigMap of each timeline, and the driver writes its data. The operator also reads the code
-# of failed fleets by name, because changed code starts another try.
+# The operator creates the ConfigMap of each timeline, and the driver writes its data. The operator also reads the
+# ConfigMap with the code of a failed fleet, because changed code starts another try.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, create, patch]
@@ -35,8 +36,8 @@
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, create, patch, delete]
-# For fleets with launcher Job. The Service has the driver's address for the collector pods. The Secret has the token
-# that the driver and these pods share. The operator creates Secrets, and reads, changes or deletes no Secret.
+# For fleets with launcher Job. Through the Service, the collector pods find the driver. The Secret contains the token
+# that the driver and the collector pods share. The operator creates the Secret, but never reads, changes or deletes it.
 - apiGroups: [""]
   resources: [services]
   verbs: [get, list, create, patch, delete]

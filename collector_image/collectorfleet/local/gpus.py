@@ -61,7 +61,7 @@ class LearnerGpus:
 
 
 def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
-    """Return the number of GPUs in the manifest, rounded up, or 0 if they do not fit.
+    """Return the number of GPUs that the manifest requests for learners, rounded up, or 0 if they do not fit.
 
     If collectors request GPUs, one GPU has to remain for the collectors.
     """
