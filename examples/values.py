@@ -30,7 +30,7 @@ def pages() -> dict[Path, str]:
     """Return the text of each file of values, by its path."""
     return {
         WRITTEN / f"{manifest.stem}-values.yaml": (
-            f"# `make generate` writes this file from examples/{manifest.name}. Change the example, and not this file.\n"
+            f"# `make generate` writes this file from examples/{manifest.name}. Change the example instead.\n"
             + to_yaml(values(manifest.read_text()))
         )
         for manifest in sorted(FOLDER.glob("*.yaml"))
