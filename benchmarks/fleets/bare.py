@@ -16,7 +16,7 @@ from collectorfleet_operator.decide.job import read_job
 from collectorfleet_operator.decide.raycluster import read_raycluster
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.status import status
-from collectorfleet_operator.objects import Kind, Object
+from collectorfleet_operator.objects import Key, Kind, Object
 
 
 async def fleets_per_second(api: Api, count: int) -> float:
@@ -31,10 +31,10 @@ async def fleets_per_second(api: Api, count: int) -> float:
         stored = CollectorFleet.parse_stored(await api.create(FLEET, fleet(number, BARE)))
         now = datetime.now(UTC)
         children = list(manifests(stored).items())
-        told = [made(f"{child.kind} {number}", f"{child.kind}") for child, _ in children if child.announced]
-        asked.append(
-            [*((child.kind, obj) for child, obj in children), *((EVENT, event(stored, change, now)) for change in told)]
-        )
+        key, uid = Key(BARE, stored.metadata.name), str(stored.metadata.uid)
+        changes = [made(f"{child.kind} {number}", f"{child.kind}") for child, _ in children if child.announced]
+        events = [(EVENT, event(key, uid, change, now)) for change in changes]
+        asked.append([*((child.kind, obj) for child, obj in children), *events])
         there = {
             child: {**obj, "metadata": {**obj["metadata"], "uid": f"{child}", "creationTimestamp": time_text()}}
             for child, obj in children
