@@ -129,8 +129,8 @@ def table(found: dict[str, Found], growth: list[str]) -> str:
     rows = []
     for what in names:
         cells = [tables.number(column[what]) if what in column else "-" for column in found.values()]
-        ends = [found[size].get(what) for size in (growth[0], growth[-1])] if growth else [None]
-        grown = f"{tables.number(ends[-1] / ends[0])}x" if all(ends) and len(growth) > 1 else "-"
+        first, last = (found[growth[end]].get(what) if len(growth) > 1 else None for end in (0, -1))
+        grown = f"{tables.number(last / first)}x" if first and last else "-"
         rows.append([what, *cells, grown])
     return tables.table(["", *found, "growth"], rows)
 

@@ -39,8 +39,8 @@ async def fleets_per_second(api: Api, count: int) -> float:
             child: {**obj, "metadata": {**obj["metadata"], "uid": f"{child}", "creationTimestamp": time_text()}}
             for child, obj in children
         }
-        facts = {"job": read_job(there[DRIVER_CHILD]), "raycluster": read_raycluster(there[RAYCLUSTER_CHILD])}
-        seen = Situation(stored, now, children=there, **facts)
+        job, raycluster = read_job(there[DRIVER_CHILD]), read_raycluster(there[RAYCLUSTER_CHILD])
+        seen = Situation(stored, now, children=there, job=job, raycluster=raycluster)
         identity = {"name": stored.metadata.name, "namespace": BARE}
         statuses.append({**fleet(number, BARE), "metadata": identity, "status": status(seen).to_wire()})
         del statuses[-1]["spec"]

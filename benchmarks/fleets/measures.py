@@ -63,7 +63,7 @@ class Fleets:
         """Create the fleets. ``spec`` overrides fields of their specs."""
 
         async def one(number: int) -> None:
-            self.stored.append(await self.api.create(FLEET, played.fleet(number, **spec)))
+            self.stored.append(await self.api.create(FLEET, played.fleet(number, None, **spec)))
 
         await each(range(self.count), one)
 

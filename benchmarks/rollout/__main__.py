@@ -84,11 +84,16 @@ def row(what: str, rounds: list[dict[str, Found]], others: Iterable[str]) -> lis
 
     cells = []
     for side in (*OF_IMAGES, *others):
-        numbers = [one[side]["frames/s"] for one in rounds if isinstance(one.get(side), dict)]
+        numbers = _values(rounds, side, "frames/s")
         cells.append(tables.spread(numbers) if numbers else "-")
     ratios = [ratio(OURS, side) for side in _compared(others)]
     over = _paired(rounds, OURS, BARE, "CPU us/step", lambda a, b: a - b)
     return [what, *cells, *ratios, tables.spread(over)]
+
+
+def _values(rounds: list[dict[str, Found]], side: str, key: str) -> list[float]:
+    found = [one.get(side) for one in rounds]
+    return [one[key] for one in found if isinstance(one, dict)]
 
 
 def _compared(others: Iterable[str]) -> list[str]:
@@ -96,10 +101,7 @@ def _compared(others: Iterable[str]) -> list[str]:
 
 
 def memory_row(what: str, rounds: list[dict[str, Found]]) -> list[str]:
-    cells = [
-        tables.spread([one[side]["peak MB"] for one in rounds if isinstance(one[side], dict)])
-        for side in (OURS, TORCHRL)
-    ]
+    cells = [tables.spread(_values(rounds, side, "peak MB")) for side in (OURS, TORCHRL)]
     return [what, *cells, tables.spread(_paired(rounds, OURS, TORCHRL, "peak MB", lambda a, b: a / b), "x")]
 
 
