@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from benchmarks.fleets.api import Api, each
 from benchmarks.fleets.played import BARE, fleet, time_text
+from benchmarks.fleets.process import Server
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
@@ -19,8 +21,16 @@ from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.objects import Key, Kind, Object
 
 
-async def fleets_per_second(api: Api, count: int) -> float:
-    """Return how many fleets per second the API server stores, each with children, Events and a status.
+class Rate(NamedTuple):
+    """Fleets per second, and the CPU seconds of a fleet: of the API server with etcd, and of the client."""
+
+    fleets_per_second: float
+    server_cpu_seconds: float
+    client_cpu_seconds: float
+
+
+async def rate(api: Api, server: Server, count: int) -> Rate:
+    """Return how fast the API server stores ``count`` fleets, each with children, Events and a status.
 
     All objects are built before the measurement and deleted after it.
     """
@@ -51,9 +61,10 @@ async def fleets_per_second(api: Api, count: int) -> float:
         await api.apply(FLEET, statuses[number], names.OPERATOR_MANAGER, "status")
 
     await each(range(count), store)
-    began = time.monotonic()
+    began, server_cpu, client_cpu = time.monotonic(), server.cpu_seconds(), time.process_time()
     await each(range(count), send)
     took = time.monotonic() - began
+    server_cpu, client_cpu = server.cpu_seconds() - server_cpu, time.process_time() - client_cpu
     for kind in (FLEET, EVENT, *(kind for kind, _ in asked[0] if kind != EVENT)):
         await api.delete_all(kind, BARE)
-    return count / took
+    return Rate(count / took, server_cpu / count, client_cpu / count)
