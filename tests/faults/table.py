@@ -23,7 +23,7 @@ run.
 
 CLUSTER = """# What a fault of the cluster costs
 
-Each row is one run of a small fleet on two nodes, with a temporary fault of the cluster.
+Each row is one run of a small fleet on two nodes, with a temporary fault.
 
 * **Frames lost** are frames that a lost driver handed out after the newest checkpoint (`framesLost`), plus frames that
   were collected and discarded (`framesDiscarded`).
