@@ -63,7 +63,10 @@ class UserCodeError(CollectorFleetError):
 
 
 class TooFewCollectors(CollectorFleetError):
-    """Fewer than ``min_available`` collectors were available for too long. The message has the first loss's cause."""
+    """Fewer than ``min_available`` collectors were available for too long.
+
+    If a collector was lost, the message has the cause of the first loss.
+    """
 
 
 class InfrastructureError(CollectorFleetError):
@@ -157,6 +160,6 @@ def with_article(name: str) -> str:
 
 
 def one_sentence(text: str) -> str:
-    """Return ``text`` on one line, cut after 1000 characters. A condition may not have a longer message."""
+    """Return ``text`` on one line of at most 1000 characters. A longer text is cut, and then ends with ``...``."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 3] + "..."

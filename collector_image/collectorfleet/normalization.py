@@ -20,9 +20,10 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class RunningStatistics:
-    """The statistics of one key: float64 sums. Each of the ``updates`` first multiplied the sums by ``decay``.
+    """The statistics of one key: float64 sums, the decay, and the number of updates.
 
-    Constants have a decay of 1 and no updates. Statistics without any observation have no sums.
+    Each update multiplied the sums by ``decay``, and then added new values. Constants have a decay of 1 and no updates.
+    Statistics without any observation have no sums.
     """
 
     decay: float

@@ -11,7 +11,7 @@ class LargestOfRecent:
     def __init__(self, count: int) -> None:
         self._count = count
         self._noted = 0
-        # (position, number) of each number that is larger than all later numbers. The first is the largest.
+        # (position, number) of each number that is larger than all later numbers. The first number is the largest.
         self._falling: deque[tuple[int, float]] = deque()
 
     @property
