@@ -1,4 +1,4 @@
-"""Complete ``Module.to`` for TorchRL's modules: move the objects that ``Module.to`` does not move."""
+"""Move the objects of TorchRL's modules that ``Module.to`` does not move to another device."""
 
 from __future__ import annotations
 
