@@ -24,7 +24,7 @@ _WIDE: Final = ("mode", "staleness", "restarts", "groups", "reason")
 
 
 class Overview:
-    """A table with a header and a line for each fleet. Lines of later calls align with the earlier lines.
+    """A table with a header and a line for each fleet. The columns of later lines align with those of earlier lines.
 
     ``wide`` adds columns for details. ``namespaces`` adds the column of the namespace.
     """
