@@ -15,7 +15,7 @@
     │   ├── AccessDenied        the API server refuses the credentials, or they lack a right
     │   ├── FleetRejected       the API server rejects the fleet as invalid
     │   ├── FleetNotFound       the namespace has no fleet of that name
-    │   └── FleetStalled        the fleet has failed, or waits for its user
+    │   └── FleetStalled        the fleet has failed, or cannot continue until its user changes something
     ├── FolderTakenOver     another driver has taken over a folder that this driver writes to
     └── CollectorClosed     a collector is used after ``shutdown()``, or learner shards are used after ``stop()``
 
@@ -132,7 +132,10 @@ class FleetNotFound(ClusterError):
 
 
 class FleetStalled(ClusterError):
-    """The fleet has failed, or waits for its user. The message is the message of the fleet's condition."""
+    """The fleet has failed, or cannot continue until its user changes something.
+
+    The message is the message of the fleet's condition.
+    """
 
 
 class FolderTakenOver(CollectorFleetError):

@@ -189,7 +189,7 @@ class Fleets:
         takes up to 5 s longer.
 
         Raises:
-            FleetStalled: the fleet cannot reach the condition, because it has failed or waits for its user.
+            FleetStalled: the fleet has failed, or cannot continue until its user changes something.
             TimeoutError: the condition is not True within ``timeout`` seconds. The message has the fleet's Ready
                 condition, or the reason why the API server did not answer.
         """
