@@ -255,7 +255,7 @@ def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
 
 
 def zeroed_by_partial_reset(tensor: Tensor, mask: Tensor) -> Tensor:
-    """Return an entry as TorchRL's loop leaves it after a reset that does not write the entry.
+    """Return the value that an entry has in TorchRL's loop after a reset that does not write the entry.
 
     If only some environments were reset, the entry is zero in these environments. Otherwise the entry is unchanged.
     """
@@ -302,9 +302,9 @@ def transforms(env: EnvBase) -> Iterator[Transform]:
 
 
 def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tuple[type, ...]) -> str | None:
-    """Return a sentence about the first part that lacks the attribute ``promise``.
+    """Return a sentence about the first part whose attribute ``promise`` is missing or false.
 
-    Return None if all parts have the attribute. Parts of the types in ``known`` do not need the attribute.
+    Return None if there is no such part. Parts of the types in ``known`` do not need the attribute.
     """
     names = (type(one).__name__ for one in parts if not getattr(one, promise, type(one) in known))
     return next((f"{name} does not declare {promise}" for name in names), None)

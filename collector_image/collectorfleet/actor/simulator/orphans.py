@@ -16,8 +16,8 @@ _LOOK_SECONDS: Final = 5.0
 def reap_supervisors_as_init() -> None:
     """Start a thread that reaps orphaned supervisors. Do nothing if this process is not process 1 of a container.
 
-    Process 1 adopts orphans. Returns at once. The thread runs until this process ends. The thread reaps no other
-    children, because ``subprocess`` and ``multiprocessing`` reap their own children.
+    Process 1 adopts orphans, and must reap them. This function returns at once, and the thread runs until this process
+    ends. The thread reaps no other children, because ``subprocess`` and ``multiprocessing`` reap their own children.
     """
     if os.getpid() == 1:
         start_to_reap()
