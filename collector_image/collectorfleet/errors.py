@@ -81,7 +81,10 @@ class InfrastructureError(CollectorFleetError):
 
 
 class ReplayBufferLost(InfrastructureError):
-    """The actor with the replay buffer and its content is lost. The loss does not count against a collector."""
+    """The actor with the replay buffer and its content is lost.
+
+    The loss does not count against the limit of a collector's restarts.
+    """
 
     @classmethod
     def because(cls, cause: str) -> ReplayBufferLost:
@@ -95,7 +98,7 @@ class ReplayBufferLost(InfrastructureError):
 class PolicyServiceLost(InfrastructureError):
     """The inference service that computes the actions of all collectors is lost, with its weights.
 
-    The loss does not count against a collector.
+    The loss does not count against the limit of a collector's restarts.
     """
 
     @classmethod

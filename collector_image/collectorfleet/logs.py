@@ -28,5 +28,5 @@ def _install(handler: logging.Handler, format_: LogFormat = LogFormat.TEXT) -> N
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
     logging.getLogger("collectorfleet").setLevel(logging.INFO)
-    # Warnings of libraries belong into the log, because a person at a terminal cannot act on them.
+    # Write warnings of libraries to the log, because a person at a terminal cannot act on them.
     logging.captureWarnings(capture=True)

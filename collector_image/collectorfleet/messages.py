@@ -233,7 +233,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLost:
-    """An actor that all collectors need is lost. The loss does not count against a collector or the user's code."""
+    """An actor that all collectors need is lost. Neither a collector nor the user's code is the cause."""
 
     collector: CollectorId
     error: InfrastructureError

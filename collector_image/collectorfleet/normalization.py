@@ -3,7 +3,7 @@
 An update with decay ``d`` turns a sum into ``d * sum + x``. So ``k`` updates turn a sum into ``d**k * sum +
 contribution``. The contribution is the result of the same updates on a sum of 0. A contribution of one environment can
 be merged into the sums of another environment. Merging contributions one after another gives the same sums as one
-environment with all steps in that order.
+environment that takes all these steps in the same order.
 """
 
 from __future__ import annotations

@@ -80,8 +80,9 @@ class Function:
 
 
 def takes(code: Callable[..., Any], argument: str) -> bool:
-    """Return whether ``code`` has a parameter named ``argument`` that neither ``kwargs`` nor ``partial`` sets.
+    """Return whether ``code`` has a parameter named ``argument`` that a caller can set.
 
+    The result is False if the ``kwargs`` of a :class:`Factory`, or a ``partial``, already set the parameter.
     Imports the code of a :class:`Factory`, and raises the errors of :func:`load`.
     """
     if isinstance(code, Factory):

@@ -69,7 +69,7 @@ def pod_problems(fleet: CollectorFleet) -> list[Problem]:
     merged = (
         placed(problem, pod.template, pod.written) for pod in _pods(fleet, templates) for problem in _problems(pod)
     )
-    # If several groups share a template, its problem is found once for each group.
+    # Remove duplicates. If several groups share a template, its problem is found once for each group.
     return list(dict.fromkeys(islice(merged, MOST_PROBLEMS)))
 
 

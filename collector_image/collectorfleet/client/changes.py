@@ -30,7 +30,7 @@ class Change:
 
 
 class Known:
-    """The fleets that the client has seen. A later list of fleets is compared with them. Pure."""
+    """The fleets that the client has seen. :meth:`update` compares a later list with these fleets. Pure."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str | None, CollectorFleet] = {}

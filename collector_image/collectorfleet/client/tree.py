@@ -20,7 +20,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet_api import names
 from collectorfleet_api.counts import counted
 
-# The limit of an object in etcd, less the ConfigMap's other fields.
+# The largest archive. The size of an object in etcd is limited, and the ConfigMap has other fields, too.
 MOST_BYTES: Final = 700 * 1024
 # The largest sum of the file sizes before packing. Packing shrinks code to a quarter, so larger code would not fit.
 # This check also avoids the compression of a large data folder.

@@ -34,7 +34,7 @@ class Overview:
         self._widths: Sequence[int] = ()
 
     def lines(self, fleets: Iterable[tuple[CollectorFleet, bool]], now: datetime) -> list[str]:
-        """Return a line for each fleet. The flag beside a fleet is True if the fleet was deleted.
+        """Return a line for each fleet. The second item of each pair is True if the fleet was deleted.
 
         The first call with a fleet also returns the header.
         """

@@ -169,7 +169,7 @@ class EvaluationLoop:
     def join(self, timeout: float | None) -> None:
         """Block until the thread has ended, or ``timeout`` seconds have passed. None: no time limit.
 
-        The thread ends after :meth:`close`.
+        The thread ends after :meth:`close`, or when the run has ended.
         """
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout)

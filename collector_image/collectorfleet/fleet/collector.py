@@ -158,7 +158,8 @@ class FleetCollector(FleetControl):
 
         With a staleness bound, the fleet publishes at most one version for each batch that is handed out. A further
         version waits for the next batch, and the results of ``wait=True`` report this. If the policy is an inference
-        service, the call blocks until the service is updated, and returns None.
+        service, the call blocks until the service is updated, and returns None. If the run has ended with an error, the
+        call raises this error.
 
         Raises:
             InvalidOption: an argument is not supported, the weights do not fit the policy, or a TorchRL learner

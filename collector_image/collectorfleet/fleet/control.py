@@ -33,7 +33,7 @@ from collectorfleet_api.v1alpha1.report import DriverReport
 
 log = logging.getLogger(__name__)
 
-# The time limit for collectors to load the last version. Only the status needs this, so a short wait is enough.
+# The time limit for collectors to load the last version. A short wait is enough, because only the status depends on it.
 _SETTLE_SECONDS: Final = 5.0
 _PUBLISHES: Final = "update_policy_weights_"
 
@@ -73,7 +73,10 @@ class FleetControl(ParameterControl):
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None
     ) -> dict[str, int | float | bool]:
-        """Return the progress in TorchRL's format. The method calls no collector, and ignores ``timeout``."""
+        """Return the progress in TorchRL's format. The method calls no collector, and ignores ``timeout``.
+
+        Raises InvalidOption for another value of ``workers``.
+        """
         del timeout
         with self._consumer.shared.changed:
             return stats(self._consumer.shared, workers, self.requested_frames_per_batch)

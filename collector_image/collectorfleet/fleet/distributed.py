@@ -51,9 +51,10 @@ class Common:
             not make the fleet publish. DistributedSyncCollector then publishes after each batch, unless
             ``update_interval`` is given.
         backend: only "gloo" is allowed. It sends frames and weights from CPU to CPU.
-        launcher: "mp" starts processes on this machine, and "ray" starts actors on a Ray cluster.
+        launcher: "mp" starts processes on this machine, and "ray" starts actors on a Ray cluster. The default
+            "submitit" raises InvalidOption, because the fleet cannot start Slurm jobs.
         tcp_port: ignored, because each process group uses a free port of this machine.
-        slurm_kwargs: raises InvalidOption, because the fleet cannot start Slurm jobs.
+        slurm_kwargs: must be None, because the fleet cannot start Slurm jobs.
 
     Raises:
         InvalidOption: an argument has an invalid value, or has no effect.

@@ -21,13 +21,11 @@ class Inquiry:
 
     ``what`` is the name of the call in messages. All collectors must be built within ``timeout`` seconds. They must
     then answer within another ``timeout`` seconds. If a collector is lost before it answers, the call is repeated in
-    its replacement.
+    its replacement. If the run has ended with an error, the methods raise this error.
 
     Raises:
         TimeoutError: a collector was not built, did not answer, or was not replaced in time.
         UserCodeError: the called method raised an error. The message names the collector.
-
-    If the run has ended with an error, the methods raise that error.
     """
 
     def __init__(self, consumer: Consumer, transport: FleetTransport, what: str, timeout: float) -> None:
@@ -45,8 +43,8 @@ class Inquiry:
     def call_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
         """Call ``method`` in several collectors at the same time. Return the answers by the collectors' names.
 
-        ``arguments`` maps the name of each collector to call to the collector's arguments. None: call all collectors
-        without arguments. If a lost collector is not replaced, the result has no answer of this collector.
+        ``arguments`` maps names of collectors to their arguments. Only these collectors are called. None: call all
+        collectors without arguments. If a lost collector is not replaced, the result has no answer of this collector.
         """
         there = self._there()
         given = dict.fromkeys(there, ()) if arguments is None else {n: arguments[n] for n in arguments if n in there}

@@ -23,7 +23,7 @@ from collectorfleet.recent import LargestOfRecent
 
 Memory = npt.NDArray[np.uint8]
 
-# The pool is not used for smaller tensors, because torch allocates them as fast.
+# The pool is not used for smaller tensors, because torch allocates them as fast as the pool.
 SMALLEST_BYTES = 64 * 2**10
 # The number of recent requests that determine the limit of free memory. Each batch needs a few requests.
 _LATELY = 256

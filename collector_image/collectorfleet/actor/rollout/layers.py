@@ -1,6 +1,6 @@
 """Find the layers of a network.
 
-A loop calls their ``forward`` directly, to avoid the overhead of ``nn.Module.__call__``.
+A loop calls the ``forward`` methods of the layers directly, to avoid the overhead of ``nn.Module.__call__``.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ class Loop:
         stacked = self._observed is not None and self._observed[1].reads_frames
         require(not stacked, f"{WRITES}, from which CatFrames builds the next one; {CLONE}")
         # In this loop, environments that were not reset share the written memory with the previous frame. TorchRL's
-        # loop would keep the old values in that frame.
+        # loop would keep the old values in the previous frame.
         require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:
