@@ -233,7 +233,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLost:
-    """An actor that all collectors need is lost. Neither a collector nor the user's code is the cause."""
+    """An actor that all collectors need is lost. The loss counts as a failure of the infrastructure."""
 
     collector: CollectorId
     error: InfrastructureError

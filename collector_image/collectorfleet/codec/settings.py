@@ -1,4 +1,4 @@
-"""Move the objects of TorchRL's modules that ``Module.to`` does not move to another device."""
+"""Move specs of modules, and tensors in distribution settings, to a device. ``Module.to`` does not move them."""
 
 from __future__ import annotations
 

@@ -39,8 +39,9 @@ class Entry(NamedTuple):
 class Snapshot:
     """Tensors as bytes: ``arrays`` has one uint8 array for each of ``entries``. The arrays may be read-only.
 
-    If ``whole`` is True, the snapshot must have all tensors that the model requires. Otherwise loading raises an error.
-    ``policy_version`` is the publisher's own count for TorchRL's ``PolicyVersion``. None: the publisher has no count.
+    ``whole`` tells whether the snapshot was made from all tensors of the model. If so, loading raises an error if a
+    required tensor is missing. ``policy_version`` is the publisher's own count for TorchRL's ``PolicyVersion``. None:
+    the publisher has no count.
     """
 
     entries: tuple[Entry, ...]

@@ -94,7 +94,7 @@ class Evaluation:
             from collectors.
 
     Raises:
-        InvalidOption: a value has a wrong type or is out of range, or two options exclude each other.
+        InvalidOption: a value is invalid, or two options exclude each other.
     """
 
     replicas: Annotated[int, Range(least=1, most=_MOST_EVALUATORS)] = 1

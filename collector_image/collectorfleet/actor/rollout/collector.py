@@ -93,7 +93,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     def rollout(self) -> TensorDictBase:
         if self.pre_collect_hook is not None:
             with calling(Origin.PRE_COLLECT_HOOK):
-                self.pre_collect_hook()  # called before the loop is chosen, because it may change the environment
+                self.pre_collect_hook()  # called before the loop is chosen: the hook may change the environment
         found = self._choose()
         if isinstance(found, FastLoopUnsupported):
             if self.must_be_fast:

@@ -131,8 +131,8 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
             base.start()
         chains = [_unwrap(one) for one in environments_of(base)]
         inner = chains[0][1]
-        # The loop uses the first environment's transforms for all environments. So all environments must have equal
-        # transforms. Supported transforms keep no state outside the data, so comparing their settings is enough.
+        # The loop uses the first environment's transforms for all environments. This works because supported transforms
+        # keep no state outside the data. All environments must have equal transforms, so the settings are compared.
         for _, others in chains:
             require([_settings(one) for one in others] == [_settings(one) for one in inner], "transforms differ")
         wrappers = [one for one, _ in chains]
