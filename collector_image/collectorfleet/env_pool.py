@@ -56,6 +56,7 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._seen: np.ndarray = np.zeros(self.observation_space.shape or (), self.observation_space.dtype)
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Step all environments with ``actions`` ``[num_envs, ...]``. Return the values of Gymnasium's ``step``."""
         self._seen, rewards, terminated, truncated, infos = self._pool.step(np.asarray(actions))
         return self._seen, rewards, terminated, truncated, infos
 

@@ -10,6 +10,7 @@ from collectorfleet_api.log_lines import LogFormat, OfFleet, formatter
 
 
 def log_to_stream(stream: TextIO, format_: LogFormat, about: OfFleet) -> None:
+    """Write log lines to ``stream`` in the format ``format_``. ``about`` adds the fleet to each line."""
     handler = logging.StreamHandler(stream)
     handler.addFilter(about)
     _install(handler, format_)

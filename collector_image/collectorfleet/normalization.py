@@ -48,6 +48,7 @@ class RunningStatistics:
 
     @property
     def is_finite(self) -> bool:
+        """Return whether all sums are finite."""
         return all(bool(np.isfinite(value).all()) for value in self.sums.values())
 
 

@@ -20,6 +20,7 @@ class LargestOfRecent:
         return self._falling[0][1] if self._falling else 0.0
 
     def note(self, number: float) -> None:
+        """Add a number, and forget a number that is no longer one of the last ``count``."""
         while self._falling and self._falling[-1][1] <= number:
             self._falling.pop()
         self._falling.append((self._noted, number))

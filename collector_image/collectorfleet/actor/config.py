@@ -106,4 +106,5 @@ class CollectorConfig:
 
     @property
     def has_processes_that_never_pause(self) -> bool:
+        """Whether the processes of the collector begin the next rollout without waiting for the next request."""
         return issubclass(self.collector_class, MultiAsyncCollector)

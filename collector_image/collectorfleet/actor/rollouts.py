@@ -173,6 +173,7 @@ class RolloutRunner:
         return {key: value for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER}
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
+        """Load a result of :meth:`environment_state`. The next rollout begins with a reset."""
         if not state.get("env_state_dict", True):
             # For some environments, TorchRL's collector saves no buffers, but requires buffers when it loads a state.
             # So the present buffers are loaded again.

@@ -169,6 +169,7 @@ class CollectorServer:
         return self._collecting.environment_state()
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
+        """Load a result of :meth:`environment_state`. Call this between two rollouts."""
         self._collecting.load_environment_state(state)
 
     def failure(self, error: BaseException, where: str | None = None) -> Raised | Lost | ServiceLost:

@@ -29,12 +29,14 @@ class SharedVersion:
 
     @classmethod
     def create(cls) -> SharedVersion:
+        """Return version 0 in new shared memory."""
         made = cls(shared_memory.SharedMemory(create=True, size=8))
         made.set(0)
         return made
 
     @classmethod
     def open(cls, name: str) -> SharedVersion:
+        """Return the version in the shared memory ``name``."""
         return cls(shared_memory.SharedMemory(name))
 
     def set(self, version: int) -> None:

@@ -73,6 +73,7 @@ class Tree:
         }
 
     def config_map_name(self, fleet: str) -> str:
+        """Return the name of the ConfigMap: ``FLEET-code-DIGEST``, with 10 digits of the archive's SHA-256."""
         return f"{fleet}-code-{self.sha256[:_DIGITS]}"
 
     def code(self, fleet: str, path: str | None = None) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class Snapshot:
 
     @property
     def size_bytes(self) -> int:
+        """Return the total size of the arrays, in bytes."""
         return sum(array.nbytes for array in self.arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:

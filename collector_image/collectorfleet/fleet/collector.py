@@ -104,6 +104,10 @@ class FleetCollector(FleetControl):
         return Resumable(super().__iter__, self._waiting)
 
     def iterator(self) -> Iterator[TensorDictBase | None]:
+        """Yield the batches of the run. Then evaluate the last version, and shut the fleet down.
+
+        If the collectors write to a replay buffer themselves, each item is None.
+        """
         while True:
             if self._batches_since_update and 0 <= self._interval <= self._batches_since_update:
                 if not self._consumer.finished:

@@ -91,6 +91,11 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     @torch.no_grad()
     def rollout(self) -> TensorDictBase:
+        """Make one rollout with the chosen loop, and return its frames.
+
+        Raises:
+            FastLoopUnsupported: ``must_be_fast`` is true, but TorchRL's loop would have to make steps.
+        """
         if self.pre_collect_hook is not None:
             with calling(Origin.PRE_COLLECT_HOOK):
                 self.pre_collect_hook()  # called before the loop is chosen: the hook may change the environment

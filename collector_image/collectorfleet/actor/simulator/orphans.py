@@ -24,6 +24,7 @@ def reap_supervisors_as_init() -> None:
 
 
 def start_to_reap() -> None:
+    """Start the thread of :func:`reap_supervisors_as_init`, also in a process that is not process 1."""
     threading.Thread(target=_reap_for_ever, name="supervisor-reaper", daemon=True).start()
 
 
