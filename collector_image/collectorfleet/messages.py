@@ -189,8 +189,8 @@ class Recorded:
 class Answer:
     """The result of a request.
 
-    ``payload`` is a :class:`collectorfleet.codec.frames.Part` (one part of a batch). It is None if the collector wrote
-    the frames to a replay buffer itself.
+    ``payload`` is a :class:`collectorfleet.codec.frames.Part` (one part of a batch). If the collector wrote the frames
+    to a replay buffer itself, ``payload`` is None.
     """
 
     collector: CollectorId

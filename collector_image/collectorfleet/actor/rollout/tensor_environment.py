@@ -215,8 +215,8 @@ class TensorEnvironment:
     def _hide_lost_observations(self, reached: Values) -> None:
         """Replace the observation after an episode's last step by NaN or 0.
 
-        This is only needed for environments that reset themselves. In place of the last observation, such an
-        environment returns the first observation of the next episode.
+        Only environments that reset themselves need this. In place of the last observation, such an environment returns
+        the first observation of the next episode.
         """
         self._shown = {key: reached[key] for key in self._observations if key in reached}
         done = self._any_end(reached)
