@@ -74,7 +74,7 @@ Finite = Annotated[float, Range()]
 FiniteOrInfinite = Annotated[float, Range(finite=False)]
 Count = Annotated[int, Range(least=0)]
 Positive = Annotated[int, Range(least=1)]
-# As in TorchRL's collectors, -1 means that there is no limit.
+# As in TorchRL's collectors, -1 means that no number is set.
 CountOrNone = Annotated[int, Range(least=-1)]
 Collectors = Annotated[int, Range(least=1, most=10_000)]
 Threads = Annotated[int, Range(least=1, most=10_000)]

@@ -20,7 +20,7 @@ from collectorfleet.codec import frames as keys
 from collectorfleet.codec.tensors import fits_an_array
 
 # Suppose that each environment draws 8 starts at random from S start states. For any S, two environments with different
-# seeds draw the same 8 distinct starts with a probability below 1e-9.
+# seeds draw the same 8 distinct starts in the same order with a probability below 1e-9.
 STARTS: Final = 8
 
 

@@ -96,8 +96,8 @@ class RolloutRunner:
                 call_in_steps(collector, self._policy, before_step)
         self._known_loop = self.loop
         self._parameters = None if config.parameters is None else ParameterStamps(collector, config.parameters)
-        # A function that returns a context. The context is active during the steps of each rollout. The watch of the
-        # simulator sets this function.
+        # A function that returns a context. The context is active during the steps of each rollout. If there is a
+        # simulator, the server of the collector sets a function of the simulator's watch.
         self.while_stepping: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
@@ -189,8 +189,8 @@ class RolloutRunner:
         if request.parameters is None or self._parameters is None:
             return
         self._parameters.offer(request.parameters)
-        # Before the first rollout, the constructor has reset the environments with their original parameters. So the
-        # first rollout begins with another reset.
+        # The collector's constructor has reset the environments with their original parameters. So the first rollout
+        # begins with another reset.
         self._begins_anew |= not self._has_run
 
     def _begin_anew_if_needed(self) -> None:

@@ -276,7 +276,7 @@ class CollectorServer:
 
 
 def _lower_priority() -> None:
-    """Lower the priority of this process, so that collectors and the driver of the same machine run first.
+    """Lower the priority of the calling thread, so that collectors and the driver of the same machine run first.
 
     The priority has no effect between pods.
     """

@@ -1,4 +1,4 @@
-"""Complete the last word of a command line, for shells and for kubectl. This module needs argcomplete."""
+"""Complete the last word of a command line, for shells and for kubectl. Without argcomplete, complete nothing."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from collectorfleet.client.connection import without_retries
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
-# The duration of a watch. If a watch hangs unnoticed, changes are delayed by at most this time.
+# The longest duration of a watch. If a watch hangs unnoticed, changes are delayed by at most this time.
 WATCH_SECONDS: Final = 60
 # Limits the rate of list requests if a server ends each watch at once.
 _LEAST_SECONDS: Final = 1.0

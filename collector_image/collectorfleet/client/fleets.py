@@ -224,10 +224,10 @@ class Fleets:
         self._requests.scale(name, collectors)
 
     def stop(self, name: str) -> CollectorFleet:
-        """Suspend the fleet. The driver writes a checkpoint if the fleet has checkpoints. Then the pods are deleted.
+        """Suspend the fleet.
 
-        :meth:`resume` continues from the checkpoint. Returns the stored fleet, which the operator has not processed
-        yet.
+        The driver writes a checkpoint if ``spec.driver.checkpoint`` is set. Then the pods are deleted. :meth:`resume`
+        continues from the checkpoint. Returns the stored fleet, which the operator has not processed yet.
         """
         return self._parsed(self._requests.patch(name, {"suspend": True}))
 

@@ -14,7 +14,7 @@ class ProgressLines:
     """A context manager that passes a line of progress to ``say`` every ``every_seconds`` seconds, and at its exit.
 
     If batches, collectors, metrics and finished evaluations have not changed since the previous line, the object skips
-    a line. Until the exit, a separate thread calls ``report`` and ``say``. The exit waits until these calls return.
+    the line. Until the exit, a separate thread calls ``report`` and ``say``. The exit waits until these calls return.
     """
 
     def __init__(self, report: Callable[[], DriverReport], say: Callable[[str], None], *, every_seconds: float) -> None:

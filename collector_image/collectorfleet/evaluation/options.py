@@ -43,7 +43,7 @@ class Video:
             recorded. An environment of Gymnasium needs ``render_mode="rgb_array"`` for this.
 
     Raises:
-        InvalidOption: a value has a wrong type, or is out of range.
+        InvalidOption: a value is invalid.
     """
 
     episodes: Annotated[int, Range(least=1, most=_MOST_RECORDED)] = 1

@@ -25,7 +25,7 @@ class Inquiry:
 
     Raises:
         TimeoutError: a collector was not built, did not answer, or was not replaced in time.
-        UserCodeError: the called method raised an error. The message names the collector.
+        UserCodeError: the called method raised an error, or its result cannot be sent. The message names the collector.
     """
 
     def __init__(self, consumer: Consumer, transport: FleetTransport, what: str, timeout: float) -> None:

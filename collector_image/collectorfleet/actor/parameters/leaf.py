@@ -44,9 +44,9 @@ class ParameterizedEnvironment:
     """An environment that takes parameters and contains no other environments.
 
     With ``apply="reset"``, the environment must be a single environment, because the environments of a batch are reset
-    at different times. If ``keeps_errors`` is true, a reset does not raise errors of the user's code. :meth:`row` then
-    returns the text of the error. An environment in a separate process needs this option, because a raised error would
-    end the process.
+    at different times. If ``keeps_errors`` is true, a reset does not raise an error that occurs when parameters are set
+    or checked. :meth:`row` then returns the text of the error. An environment in a separate process needs this option,
+    because a raised error would end the process.
     """
 
     def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:

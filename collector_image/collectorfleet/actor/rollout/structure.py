@@ -15,8 +15,8 @@ from collectorfleet.torchrl_private.environments import CACHES, environments_of
 _PLAIN: Final = (bool, int, float, str)
 _COLLECTIONS: Final = (dict, list)
 _LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
-# The dicts of environments and transforms that are compared. ``nn.Module`` gives them a dozen more dicts. Loops do not
-# use these dicts, and comparing them for many environments would take long.
+# The dicts of environments and transforms that are compared. An environment or a transform has a dozen more dicts from
+# ``nn.Module``. Loops do not use these dicts, and comparing them for many environments would take long.
 _DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
 
 
@@ -127,7 +127,9 @@ def chain(env: EnvBase) -> Iterator[Any]:
 
 
 def containers(env: EnvBase) -> Iterator[Any]:
-    """Yield an environment and the objects that contain transforms. Transforms without inner transforms are left out.
+    """Yield the objects that contain transforms.
+
+    The environment below all transforms, and transforms without inner transforms, are left out.
 
     A loop that calls the environment's ``step`` needs only these objects, because ``step`` reads the settings itself.
     """

@@ -56,7 +56,7 @@ class Compared:
         return [(place, reason) for place, reason in reasons if reason]
 
     def at_end(self, source: Source) -> tuple[float, Sequence[Row]] | None:
-        """Return the largest number of frames that all drawn groups reached, and each group's mean and IQM at it.
+        """Return the largest number of frames that all drawn groups reached, and each group's mean and IQM there.
 
         Return None if no group is drawn, or if no number of frames is in the range of all drawn groups.
         """

@@ -76,7 +76,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Play:
-    """A request to an evaluator to run a rollout. ``weights`` is None if they were sent before."""
+    """A request to an evaluator to run a rollout. ``weights`` is None if the evaluator got them before."""
 
     evaluator: CollectorId
     request: Request
