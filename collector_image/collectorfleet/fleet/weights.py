@@ -72,10 +72,10 @@ class WeightsSource:
         """Return a snapshot of the weights ``given``, or of all models if ``given`` is None.
 
         Return None if there are no tensors. ``given`` has weights of ``model``, or of the policy if ``model`` is None.
-        ``given`` is a module, a (nested) TensorDict or a dict of tensors. If it lacks some of the model's tensors, the
-        snapshot has the model's present values of these tensors. If ``model`` is None, ``given`` may also be a dict
-        with weights of several models. Its keys are the names of the models. For models that ``given`` does not name,
-        the snapshot has the last published values.
+        ``given`` is a module, a (nested) TensorDict or a dict of tensors. If ``given`` lacks some of the model's
+        tensors, the snapshot has the model's present values of these tensors. If ``model`` is None, ``given`` may also
+        be a dict that maps names of models to their weights. For models that ``given`` does not name, the snapshot has
+        the last published values.
 
         Raises:
             InvalidOption: ``given`` has a name that the model lacks, a tensor has no values, or collectors would round
