@@ -37,12 +37,12 @@ One collector in one process steps environments together, with one thread of tor
 * *ours* is the loop of the fleet. *TorchRL* is TorchRL's `Collector` alone.
 * *bare* calls environment and policy, with TorchRL's distributions, and keeps nothing. The loop of the column
   *bare that keeps* also copies the observations of each step into a batch.
-* *RLlib* is its env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in one
-  process. The policies of Stable-Baselines3 and Sample Factory also compute values.
+* *RLlib* is RLlib's env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in
+  one process. The policies of Stable-Baselines3 and Sample Factory also compute values.
 * *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*.
-* `over bare` is how much more CPU a step takes than the bare step, in µs for all environments of the collector.
+* `over bare` is the additional CPU time of a step compared with *bare*, in µs for all environments of the collector.
 
-Sample Factory needs a Gymnasium that is older than `HalfCheetah-v5`.
+Sample Factory needs an old Gymnasium without `HalfCheetah-v5`.
 
 Each measurement reports its best batch. Cells are median (min-max) over the rounds. A ratio compares two values of one
 round. Every side ran on one core.
