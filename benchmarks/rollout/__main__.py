@@ -59,6 +59,8 @@ round. Every side ran on one core.
         --beside EnvPool=envpool/bin/python --beside "ours on EnvPool=envpool/bin/python" --write docs/rollout.md
 """
 
+# Somebody writes this section by hand, about the figures.
+BEYOND = "## Beyond environment and policy"
 MEMORY = """## Memory
 
 Peak RSS of the collector's process, with Python, torch and the batch.
@@ -139,10 +141,19 @@ def main() -> None:
         ["environments", "ours, MB", "TorchRL, MB", "ratio"],
         [memory_row(f"{together} of {workload}", rounds) for (workload, together), rounds in found.items()],
     )
-    text = f"{table}\n\n{args.rounds} rounds. {machine}.\n\n{MEMORY}\n{memory}"
-    print(f"\n{text}")
+    text = f"{table}\n\n{args.rounds} rounds. {machine}.\n"
+    print(f"\n{text}\n{MEMORY}\n{memory}")
     if args.write:
-        tables.write(args.write, f"{INTRODUCTION.format(rounds=args.rounds)}\n{text}")
+        write(args.write, args.rounds, text, memory)
+
+
+def write(path: str, rounds: int, text: str, memory: str) -> None:
+    """Write the page, and keep the hand-written section of the page that was at ``path``."""
+    beyond = tables.section(path, BEYOND)
+    parts = [text, *([f"{beyond}\n"] if beyond else []), MEMORY, memory]
+    tables.write(path, "\n".join([INTRODUCTION.format(rounds=rounds), *parts]))
+    if beyond:
+        print(f"kept the section {BEYOND.removeprefix('## ')!r}: compare it with the new figures")
 
 
 if __name__ == "__main__":
