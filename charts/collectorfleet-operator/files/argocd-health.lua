@@ -23,7 +23,7 @@ elseif is_true("Suspended") then
   health.status, health.message = "Suspended", found.Suspended.message
 elseif is_true("Ready") then
   health.status, health.message = "Healthy", found.Ready.message
-  -- A changed spec that waits for a restart does not change the health.
+  -- A changed spec that waits changes only the message.
   if found.UpToDate ~= nil and found.UpToDate.status == "False" then
     health.message = found.UpToDate.message
   end

@@ -49,7 +49,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{- /* The chart refuses arguments that another value sets, because rights and probes would not match them. */}}
+{{- /* The chart refuses arguments that need other rights, another Lease or other probes. */}}
 {{- define "collectorfleet-operator.arguments" -}}
 - --lease={{ include "collectorfleet-operator.namespace" . }}/{{ include "collectorfleet-operator.fullname" . }}
 {{- range .Values.watchNamespaces }}
