@@ -1,13 +1,13 @@
-{{- /* What the operator may do, in the whole cluster or in each namespace that it serves. */}}
+{{- /* The operator's rights, in the whole cluster or in each namespace that it serves. */}}
 {{- define "collectorfleet-operator.rules" -}}
-# get and patch of status are also what a driver gets: nobody can grant what they do not hold.
+# The operator grants drivers get on fleets and patch on their status, and can grant only rights that it has.
 - apiGroups: [collectorfleet.dev]
   resources: [collectorfleets]
   verbs: [get, list, watch]
 - apiGroups: [collectorfleet.dev]
   resources: [collectorfleets/status]
   verbs: [patch]
-# For owner references that block the owner's deletion, where the admission plugin that asks for it is on.
+# For owner references with blockOwnerDeletion, if the admission plugin OwnerReferencesPermissionEnforcement is on.
 - apiGroups: [collectorfleet.dev]
   resources: [collectorfleets/finalizers]
   verbs: [update]
@@ -19,21 +19,22 @@
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [pods]
-  # To give up those that hang on a node that is lost.
+  # The operator deletes pods that hang on a lost node.
   verbs: [list, watch, delete]
 - apiGroups: [""]
   resources: [events]
   verbs: [list, create]
-# Those with timelines, which drivers fill; by name, the code of fleets that failed, because mended code is another try.
+# The operator creates the ConfigMaps of timelines, which drivers fill. It reads the code of failed fleets by name,
+# because changed code starts a retry.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, create, patch]
-# Of fleets with spec.networkPolicy.
+# For fleets with spec.networkPolicy.
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, create, patch, delete]
-# Of fleets with launcher Job: where hosts of collectors find the driver, and the token that they share. The operator
-# makes such a Secret, and reads, changes and deletes none.
+# For fleets with launcher Job. Hosts of collectors find the driver by its Service, and share the token in the Secret.
+# The operator creates the Secret, but cannot read, change or delete a Secret.
 - apiGroups: [""]
   resources: [services]
   verbs: [get, list, create, patch, delete]
@@ -53,7 +54,7 @@
 - apiGroups: [kueue.x-k8s.io]
   resources: [workloads]
   verbs: [get, list, watch, create, patch, delete]
-# To say that nothing uses the quota any more that Kueue takes back.
+# After Kueue has taken back the quota and the pods are gone, the operator clears the Workload's admission.
 - apiGroups: [kueue.x-k8s.io]
   resources: [workloads/status]
   verbs: [patch]

@@ -1,4 +1,4 @@
-{{/* Name of the fleet. The API server has the same rules; here they come before anything is sent. */}}
+{{/* Name of the fleet. The chart checks the API server's rules for names before Helm sends anything. */}}
 {{- define "collectorfleet.name" -}}
 {{- $name := .Values.fullnameOverride | default .Release.Name -}}
 {{- $where := "release name" -}}
@@ -11,7 +11,7 @@
 {{- $name -}}
 {{- end -}}
 
-{{/* Name of the ConfigMap: other content is another name, and so another spec. */}}
+{{/* Name of the ConfigMap. Changed content changes the name, and so the spec. */}}
 {{- define "collectorfleet.codeName" -}}
 {{- range $file, $text := .Values.code -}}
 {{- if not (kindIs "string" $text) -}}
@@ -21,7 +21,7 @@
 {{- printf "%s-code-%s" (include "collectorfleet.name" .) (.Values.code | toJson | sha256sum | trunc 10) -}}
 {{- end -}}
 
-{{/* Labels of an object: (list $ component). Ours win: commands of the documentation select by them. */}}
+{{/* Labels of an object: (list $ component). The chart's labels win, because commands of the documentation select by them. */}}
 {{- define "collectorfleet.labels" -}}
 {{- $root := index . 0 -}}
 {{- $ours := dict
