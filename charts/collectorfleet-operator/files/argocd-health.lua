@@ -1,5 +1,5 @@
--- Argo CD's health of a CollectorFleet. Except for a suspended fleet, it is the same as with kstatus, which Flux and
--- Helm 4 use. Argo CD's Lua has neither require nor the string library. The order of conditions is undefined.
+-- Computes the health of a CollectorFleet for Argo CD, as kstatus computes it for Flux and Helm 4.
+-- Argo CD's Lua has neither require nor the string library. Conditions have no fixed order.
 local health = {status = "Progressing", message = "the operator has not looked at it yet"}
 local status = obj.status
 if status == nil or status.conditions == nil or status.observedGeneration ~= obj.metadata.generation then
@@ -23,7 +23,7 @@ elseif is_true("Suspended") then
   health.status, health.message = "Suspended", found.Suspended.message
 elseif is_true("Ready") then
   health.status, health.message = "Healthy", found.Ready.message
-  -- If a changed spec waits for the user, the fleet is still healthy. Only the message changes.
+  -- A changed spec that waits changes only the message.
   if found.UpToDate ~= nil and found.UpToDate.status == "False" then
     health.message = found.UpToDate.message
   end

@@ -11,7 +11,7 @@
 {{- $name -}}
 {{- end -}}
 
-{{/* Name of the ConfigMap. Changed content changes this name, and so the spec of the fleet. */}}
+{{/* Name of the ConfigMap. Changed content changes the name, and so the spec. */}}
 {{- define "collectorfleet.codeName" -}}
 {{- range $file, $text := .Values.code -}}
 {{- if not (kindIs "string" $text) -}}
@@ -21,7 +21,7 @@
 {{- printf "%s-code-%s" (include "collectorfleet.name" .) (.Values.code | toJson | sha256sum | trunc 10) -}}
 {{- end -}}
 
-{{/* Labels of an object: (list $ component). The chart's labels win, because documented commands select by them. */}}
+{{/* Labels of an object: (list $ component). The chart's labels win, because commands of the documentation select by them. */}}
 {{- define "collectorfleet.labels" -}}
 {{- $root := index . 0 -}}
 {{- $ours := dict

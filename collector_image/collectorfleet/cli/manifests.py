@@ -13,7 +13,7 @@ from collectorfleet_api.manifests.files import Manifests, load_file, load_stream
 STDIN: Final = "-"
 # The manifest's name in a folder.
 MANIFEST: Final = "fleet.yaml"
-_SHOWN: Final = 3  # objects
+_SHOWN: Final = 3  # number of objects that a message names
 
 
 def read(file: str) -> Manifests | None:
@@ -30,7 +30,7 @@ def read(file: str) -> Manifests | None:
 def without_fleet(found: Manifests) -> str:
     """Return the message for manifests without a fleet.
 
-    The message names the first objects that the manifests have instead.
+    The message names the first objects in the manifests.
     """
     if not found.objects:
         return "the file has no Kubernetes object; name a file with a CollectorFleet"

@@ -8,8 +8,8 @@ from collectorfleet.cli.version import version
 def difference(cluster: str | None) -> str | None:
     """Return a note with the remedy if the cluster's major or minor version differs from the program's.
 
-    Return None if both versions are the same. Also return None if ``cluster`` is None, because the cluster's version is
-    unknown. Patch releases change no field and no command.
+    Return None if both versions are the same. Patch versions are not compared, because patch releases change no field
+    and no command. Also return None if ``cluster`` is None: the cluster's version is unknown.
     """
     own = version()
     if cluster is None or _minor(cluster) == _minor(own):

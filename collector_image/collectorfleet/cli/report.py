@@ -110,7 +110,7 @@ def _check_each_once(runs: Sequence[str]) -> None:
 
 
 def _is_folder(run: str) -> bool:
-    """Return whether ``run`` has a slash or is a folder with a timeline. No fleet's name has a slash."""
+    """Return whether ``run`` has a slash or is a folder with a timeline. The name of a fleet has no slash."""
     return "/" in run or (Path(run) / files.NAME).exists()
 
 

@@ -87,7 +87,7 @@ def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet 
 
 
 def _path(text: str) -> Path:
-    # Path("") is the current folder, and an unset variable of a shell is "".
+    # If a shell variable is unset, the argument is "". Path("") would be the current folder.
     if not text:
         raise argparse.ArgumentTypeError("the path is empty; write a path, or leave the option out")
     return Path(text)

@@ -24,7 +24,7 @@ def condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:
 
 
 def stalled(fleet: CollectorFleet) -> str | None:
-    """Return why the fleet cannot continue without its user, or None if the fleet is not stalled."""
+    """Return why the fleet cannot continue until its user changes something, or None if the fleet is not stalled."""
     if not condition_is_true(ConditionType.STALLED)(fleet):
         return None
     found = fleet.status and fleet.status.condition(ConditionType.STALLED)

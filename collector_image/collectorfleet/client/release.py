@@ -34,5 +34,5 @@ def cluster_release(connection: Connection) -> str | None:
         )
         release: str | None = json.loads(answer.data)["metadata"].get("labels", {}).get(names.VERSION_LABEL)
     except (ApiException, HTTPError, ClusterError, ValueError, LookupError, TypeError, AttributeError):
-        return None  # no API server answered
+        return None  # the CRD cannot be read, or no API server answered
     return release

@@ -69,7 +69,7 @@ def lines(
 def in_a_sentence(fleet: CollectorFleet) -> str:
     """Return phase, reason and message of a fleet, or "" if the operator has not written the fleet's status yet.
 
-    ``Completed, Completed: the training function returned after 12 batches``
+    For example: ``Completed, Completed: the training function returned after 12 batches``
     """
     status = fleet.status or CollectorFleetStatus()
     ready = status.condition(ConditionType.READY)

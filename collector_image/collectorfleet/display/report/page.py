@@ -18,10 +18,10 @@ from collectorfleet.timeline.videos import VideoFile
 
 
 def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str:
-    """Return one HTML document, which loads nothing from outside.
+    """Return one HTML document, which loads no other file.
 
-    ``state`` is the current state of the run in one sentence. If ``state`` is empty, the page shows the end that the
-    timeline records. ``shown`` are videos of episodes.
+    ``state`` is the current state of the run in one sentence. If ``state`` is empty, the page shows how the run ended
+    according to the timeline. ``shown`` are videos of episodes.
     """
     drawn = "\n".join(filter(None, [*_plots(run), videos(shown)]))
     body = f"{_head(run, state)}\n{drawn}\n{_happened(run)}\n{_reported(run)}"

@@ -21,7 +21,7 @@ def _whole_trajectories(options: FleetArguments) -> bool:
 def _compiles_one_graph(options: FleetArguments) -> bool:
     """Return whether a collector compiles its policy with ``fullgraph``.
 
-    A full graph cannot contain calls of Python.
+    With ``fullgraph``, the compiled function cannot call code that torch does not compile.
     """
     given = [dict(keywords or {}).get("compile_policy") for keywords in options.of_each("collector_kwargs").values]
     return any(isinstance(one, Mapping) and one.get("fullgraph") for one in given)

@@ -88,7 +88,7 @@ _TAKEN_BY_ONE_PROCESS: Final = (*_TAKEN, "return_same_td")
 
 
 def _is_driven(options: FleetArguments) -> bool:
-    """Return whether the fleet can build and step the class like a collector of TorchRL for one machine."""
+    """Return whether the fleet can build and step the class like TorchRL's own collectors for one machine."""
     found = options.collector_type
     # TorchRL's AsyncCollector is an exception. Its argument is one environment, not a list with one environment for
     # each process.
