@@ -166,8 +166,8 @@ class FleetCollector(FleetControl):
         call raises this error.
 
         Raises:
-            InvalidOption: an argument is not supported, a TorchRL learner publishes the weights, or the name, shape or
-                dtype of a tensor does not fit the policy.
+            InvalidOption: an argument is not supported, or a TorchRL learner publishes the weights. Or the name, shape
+                or dtype of a tensor does not fit the policy.
         """
         if worker_ids is not None:
             raise InvalidOption("worker_ids: every collector gets the newest weights; remove this argument")

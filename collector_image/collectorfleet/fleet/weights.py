@@ -79,8 +79,8 @@ class WeightsSource:
         the last published values.
 
         Raises:
-            InvalidOption: ``given`` has a name that the model lacks, a tensor has no values, a tensor of the policy has
-                another shape than in the collectors, or collectors would round a tensor whose dtype has changed.
+            InvalidOption: the model lacks a name of ``given``, or a tensor has no values. Or a tensor's shape differs
+                from its shape in the collectors, or collectors would round it because its dtype has changed.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)
