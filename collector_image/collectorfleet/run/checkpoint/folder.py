@@ -72,10 +72,13 @@ class CheckpointFolder:
                 self.journal = Journal(self.files, _JOURNAL)
         except CollectorFleetError:
             raise
-        except (OSError, ValueError, KeyError) as error:
-            if isinstance(error, OSError) and is_temporary(error):
-                name_path(error, path)
-                raise InfrastructureError(f"checkpoints in {path}: {explain_failure(error)}") from error
+        except OSError as error:
+            name_path(error, path)
+            cause = explain_failure(error)
+            if is_temporary(error):
+                raise InfrastructureError(f"checkpoints in {path}: {cause}") from error
+            raise UserCodeError(f"checkpoints in {path}", cause) from error
+        except (ValueError, KeyError) as error:
             raise UserCodeError.of(f"checkpoints in {path}", error) from error
 
     def close(self) -> None:
