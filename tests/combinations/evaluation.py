@@ -45,7 +45,7 @@ REFUSED = [
     pytest.param(
         {**JOB, "spec.evaluation": {"resources": {"gpu": 0.5}}},
         "spec.evaluation.resources.gpu: with launcher Job evaluators are processes of the driver pod, whose GPUs only "
-        "the driver uses; use launcher RayCluster, or leave it out",
+        "the driver uses; use launcher RayCluster, or leave gpu out",
         id="evaluators on a GPU without Ray",
     ),
     pytest.param(

@@ -45,7 +45,8 @@ ENOUGH_SENTENCE: Final = (
 )
 ENOUGH_MESSAGE_EXPRESSION: Final = _first(
     _is_enough(_ASKED, _PER_POD),
-    "'a collector asks for %s %s, but a worker pod has %d (workers.customPerPod); set it to at least %d there, or ask "
+    "'a collector asks for %s %s, but a worker pod has %d (workers.customPerPod); raise this amount to at least %d, or "
+    "ask "
     f"for less'.format([{_ASKED}[k], k, k in {_PER_POD} ? {_PER_POD}[k] : 0, int({_ASKED}[k] + 0.9999)])",
 )
 

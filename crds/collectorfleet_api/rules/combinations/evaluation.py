@@ -84,7 +84,7 @@ EVALUATION: Final = (
         lambda spec: spec.has_ray or not _gpu(spec),
         f"self.launcher == 'RayCluster' || !{_EVALUATES} || {_GPU} == 0.0",
         "with launcher Job evaluators are processes of the driver pod, whose GPUs only the driver uses; use launcher "
-        "RayCluster, or leave it out",
+        "RayCluster, or leave gpu out",
     ),
     Combination(
         "evaluators-fit-into-pods",

@@ -76,11 +76,14 @@ def _true(seen: Situation, found: Admitted) -> Finding:
     if any(count > found.counts.get(name, 0) for name, count in wanted.items()):
         text = (
             f"{text}, but the fleet needs {_pods_in_words(wanted)}; Kueue admits a fleet as a whole, so the "
-            f"operator starts no more pods; to request quota for them, {_BACK_IN_LINE}"
+            f"operator starts no more pods; to request quota for all of them, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
     if seen.workload is not None and not seen.workload.is_quota_for(workload(seen.present, seen.kueue)):
-        text = f"{text}; its pod templates have changed since; to have Kueue count the changed pods, {_BACK_IN_LINE}"
+        text = (
+            f"{text}; the fleet's pod templates have changed since then; to have Kueue count the changed pods, "
+            f"{_BACK_IN_LINE}"
+        )
     return Finding(condition(_TYPE, True, Reason.ADMITTED, text))
 
 

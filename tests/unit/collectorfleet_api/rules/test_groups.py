@@ -67,7 +67,7 @@ def beside(**group: Any) -> dict[str, Any]:
             beside(resources={"custom": {"license": 2}}, workers={"customPerPod": {"license": 1}}),
             "spec.collectors.groups[1].resources.custom.license: a collector asks for 2 license, but a worker pod "
             "has 1 "
-            "(spec.workers.customPerPod); set it to at least 2 there, or ask for less",
+            "(spec.workers.customPerPod); raise this amount to at least 2, or ask for less",
             id="too little of a custom resource",
         ),
         pytest.param(

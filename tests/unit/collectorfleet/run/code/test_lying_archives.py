@@ -102,7 +102,7 @@ def test_many_long_names_are_refused_together(into: Path, monkeypatch: pytest.Mo
 def test_too_many_members_are_refused_before_one_is_written(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "MOST_FILES", 20)
     folders = b"".join(header(f"{number}", 0, tarfile.DIRTYPE) for number in range(30))
-    refused(folders + bytes(1024), into, "21 files of 0 bytes unpacked are more than 20 or")
+    refused(folders + bytes(1024), into, "21 files of 0 bytes unpacked exceed the limit of 20 files or")
 
 
 def deep_file(number: int, levels: int) -> bytes:
@@ -113,7 +113,7 @@ def deep_file(number: int, levels: int) -> bytes:
 
 def test_folders_that_only_paths_name_count_before_one_is_made(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "MOST_FILES", 20)
-    refused(deep_file(1, levels=30) + bytes(1024), into, "21 files of 0 bytes unpacked are more than 20 or")
+    refused(deep_file(1, levels=30) + bytes(1024), into, "21 files of 0 bytes unpacked exceed the limit of 20 files or")
 
 
 def test_folders_that_members_and_paths_name_count_once(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
