@@ -66,7 +66,7 @@ def test_quota_for_pods_of_an_old_template_says_how_to_count_the_new_ones() -> N
     assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
     text = (
         "admitted by ClusterQueue lab with 4 worker pods; the fleet's pod templates have changed since then; to have "
-        "Kueue count the changed pods, {AGAIN}"
+        f"Kueue count the changed pods, {AGAIN}"
     )
     assert told(world.look(), "Admitted") == ("True", "Admitted", text)
 
