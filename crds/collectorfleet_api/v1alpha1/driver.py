@@ -77,7 +77,8 @@ class Driver(Model):
         description=(
             "If a driver does not renew its Lease for this many seconds, the driver counts as hung. The operator "
             "deletes the driver's pod, and another driver starts. If the driver does not end on SIGTERM, "
-            "Kubernetes kills the driver, and this restart counts towards `backoffLimit`. Absent: hung drivers are not replaced."
+            "Kubernetes kills the driver, and this restart counts towards `backoffLimit`. Absent: hung drivers are not "
+            "replaced."
         ),
     )
     log: Log | None = Field(

@@ -24,7 +24,8 @@ class Process(Model):
         min_length=1,
         max_length=100,
         description=(
-            "Program and arguments. The program has to stay in the foreground. For a port `grpc`, the collector replaces "
+            "Program and arguments. The program has to stay in the foreground. For a port `grpc`, the collector "
+            "replaces "
             "`{grpc}` in this list with the number of the port, and sets the environment variable `PORT_GRPC`. The "
             "collector replaces `{python}` with the path of its Python."
         ),

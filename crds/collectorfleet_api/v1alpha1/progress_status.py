@@ -48,7 +48,7 @@ class Progress(Model):
     frames_lost: Count = Field(
         default=0,
         description=(
-            "Number of lost frames of the run. Earlier drivers handed out these frames, but the next driver resumed "
+            "Number of lost frames. Earlier drivers handed out these frames, but the next driver resumed "
             "at an earlier point. No other field counts these frames."
         ),
     )

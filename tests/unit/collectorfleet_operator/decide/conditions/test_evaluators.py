@@ -62,7 +62,7 @@ def test_evaluator_pods_that_kuberay_has_not_made_are_counted() -> None:
     first, second = world.pods("evaluator")
     run(world, first)
     world.collect(second)
-    text = "the head and 4 of 4 worker pods are ready, and 1 of 2 evaluator pods; KubeRay has created 1 of these pods"
+    text = "the head and 4 of 4 worker pods are ready, and 1 of 2 evaluator pods; KubeRay has created 1"
     assert told(world.look(), TYPE)[2].startswith(text)
 
 
