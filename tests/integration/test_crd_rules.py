@@ -63,8 +63,8 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 4, "spec.workers.gpu.perPod": 2},
-            "a collector asks for 4 GPUs, but a worker pod has 2 (workers.gpu.perPod); set perPod to at least 4, "
-            "or ask for fewer GPUs",
+            "a collector requests 4 GPUs, but a worker pod has 2 (workers.gpu.perPod); set perPod to at least 4, "
+            "or request fewer GPUs",
             id="more GPUs than a pod has",
         ),
         pytest.param(
@@ -75,8 +75,8 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.custom": {"disk": 1, "license": 2.5}, "spec.workers.customPerPod": {"disk": 2}},
-            "a collector asks for 2.5 license, but a worker pod has 0 (workers.customPerPod); raise this amount to at "
-            "least 3, or ask for less",
+            "a collector requests 2.5 license, but a worker pod has 0 (workers.customPerPod); raise this amount to at "
+            "least 3, or request less",
             id="more of a custom resource than a pod has",
         ),
         pytest.param(

@@ -57,7 +57,7 @@ def test_a_fleet_collects_without_its_evaluators_and_has_them_made_again(
             told(f, "Ready") == ("True", "Collecting")
             and told(f, "RayClusterReady") == ("False", "EvaluatorUnschedulable")
             # The pods get their status one after the other, and the operator may look in between.
-            and message(f, "RayClusterReady").startswith("2 of 2 evaluator pods: asks for ")
+            and message(f, "RayClusterReady").startswith("2 of 2 evaluator pods: the pod requests ")
         ),
         namespace,
     )

@@ -43,7 +43,7 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
     if sum(_gpus_for(asked[name], own[name].replicas) for name in own) <= gpus:
         return GpuShares(asked)
     many = sum(own[name].replicas for name in own if asked[name])
-    wanted = f"groups ask for GPUs for {counted(many, 'collector')}"
+    wanted = f"groups request GPUs for {counted(many, 'collector')}"
     if not gpus:
         note = f"{wanted}, but this machine has no GPU: collectors run on the CPU"
         return GpuShares(dict.fromkeys(own, 0.0), note)

@@ -133,10 +133,9 @@ _FITTING = (
 _PER_POD = [
     Rule(
         f"{_GPU} <= double(self.workers.gpu.perPod) || {_GPU} != double(int({_GPU}))",
-        "a collector asks for more GPUs than a worker pod has; raise workers.gpu.perPod or ask for fewer",
-        "'a collector asks for %d GPUs, but a worker pod has %d (workers.gpu.perPod); set perPod to at least %d, or "
-        "ask"
-        f" for fewer GPUs'.format([int({_GPU}), self.workers.gpu.perPod, int({_GPU})])",
+        "a collector requests more GPUs than a worker pod has; raise workers.gpu.perPod or request fewer",
+        "'a collector requests %d GPUs, but a worker pod has %d (workers.gpu.perPod); set perPod to at least %d, or "
+        f"request fewer GPUs'.format([int({_GPU}), self.workers.gpu.perPod, int({_GPU})])",
         field=".collectors.resources.gpu",
     ),
     Rule(

@@ -65,7 +65,7 @@ def _waiting(seen: Situation, why: str) -> Finding:
     text = f"LocalQueue {queue_of_run(seen)}: {why}"
     if seen.usable_workload is not None and not seen.usable_workload.is_active:
         how = f"correct the spec, or {_BACK_IN_LINE}"
-        return user_problem_finding(_TYPE, Reason.WORKLOAD_DEACTIVATED, f"{text}; to ask for quota again, {how}")
+        return user_problem_finding(_TYPE, Reason.WORKLOAD_DEACTIVATED, f"{text}; to request quota again, {how}")
     return waiting(_TYPE, Reason.WAITING_FOR_QUOTA, text)
 
 

@@ -68,7 +68,7 @@ def test_groups_get_what_they_ask_for_where_all_of_it_fits() -> None:
 def test_groups_that_ask_for_too_much_share_what_there_is() -> None:
     assert gpu_shares(groups(0, 1), gpus=0) == GpuShares(
         {"small": 0, "big": 0},
-        "groups ask for GPUs for 1 collector, but this machine has no GPU: collectors run on the CPU",
+        "groups request GPUs for 1 collector, but this machine has no GPU: collectors run on the CPU",
     )
     assert gpu_shares(groups(0.5, 1), gpus=1).per_collector == {"small": 0.25, "big": 0.25}
 

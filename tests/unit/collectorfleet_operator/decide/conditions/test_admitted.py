@@ -118,5 +118,5 @@ def test_a_workload_that_kueue_deactivated_says_how_to_ask_again() -> None:
     status = world.look()
     assert told(status, "Admitted")[:2] == ("False", "WorkloadDeactivated")
     assert told(status, "Admitted")[2].startswith("LocalQueue team: ")
-    assert told(status, "Admitted")[2].endswith(f"; to ask for quota again, correct the spec, or {AGAIN}")
+    assert told(status, "Admitted")[2].endswith(f"; to request quota again, correct the spec, or {AGAIN}")
     assert told(status, "Stalled")[0] == "True"

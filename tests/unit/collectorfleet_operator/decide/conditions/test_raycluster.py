@@ -86,7 +86,7 @@ def test_worker_pods_that_fit_nowhere_say_how_much_they_ask_for() -> None:
     for pod in pending:
         world.set_pod(pod, phase="Pending", conditions=[unschedulable])
     # Of 8 collectors: 8 * 3Gi, 512Mi for Ray, and an object store of 256Mi and 8 * 256Mi.
-    text = f"{len(pending)} of {len(pending)} worker pods: asks for memory: 27392Mi, nvidia.com/gpu: 2; {words}"
+    text = f"{len(pending)} of {len(pending)} worker pods: the pod requests memory: 27392Mi, nvidia.com/gpu: 2; {words}"
     assert told(world.look(), "RayClusterReady") == ("False", "CollectorUnschedulable", text)
 
 
