@@ -238,7 +238,7 @@ class GatherLoop:
             self._applied(one, version, now)
         elif proven is None:
             log.info(
-                "%s applied version %d, which is too old to be compared; the collector was offered newer versions",
+                "%s applied version %d, whose digest is no longer stored; the collector was offered newer versions",
                 one.id,
                 version,
             )
