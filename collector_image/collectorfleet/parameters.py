@@ -63,5 +63,5 @@ class EnvironmentParameters:
                 )
         if self.apply == Apply.STEP and self.through == Through.RESET_OPTIONS:
             raise InvalidOption(
-                "environment_parameters: reset_options reach an environment when it is reset; use apply='reset'"
+                "environment_parameters: reset_options reach an environment only when it is reset; use apply='reset'"
             )

@@ -4,9 +4,9 @@
 {{- $where := "release name" -}}
 {{- if .Values.fullnameOverride }}{{ $where = "fullnameOverride" }}{{ end -}}
 {{- if gt (len $name) 50 -}}
-{{- fail (printf "%s: %d characters are too many for the Ray cluster that is named after it; use at most 50" $where (len $name)) -}}
+{{- fail (printf "%s: %d characters are too many for the Ray cluster, which has the same name; use at most 50" $where (len $name)) -}}
 {{- else if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
-{{- fail (printf "%s: %q is not a valid name for the Services that are named after it; use lower-case letters, digits and '-', starting with a letter and not ending in '-'" $where $name) -}}
+{{- fail (printf "%s: %q is not a valid name for the fleet's Services; use lower-case letters, digits and '-', starting with a letter and not ending in '-'" $where $name) -}}
 {{- end -}}
 {{- $name -}}
 {{- end -}}

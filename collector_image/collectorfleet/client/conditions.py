@@ -34,4 +34,6 @@ def stalled(fleet: CollectorFleet) -> str | None:
 def describe_readiness(fleet: CollectorFleet) -> str:
     """Return the fleet's Ready condition as a sentence."""
     found = fleet.status.condition(ConditionType.READY) if fleet.status else None
-    return f"Ready is {found.status}, {found.reason}: {found.message}" if found else "the operator has not seen it yet"
+    if found is None:
+        return "the operator has not seen the fleet yet"
+    return f"Ready is {found.status}, {found.reason}: {found.message}"

@@ -185,7 +185,7 @@ def _reported_by_plugins() -> Iterator[None]:
         root.removeFilter(said.take)
         root.removeHandler(said)
     if said.texts:
-        raise ConfigException(f"the plugin for credentials failed: {said.texts[0].removeprefix('exec: ')}")
+        raise ConfigException(f"the credential plugin failed: {said.texts[0].removeprefix('exec: ')}")
 
 
 class _Messages(logging.NullHandler):

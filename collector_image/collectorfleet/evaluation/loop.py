@@ -184,7 +184,7 @@ class EvaluationLoop:
             while not self._is_over:
                 self.turn()
         except Exception as error:
-            log.exception("evaluation failed; the run continues without it")
+            log.exception("evaluation failed; the run continues without evaluation")
             with self.changed:
                 self.state.last_failure = f"evaluation has ended: {describe(error)}"
         finally:

@@ -84,7 +84,7 @@ class Inquiry:
         try:
             return self._transport.answer(asked, self._left())
         except TimeoutError as error:
-            raise TimeoutError(f"{self._what}: no answer of {id_} within {self._timeout:g} s") from error
+            raise TimeoutError(f"{self._what}: no answer from {id_} within {self._timeout:g} s") from error
 
     def _there(self) -> dict[str, CollectorId]:
         try:

@@ -233,7 +233,11 @@ class _Reading:
         if node.tag != _PLAIN and not node.tag.startswith("tag:yaml.org,2002:"):
             self._problem(path, f"the tag {node.tag} means nothing in a manifest; leave it out")
         if _NOT_FINITE.fullmatch(node.value):
-            self._problem(path, f"{node.value} is a number that JSON does not have; put it in quotes and convert it")
+            self._problem(
+                path,
+                f"{node.value} is a number that JSON does not have; put it in quotes, and convert the text in your "
+                "code",
+            )
             return None
         return plain_value(node.value)
 

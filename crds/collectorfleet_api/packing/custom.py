@@ -79,9 +79,9 @@ def _fitting(name: str, requested: float, per_pod: int) -> int | Refusal:
     if units > per_pod * UNITS:
         return Refusal(
             place,
-            f"a collector asks for {_amount(units)} {name}, but a worker pod has {per_pod} "
+            f"a collector requests {_amount(units)} {name}, but a worker pod has {per_pod} "
             "(spec.workers.customPerPod); "
-            f"set it to at least {-(-units // UNITS)} there, or ask for less",
+            f"raise this amount to at least {-(-units // UNITS)}, or request less",
         )
     return per_pod * UNITS // units
 

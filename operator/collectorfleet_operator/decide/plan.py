@@ -131,7 +131,10 @@ def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
     if seen.is_usable(seen.job):
         if is_expired:
             yield delete(
-                JOB, seen.job.name, seen.job.uid, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}"
+                JOB,
+                seen.job.name,
+                seen.job.uid,
+                f"the time of spec.ttlSecondsAfterFinished has passed since the fleet {end.verb}",
             )
         elif recorded_condition(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED):
             yield delete(JOB, seen.job.name, seen.job.uid, end.message)

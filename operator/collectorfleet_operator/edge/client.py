@@ -251,7 +251,7 @@ class Kube:
 
     def _check_lease(self, what: str) -> None:
         if not self._may_write():
-            raise NotLeadingError(what, "not sent: another operator may lead by now")
+            raise NotLeadingError(what, "not sent: another operator may be the leader by now")
 
     async def _ask_object(self, what: str, request: Any) -> Object:
         found = await self._ask(what, request)

@@ -134,7 +134,10 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
         # The loop uses the first environment's transforms for all environments. This works because supported transforms
         # keep no state outside the data. All environments must have equal transforms, so the settings are compared.
         for _, others in chains:
-            require([_settings(one) for one in others] == [_settings(one) for one in inner], "transforms differ")
+            require(
+                [_settings(one) for one in others] == [_settings(one) for one in inner],
+                "the environments have different transforms",
+            )
         wrappers = [one for one, _ in chains]
     else:
         wrappers, inner = [base], []

@@ -121,7 +121,7 @@ def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
     known = {key for spec in specs for key in spec.keys(True, True)}
     policy = _policy(collector, list(known), recorded=is_recorded(collector))
     keys = _tensors(batch)
-    require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
+    require(set(policy.writes) <= keys, "the batch lacks an entry that the policy writes")
     return EnvironmentLoop(policy, keys - {TRAJECTORY}, policy.reads, why)
 
 
@@ -140,8 +140,8 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     known = {*envs.keys, *policy.writes, *collector.env.reward_keys, "action", TRAJECTORY}
     kept = {*keys, *carrier_of(collector).keys(True, True)}
     unknown = [key for key in kept - known if key != "collector" and not (isinstance(key, tuple) and key[0] == "next")]
-    require(not unknown, f"no spec has {', '.join(sorted(map(str, unknown)))}")
-    require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
+    require(not unknown, f"no spec describes {', '.join(sorted(map(str, unknown)))}")
+    require(set(policy.writes) <= keys, "the batch lacks an entry that the policy writes")
     return DeviceLoop(envs, policy, keys, device, records=recorded and envs.capture_problem is None)
 
 

@@ -84,7 +84,7 @@ class SimulatorProcess:
                     self._note(json.loads(line))
         finally:
             if self.exit is None:
-                self.exit = Exit(None, how="ended with its supervisor")
+                self.exit = Exit(None, how="ended together with its supervisor process")
             self.ended.set()
             self._has_tail.set()
 

@@ -126,7 +126,7 @@ def _frame(run: Timeline) -> Frame:
 
 def _happened(run: Timeline) -> str:
     if not run.happened:
-        return "<section><h2>What happened</h2><p>Nothing was lost, and nothing was started again.</p></section>"
+        return "<section><h2>What happened</h2><p>Nothing was lost, and nothing was restarted.</p></section>"
     rows = "".join(
         f"<tr><td>{ticks.duration(one.time - run.began)}</td><td>{escape(one.collector or 'driver')}</td>"
         f"<td>{escape(one.what)}</td></tr>"

@@ -203,7 +203,8 @@ COLLECTORS: Final = (
         "environment-errors-have-one-judge",
         "on_environment_error",
         lambda options: options.on_environment_error == OnEnvironmentError.FAIL or options.failure_policy is None,
-        "a failure_policy decides about the fault EnvironmentError itself; pass one of the two",
+        "failure_policy also decides about exceptions in environments; leave on_environment_error or failure_policy "
+        "out",
     ),
     Rule(
         "service-is-reachable",

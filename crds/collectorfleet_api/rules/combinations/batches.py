@@ -49,8 +49,8 @@ SYNC_ONLY: Final = (
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or spec.collection.mode is Mode.SYNC,
         "!self.collection.exactStaleness || self.collection.mode == 'Sync'",
-        "only in mode Sync is the version of a batch fixed when the batch is requested; in mode Async, leave "
-        "exactStaleness out and set maxStaleness",
+        "in mode Async, the version of a batch is not fixed when the batch is requested; leave exactStaleness out and "
+        "set maxStaleness",
     ),
     Combination(
         "stragglers-in-sync",
@@ -86,7 +86,7 @@ STRAGGLING: Final = (
         "collection.stragglers.firstShares",
         lambda spec: first_shares(spec) is None or spec.collection.shares is None,
         f"!({FIRST_SHARES}) || !has(self.collection.shares)",
-        "firstShares is the number of shares of a batch; leave collection.shares out",
+        "firstShares already sets the number of shares of a batch; leave collection.shares out",
     ),
     Combination(
         "threshold-between-0-and-1",
@@ -117,7 +117,7 @@ STRAGGLING: Final = (
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or first_shares(spec) is None,
         f"!self.collection.exactStaleness || !({FIRST_SHARES})",
-        "with stragglers.firstShares a batch has late shares of older weights; leave one of the two out, "
-        "or use preemptiveThreshold",
+        "with stragglers.firstShares a batch has late shares of older weights; leave exactStaleness or firstShares "
+        "out, or use preemptiveThreshold",
     ),
 )

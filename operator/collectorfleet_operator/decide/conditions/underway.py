@@ -116,7 +116,9 @@ def _late(seen: Situation, ready: Condition) -> str:
     left = until_overdue(seen, orders(seen))
     if left is not None and left <= timedelta(0):
         seconds = seen.fleet.spec.progress_deadline_seconds
-        return f"no pod of a changed template was replaced for {seconds} s"
+        return (
+            f"pods of the old template remain, and no pod was replaced for {seconds} s (spec.progressDeadlineSeconds)"
+        )
     if stop_wanted(seen) is not None and is_overdue(seen):
         return f"the operator asked the driver to end after its batch, but the driver {did_not_end(seen)}"
     return ""

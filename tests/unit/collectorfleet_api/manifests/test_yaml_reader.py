@@ -91,7 +91,7 @@ def test_a_key_that_is_read_as_true_or_false_is_a_problem() -> None:
 def test_infinity_is_a_problem_because_json_has_none() -> None:
     found = only("a: .inf")
     assert [str(p) for p in found.problems] == [
-        "a: .inf is a number that JSON does not have; put it in quotes and convert it"
+        "a: .inf is a number that JSON does not have; put it in quotes, and convert the text in your code"
     ]
 
 

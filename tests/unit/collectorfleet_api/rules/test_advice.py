@@ -145,9 +145,9 @@ BEHIND_A_PROXY = {
         ),
         pytest.param(
             {"spec.collection.trajsPerBatch": 4},
-            "spec.collection.trajsPerBatch: a trajectory that spans updates can have frames of weights "
-            "that are older than maxStaleness 0, which limits only how far ahead batches are requested; "
-            "status.weights.staleness shows their age",
+            "spec.collection.trajsPerBatch: a trajectory that spans updates can have frames that are staler than "
+            "maxStaleness 0, because this bound limits only how far ahead batches are requested; "
+            "status.weights.staleness shows their staleness",
             id="trajectories that span updates",
         ),
         pytest.param(
