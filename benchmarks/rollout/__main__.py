@@ -36,7 +36,7 @@ One collector in one process steps environments together, with one thread of tor
 
 * *ours* is the loop of the fleet. *TorchRL* is TorchRL's `Collector` alone.
 * *bare* calls environment and policy, with TorchRL's distributions, and keeps nothing. The loop of the column
-  *bare that keeps* also copies the observations of each step into a batch.
+  *bare, frames kept* also copies the observations of each step into a batch.
 * *RLlib* is RLlib's env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in
   one process. The policies of Stable-Baselines3 and Sample Factory also compute values.
 * *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*.

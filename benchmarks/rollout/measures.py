@@ -12,7 +12,7 @@ from benchmarks.common.child import serve
 from benchmarks.rollout.timing import best_of
 from benchmarks.rollout.workloads import WORKLOADS, Runs, Workload
 
-OURS, TORCHRL, BARE, KEEPING = "ours", "TorchRL", "bare", "bare that keeps"
+OURS, TORCHRL, BARE, KEEPING = "ours", "TorchRL", "bare", "bare, frames kept"
 
 
 def ours(workload: Runs, together: int, steps: int) -> Iterator[None]:

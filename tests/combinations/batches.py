@@ -28,8 +28,8 @@ REFUSED = [
     ),
     pytest.param(
         {**ASYNC, "spec.collection.stragglers": {"preemptiveThreshold": 0.8}},
-        "spec.collection.stragglers: only a batch of mode Sync waits for several collectors; in mode Async, leave "
-        "stragglers out",
+        "spec.collection.stragglers: only a batch of mode Sync waits for several collectors; in mode Async, "
+        "remove stragglers",
         id="stragglers in Async",
     ),
     pytest.param(
@@ -68,7 +68,7 @@ REFUSED = [
     pytest.param(
         {"spec.collection.maxStaleness": 1, "spec.collection.stragglers": {"firstShares": 4}},
         "spec.collection.stragglers.firstShares: 4 is not fewer than collectors.replicas 4, so each batch waits for "
-        "all shares; use a smaller number, or leave stragglers out",
+        "all shares; use a smaller number, or remove stragglers",
         id="all shares first",
     ),
     pytest.param(
@@ -125,13 +125,13 @@ REFUSED = [
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 0}},
         "spec.collection.stragglers.preemptiveThreshold: not between 0 (waits for no share) and 1 (waits for all "
-        "shares); use a number such as 0.8, or leave stragglers out",
+        "shares); use a number such as 0.8, or remove stragglers",
         id="a threshold of none",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 1.0}},
         "spec.collection.stragglers.preemptiveThreshold: not between 0 (waits for no share) and 1 (waits for all "
-        "shares); use a number such as 0.8, or leave stragglers out",
+        "shares); use a number such as 0.8, or remove stragglers",
         id="a threshold of all",
     ),
     pytest.param(

@@ -33,7 +33,7 @@ def reduced(frame: Pixels) -> Pixels:
 
 
 def encode(frames: Sequence[Pixels]) -> bytes:
-    """Return an animated WebP file of at most 1 MB. Viewers repeat the animation without end.
+    """Return an animated WebP file of at most 1 MB, if it has several frames. Viewers repeat the animation without end.
 
     If the file is larger than 1 MB, every second frame is left out, and the other frames are shown for twice as long.
     This step is repeated until the file is small enough or one frame is left. A file with one frame may exceed 1 MB.

@@ -9,9 +9,7 @@ from torch import Tensor
 
 from collectorfleet.errors import InvalidOption
 
-_ADVICE = (
-    "give their environments and policies the same entries, or use mode Async, where each batch is of one collector"
-)
+_ADVICE = "give their environments and policies the same entries, or use mode Async, with one collector per batch"
 
 
 def check_same_entries(

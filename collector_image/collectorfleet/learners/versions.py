@@ -71,7 +71,7 @@ class PolicyVersions:
         self._staged.append((staged, tuple(changed)))
 
     def of(self, policy_id: str, fleet_version: int) -> int:
-        """Return the version of the policy that ``fleet_version`` contains. Raise KeyError for an unknown policy."""
+        """Return the policy's own version in ``fleet_version`` of the fleet. Raise KeyError for an unknown policy."""
         began = self._begun()[policy_id]
         return 1 + self._dropped[policy_id] + bisect_right(began, fleet_version)
 

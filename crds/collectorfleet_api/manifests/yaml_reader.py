@@ -94,7 +94,9 @@ def read_documents(text: str) -> Iterator[Document]:
         raise
     except (ValueError, OverflowError) as error:  # PyYAML converts numbers of any size
         line = loader.line + 1 if loader is not None else 1
-        text = "not YAML: an escape such as \\U00110000, or the version of %YAML, is too large; correct it"
+        text = (
+            "not YAML: an escape such as \\U00110000 is out of range, or the version in %YAML is too high; correct it"
+        )
         raise YamlError(line, text) from error
     finally:
         if loader is not None:

@@ -118,9 +118,9 @@ _FIRST_SHARES = Rule(
     f" || (oldSelf.hasValue() && {FIRST_SHARES.replace('self.', _OLD)}"
     f" && {_OLD}collection.stragglers.firstShares == self.collection.stragglers.firstShares)",
     "not fewer than collectors.replicas, so each batch waits for all shares; use a smaller number, or leave "
-    "stragglers out",
+    "remove stragglers",
     "'%d is not fewer than collectors.replicas %d, so each batch waits for all shares; use a smaller number, or "
-    "leave stragglers out'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
+    "remove stragglers'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
     field=".collection.stragglers.firstShares",
     on_create_too=True,
 )
@@ -141,7 +141,8 @@ _PER_POD = [
     Rule(
         f"!has(self.workers.collectorsPerPod) || {_UNITS} <= 0 || {_GPU} > double(self.workers.gpu.perPod)"
         f" || self.workers.collectorsPerPod <= {_FITTING}",
-        "so many collectors do not fit on the GPUs of a worker pod; lower collectorsPerPod or raise workers.gpu.perPod",
+        "this number of collectors does not fit on the GPUs of a worker pod; lower collectorsPerPod or raise "
+        "workers.gpu.perPod",
         "'%d collectors of %s GPU do not fit on the %d GPU of a worker pod, which has room for %d; use at most %d, or "
         "raise"
         f" workers.gpu.perPod'.format([self.workers.collectorsPerPod, {_GPU}, self.workers.gpu.perPod, {_FITTING},"

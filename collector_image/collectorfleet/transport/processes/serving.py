@@ -1,6 +1,6 @@
 """The threads of a collector's process that send no data themselves.
 
-One thread builds the collector and runs its rollouts. Another thread waits for loaded weights.
+One thread builds the collector and runs its rollouts. Another thread waits until weights are loaded, and reports this.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ SYNC_ONLY: Final = (
         "collection.stragglers",
         lambda spec: spec.collection.stragglers is None or spec.collection.mode is Mode.SYNC,
         "!has(self.collection.stragglers) || self.collection.mode == 'Sync'",
-        "only a batch of mode Sync waits for several collectors; in mode Async, leave stragglers out",
+        "only a batch of mode Sync waits for several collectors; in mode Async, remove stragglers",
     ),
 )
 
@@ -95,7 +95,7 @@ STRAGGLING: Final = (
         f"!({THRESHOLD}) || (self.collection.stragglers.preemptiveThreshold > 0.0"
         " && self.collection.stragglers.preemptiveThreshold < 1.0)",
         "not between 0 (waits for no share) and 1 (waits for all shares); use a number such as 0.8, or leave "
-        "stragglers out",
+        "remove stragglers",
     ),
     Combination(
         "threshold-needs-class-single",

@@ -165,7 +165,7 @@ def test_a_key_that_is_no_word_is_refused(text: str) -> None:
     ids=["after the last character", "beyond all integers", "version"],
 )
 def test_a_number_that_is_too_large_for_yaml_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(YamlError, match=r"an escape such as .*, or the version of %YAML, is too large") as refused:
+    with pytest.raises(YamlError, match=r"an escape such as .* or the version in %YAML is too high") as refused:
         list(read_documents(text))
     assert refused.value.line == 2
 
