@@ -117,7 +117,7 @@ _FIRST_SHARES = Rule(
     f"!({FIRST_SHARES}) || self.collection.stragglers.firstShares < self.collectors.replicas"
     f" || (oldSelf.hasValue() && {FIRST_SHARES.replace('self.', _OLD)}"
     f" && {_OLD}collection.stragglers.firstShares == self.collection.stragglers.firstShares)",
-    "not fewer than collectors.replicas, so each batch waits for all shares; use a smaller number, or leave "
+    "not fewer than collectors.replicas, so each batch waits for all shares; use a smaller number, or "
     "remove stragglers",
     "'%d is not fewer than collectors.replicas %d, so each batch waits for all shares; use a smaller number, or "
     "remove stragglers'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",

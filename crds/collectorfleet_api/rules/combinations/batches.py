@@ -94,7 +94,7 @@ STRAGGLING: Final = (
         lambda spec: (part := threshold(spec)) is None or 0 < part < 1,
         f"!({THRESHOLD}) || (self.collection.stragglers.preemptiveThreshold > 0.0"
         " && self.collection.stragglers.preemptiveThreshold < 1.0)",
-        "not between 0 (waits for no share) and 1 (waits for all shares); use a number such as 0.8, or leave "
+        "not between 0 (waits for no share) and 1 (waits for all shares); use a number such as 0.8, or "
         "remove stragglers",
     ),
     Combination(
