@@ -1,9 +1,9 @@
 """The newest offered weights and the loaded weights of one policy in a collector.
 
 Three threads use an inbox. The first thread receives offers. The second thread runs rollouts. The third thread waits
-for a loaded version, to report the version to the driver. Weights are loaded while no rollout runs. If the collector is
-configured to load weights during a rollout, they are loaded between two steps. A new offer replaces an offer that is
-not loaded yet. So at most one offer waits for the end of a rollout.
+until a version is loaded, and reports this version to the driver. Weights are loaded while no rollout runs. With the
+option ``update_between_steps``, weights are also loaded between two steps of a rollout. A new offer replaces an offer
+that is not loaded yet. So at most one offer waits for the end of a rollout.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class Inbox:
 
     Args:
         target: the tensors to load weights into.
-        pass_on: a function that the inbox calls with the offer after each load. The function informs other parts of the
-            collector.
+        pass_on: a function that the inbox calls with the offer after each load. None: no function is called.
         normalization: the statistics of the environment. None: the environment has none.
     """
 
@@ -81,7 +80,7 @@ class Inbox:
     def next_applied(self, seen: int) -> tuple[int, str] | None:
         """Block until a version other than ``seen`` is loaded. Return the number and the digest of the loaded version.
 
-        After :meth:`close`, the method returns None.
+        There is no time limit. After :meth:`close`, the method returns None.
 
         Raises:
             ValueError: the offered weights belong to another policy. If loading raises another error, or :meth:`fail`
@@ -97,12 +96,12 @@ class Inbox:
     def begin_rollout(self, min_version: int, exactly: Offer | None = None, also: Offer | None = None) -> None:
         """Load weights for a rollout: ``exactly`` if given, otherwise the newest offer.
 
-        Without ``exactly``, the rollout needs version ``min_version`` or a newer version.
+        ``also`` is an offer that arrived with the request.
 
-        ``also`` is an offer that arrived with the request. The driver sends an offer before the first request that
-        needs the offer. But a large offer may arrive after the request. So the call blocks until ``min_version`` or a
-        newer version is loaded, or the inbox is closed. The call has no time limit, because the driver limits the time
-        of a request.
+        Without ``exactly``, the rollout needs version ``min_version`` or a newer version. The driver sends an offer
+        before the first request that needs the offer, but a large offer may arrive after this request. So the call
+        blocks until ``min_version`` or a newer version is loaded, or until the inbox is closed. The call has no time
+        limit, because the driver limits the time of a request.
         """
         with self._changed:
             if exactly is not None:

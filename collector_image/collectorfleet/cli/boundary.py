@@ -49,8 +49,8 @@ _OF_A_FILE_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS
 def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
     """Run ``work`` and return its exit code. Print an exception on stderr instead of raising it.
 
-    If ``with_traceback`` is True, also print the traceback. This function does not catch a SystemExit of ``work``, such
-    as argparse's.
+    If ``with_traceback`` is True, also print the traceback. This function does not catch SystemExit, which argparse
+    raises.
     """
     try:
         try:

@@ -95,7 +95,7 @@ def connection(options: argparse.Namespace) -> Connection:
 
     from collectorfleet.client import connect
 
-    # Hide warnings. The error of a request already has the cause that urllib3 would log. A user who turns off TLS
+    # Hide warnings. The error of a request already has the cause that urllib3 would log. A user who turned off TLS
     # verification in the kubeconfig needs no reminder.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=InsecureRequestWarning)

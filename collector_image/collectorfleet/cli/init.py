@@ -25,8 +25,8 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "gather": ("every", "cartpole", "gather"),
     "script": ("every", "cartpole", "script"),
 }
-# In the project, the names of these files begin with a dot. The templates' names have no dot. With a dot, git would
-# apply the templates in this repository.
+# In the project, the names of these files begin with a dot. The names of the templates have no dot, because git would
+# apply a template ``.gitignore`` to this repository.
 _HIDDEN: Final = frozenset({"gitignore", "collectorfleetignore"})
 
 

@@ -17,7 +17,7 @@ from collectorfleet_api.manifests.files import Manifests, load_file, load_stream
 STDIN: Final = "-"
 # The manifest's name in a folder.
 MANIFEST: Final = "fleet.yaml"
-_SHOWN: Final = 3  # objects
+_SHOWN: Final = 3  # number of objects that a message names
 # More than the problems of one fleet.
 _MOST_FINDINGS: Final = 200
 
@@ -46,7 +46,7 @@ def print_findings(found: Manifests, file: str, show: Callable[[object], None] =
 def without_fleet(found: Manifests) -> str:
     """Return the message for manifests without a fleet.
 
-    The message names the first objects that the manifests have instead.
+    The message names the first objects in the manifests.
     """
     if not found.objects:
         return "the file has no Kubernetes object; name a file with a CollectorFleet"

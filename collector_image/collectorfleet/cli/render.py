@@ -18,9 +18,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="show the objects that the operator creates for a fleet",
         description=(
             "Print the objects that the operator creates for the fleets of a manifest, as YAML: RayCluster, Job, "
-            "ServiceAccount, Role, "
-            "RoleBinding, Lease, ConfigMap and NetworkPolicy. With launcher Job, a Service and a second Job replace "
-            "the RayCluster. The objects have no owner reference. The command needs no cluster."
+            "ServiceAccount, Role, RoleBinding, Lease, ConfigMap and NetworkPolicy. If the launcher is Job, a Service "
+            "and a second Job take the place of the RayCluster. The objects have no owner reference. "
+            "The command needs no cluster."
         ),
     )
     render.add_argument(

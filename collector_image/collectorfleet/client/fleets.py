@@ -73,7 +73,7 @@ class Fleets:
         )
 
     def submit(self, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any]) -> CollectorFleet:
-        """Create the fleet, or change the existing fleet of that name. The ConfigMaps ``beside`` are applied first.
+        """Create the fleet, or change the existing fleet of that name. First apply the ConfigMaps ``beside``.
 
         If the API server rejects the fleet or a ConfigMap, the ConfigMaps that this call created are deleted. Returns
         the stored fleet, which the operator has not processed yet. Use :meth:`wait` to await the result.
@@ -99,8 +99,8 @@ class Fleets:
         body = tree.put_into(_body(fleet), path)
         name = body["metadata"]["name"]
         uid = self._submission.check(body)
-        # The fleet's pods would wait for the ConfigMap, so the ConfigMap is applied first. A new fleet gets its uid
-        # only afterwards.
+        # Apply the ConfigMap first, because the fleet's pods would otherwise wait for it. A new fleet has no uid yet.
+        # So the owner reference is added afterwards.
         self._submission.apply(body, [tree.config_map(name, owner_uid=uid), *beside])
         stored = self.get(name)
         if stored.metadata.uid != uid:
@@ -189,7 +189,7 @@ class Fleets:
         takes up to 5 s longer.
 
         Raises:
-            FleetStalled: the fleet cannot reach the condition, because it has failed or waits for its user.
+            FleetStalled: the fleet has failed, or cannot continue until its user changes something.
             TimeoutError: the condition is not True within ``timeout`` seconds. The message has the fleet's Ready
                 condition, or the reason why the API server did not answer.
         """
@@ -224,10 +224,10 @@ class Fleets:
         self._requests.scale(name, collectors)
 
     def stop(self, name: str) -> CollectorFleet:
-        """Suspend the fleet. The driver writes a checkpoint if it is configured, then the pods are deleted.
+        """Suspend the fleet.
 
-        :meth:`resume` continues from the checkpoint. Returns the stored fleet, which the operator has not processed
-        yet.
+        The driver writes a checkpoint if ``spec.driver.checkpoint`` is set. Then the pods are deleted. :meth:`resume`
+        continues from the checkpoint. Returns the stored fleet, which the operator has not processed yet.
         """
         return self._parsed(self._requests.patch(name, {"suspend": True}))
 

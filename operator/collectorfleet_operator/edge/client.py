@@ -119,7 +119,7 @@ class Kube:
         return Kube(self._api, self._may_write, versions)
 
     def as_served(self, kind: Kind) -> Kind:
-        """Return the kind in the requested version."""
+        """Return the kind in the API version that this client uses."""
         return kind.at(self._versions[kind.group]) if kind.group in self._versions else kind
 
     async def versions(self, group: str) -> frozenset[str]:
@@ -258,7 +258,7 @@ class Kube:
 
     def _check_lease(self, what: str) -> None:
         if not self._may_write():
-            raise NotLeadingError(what, "not sent: another operator may lead by now")
+            raise NotLeadingError(what, "not sent: another operator may be the leader by now")
 
     async def _ask_object(self, what: str, request: Any) -> Object:
         found = await self._ask(what, request)
@@ -312,7 +312,7 @@ async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 def _proxy(host: str) -> str | None:
-    """Return the proxy for this host from the environment, or None without one."""
+    """Return the proxy that the environment sets for this host, or None if there is none."""
     url = urlsplit(host)
     return None if proxy_bypass(url.netloc) else getproxies().get(url.scheme)
 
