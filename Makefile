@@ -1,4 +1,4 @@
-# Every target makes what it needs: the first one that needs Python sets up .venv from the pinned requirements.
+# Each target builds what it needs. The first target that needs Python sets up .venv from the pinned requirements.
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -15,9 +15,14 @@ SEED ?= 1
 
 .PHONY: help
 help: ## Show the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Pip would name one of the pinned packages that has no wheel for the system, such as cuda-bindings.
+LINUX_ONLY := .venv needs Linux, because the pinned torch and its CUDA packages have no wheels for this system; use a Linux \
+  machine. Here, use make dist, make docs, and the commands for clusters (docs/cli.md).
 
 $(READY): requirements/dev.txt requirements/uv.txt pyproject.toml
+	@[[ $$(uname -s) == Linux ]] || { echo "$(LINUX_ONLY)" >&2; exit 1; }
 	@python3 -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version)'
 	@echo "setting up $(VENV) (about 6 GB with torch; once)"
 	python3 -m venv $(VENV)
@@ -37,8 +42,9 @@ run: $(READY) ## Train the example (or FLEET=file) on this machine, without Kube
 validate: $(READY) ## Check the manifests of the examples offline
 	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
-# Two beside each other, one for each of two cores, and the longest first; the next begins where one has ended. Five
-# instead of four keep both cores busy for longer, and begin pytest once more, which computes for 9 s.
+# make runs two of these parts at the same time, one on each of two cores. The longest part comes first, and each further
+# part starts when a part ends. Five parts keep both cores busy for longer than four. But a fifth part starts pytest once
+# more, which takes 9 s of CPU time.
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
 ifeq ($(PYTEST),)
@@ -48,36 +54,36 @@ else
 endif
 
 .PHONY: test-variants
-test-variants: $(READY) ## Run tests that show in another way what one of `make test` shows (an hour)
+test-variants: $(READY) ## Run variants of the tests of `make test` (an hour)
 	$(PY) -m pytest --variants only $(PYTEST)
 
 .PHONY: test-examples
-test-examples: $(READY) ## Run tests of properties with ten times the examples of `make test` (an hour)
+test-examples: $(READY) ## Run the property tests with ten times as many examples as `make test` (an hour)
 	$(PY) -m pytest tests/unit --hypothesis-profile=nightly $(PYTEST)
 	$(PY) -m pytest tests/integration/test_crd_agrees.py --odd-manifests=2000 $(PYTEST)
 
 .PHONY: test-processes
-test-processes: $(READY) ## Run those of the data plane and of `collectorfleet run`, on a local Ray
+test-processes: $(READY) ## Run the tests of the data plane and of `collectorfleet run`, on a local Ray
 	$(PY) -m pytest tests/runtime tests/run $(PYTEST)
 
 .PHONY: test-contract
-test-contract: $(READY) ## Run those of what every transport has to do, whatever it carries messages by
+test-contract: $(READY) ## Run the tests that every transport must pass
 	$(PY) -m pytest tests/contract $(PYTEST)
 
 .PHONY: test-integration
-test-integration: $(READY) ## Run those of them on a real API server, where the pods are played
+test-integration: $(READY) ## Run the tests on a real API server, in which the tests simulate the pods
 	$(PY) -m pytest tests/integration $(PYTEST)
 
 .PHONY: test-e2e
-test-e2e: $(READY) ## Run those of them on real nodes
+test-e2e: $(READY) ## Run the end-to-end tests on real nodes
 	$(PY) -m pytest tests/e2e $(PYTEST)
 
 .PHONY: test-unit
-test-unit: $(READY) ## Run the tests of pure functions
+test-unit: $(READY) ## Run the unit tests
 	$(PY) -m pytest tests/unit $(PYTEST)
 
 .PHONY: test-local
-test-local: $(READY) ## Run the tests of the data plane on a local Ray
+test-local: $(READY) ## Run the tests of the data plane and of the transports, on a local Ray
 	$(PY) -m pytest tests/contract tests/runtime $(PYTEST)
 
 .PHONY: check
@@ -99,23 +105,23 @@ check-left-out: $(READY)
 	@$(PY) -m tests.quick
 
 .PHONY: test-faults
-test-faults: $(READY) ## Lose and drain nodes of a real cluster of two, and parts of its control plane (Linux, root, an hour)
+test-faults: $(READY) ## Test lost and drained nodes, and faults of the control plane, on a real cluster of two nodes (Linux, root, an hour)
 	$(PY) -m pytest tests/faults -s $(PYTEST)
 
 .PHONY: test-delivery
-test-delivery: $(READY) ## Test charts, rules, dashboard and workflows with the tools they are for (builds them: Go, 10 minutes)
+test-delivery: $(READY) ## Test charts, alerts, dashboard and workflows with Helm, Prometheus and similar tools (builds them: Go, 10 minutes)
 	$(PY) -m pytest tests/delivery $(PYTEST)
 
 .PHONY: test-gitops
-test-gitops: $(READY) ## Run fleets from a git repository by Argo CD and Flux on a real cluster (builds both: Go, 10 minutes)
+test-gitops: $(READY) ## Run fleets from a git repository with Argo CD and Flux on a real cluster (builds both: Go, 10 minutes)
 	$(PY) -m pytest tests/gitops $(PYTEST)
 
 .PHONY: test-queues
-test-queues: $(READY) ## Run fleets in a queue of Kueue's on a real cluster (builds Kueue: Go, 6 minutes; 10 minutes)
+test-queues: $(READY) ## Run fleets in a queue of Kueue on a real cluster (10 minutes, and 6 minutes to build Kueue with Go)
 	$(PY) -m pytest tests/queues $(PYTEST)
 
 .PHONY: test-versions
-test-versions: $(READY) ## Run tests with the oldest and newest Kubernetes, KubeRay, Ray and Kueue (builds them: Go, 20 minutes; an hour)
+test-versions: $(READY) ## Run tests with the oldest and newest Kubernetes, KubeRay, Ray and Kueue (an hour, and 20 minutes to build them with Go)
 	$(PY) -m pytest tests/versions -s $(PYTEST)
 
 .PHONY: test-images
@@ -135,12 +141,12 @@ build/envpool: requirements/envpool.txt $(READY)
 test-envpool: build/envpool ## Run tests with EnvPool's own environments (740 MB, a minute)
 	PYTHONPATH=build/envpool $(PY) -m pytest tests/envpool $(PYTEST)
 
-# Without the packages of a run, which are 6 GB for each version.
+# These environments lack the packages that only a run needs, because the packages take 6 GB for each version of Python.
 PYTHONS ?= 3.12 3.13 3.14
 OF_A_RUN := export extras drive collect run
 
 .PHONY: test-pythons
-test-pythons: $(READY) ## Run tests of client and commands with newer versions of Python (PYTHONS=3.13; 7 minutes)
+test-pythons: $(READY) ## Run the tests of client and commands with newer versions of Python (PYTHONS=3.13; 7 minutes)
 	for version in $(PYTHONS); do \
 		$(UV) venv --quiet --clear --python $$version build/python-$$version; \
 		$(UV) pip install --quiet --python build/python-$$version --constraint requirements/dev.txt \
@@ -155,12 +161,12 @@ build/mutation: requirements/mutation.txt $(READY)
 	@touch $@
 
 .PHONY: mutate
-mutate: build/mutation ## Change PACKAGE 100 times (SEED=1) and count what its unit tests notice (10 minutes)
+mutate: build/mutation ## Make 100 changes in PACKAGE, one at a time, and count those that its unit tests detect (SEED=1; 10 minutes)
 	PYTHONPATH=build/mutation $(PY) -m pytest -q --no-header tests/mutation
 	PYTHONPATH=build/mutation $(PY) -m tests.mutation $(PACKAGE) --seed $(SEED)
 
 .PHONY: test-gpu
-test-gpu: $(READY) ## Share one GPU among collectors on a local Ray: fractions, memory, frames and weights (10 minutes)
+test-gpu: $(READY) ## Test collectors that share one GPU, on a local Ray: fractions, memory, frames and weights (10 minutes)
 	timeout 600 $(PY) -m pytest tests/gpu -rs $(PYTEST)
 
 .PHONY: cluster
@@ -168,7 +174,7 @@ cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on th
 	$(PY) -m tests.cluster up $(CLUSTER)
 
 .PHONY: cluster-down
-cluster-down: $(READY) ## End it and leave nothing behind
+cluster-down: $(READY) ## Stop the cluster of `make cluster`, and remove everything that it created
 	$(PY) -m tests.cluster down
 
 .PHONY: lint
@@ -181,15 +187,15 @@ types: $(READY) ## Check types, strictly
 	$(VENV)/bin/mypy
 
 .PHONY: contracts
-contracts: $(READY) ## Check who may import whom
+contracts: $(READY) ## Check the import rules between packages
 	$(VENV)/bin/lint-imports
 
 .PHONY: prose
-prose: $(READY) ## Check the words of pages, help texts, docstrings and comments (builds vale: Go, gcc, a minute)
+prose: $(READY) ## Check the wording of pages, help texts, docstrings and comments (builds vale: Go, gcc, a minute)
 	$(PY) -m tests.prose
 
 .PHONY: generate
-generate: $(READY) ## Write what is made from the source: CRD, reference, schema, messages, manifest, values, code in examples
+generate: $(READY) ## Write the generated files: CRD, reference, schema, messages, manifest, values, code in examples
 	$(PY) -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml
 	cp crds/collectorfleets.yaml charts/collectorfleet-operator/files/
 	$(PY) -m collectorfleet_api.schema.reference > docs/reference.md
@@ -216,7 +222,7 @@ pod-types: build/pod-types ## Write the types of a pod's fields from Kubernetes'
 
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock
-lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
+lock: $(READY) ## Pin the requirements again, with hashes and without addresses of package indexes
 	$(LOCK) pyproject.toml --extra operator --extra runtime --extra client --extra compare --extra mujoco --group dev --output-file requirements/dev.txt
 	$(LOCK) pyproject.toml --extra operator --constraint requirements/dev.txt --output-file requirements/operator.txt
 	$(LOCK) pyproject.toml --extra runtime --extra mujoco --constraint requirements/dev.txt --output-file requirements/runtime.txt
@@ -233,7 +239,7 @@ build/dist: requirements/uv.txt requirements/dist.txt
 	$@/bin/pip install --quiet --require-hashes -r requirements/uv.txt -r requirements/dist.txt
 	@touch $@
 
-# The wheel is built from the sdist, so a file that is missing in one is missing in both.
+# The wheel is built from the sdist, so a file that the sdist lacks is also missing in the wheel.
 .PHONY: dist
 dist: build/dist ## Build the sdist and the wheel in dist, and check them (needs no .venv)
 	build/dist/bin/uv build --quiet --no-build-isolation --python build/dist/bin/python --clear --no-create-gitignore --out-dir dist
@@ -250,5 +256,5 @@ docs: build/docs ## Build the site in build/site, and refuse broken links (needs
 	build/docs/bin/zensical build --strict
 
 .PHONY: clean
-clean: ## Remove the environment and what tools left
+clean: ## Remove the environment and the files of tools
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache

@@ -1,7 +1,7 @@
-"""Copies files into the manifests that carry them: ``python -m examples.embed``.
+"""Copy files into the manifests that contain them: ``python -m examples.embed``.
 
-``examples/cartpole.yaml`` has to work by itself with ``kubectl apply -f`` and so carries the code in a ConfigMap.
-The code is edited in ``examples/cartpole/``; a test fails while the two differ.
+``kubectl apply -f examples/cartpole.yaml`` must be enough to run the example. So this manifest contains the code in a
+ConfigMap. Edit the code in ``examples/cartpole/``. A test fails if code and manifest differ.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 
 
 def embedded(manifest: str, file: str, code: str) -> str:
-    """``manifest`` with the text below its line ``<file>: |`` replaced by ``code``."""
+    """Return ``manifest`` with ``code`` below its line ``<file>: |``. Raises ValueError if this line is missing."""
     head = re.search(rf"^( *){re.escape(file)}: \|\n", manifest, re.MULTILINE)
     if head is None:
         raise ValueError(f"no line `{file}: |` in the manifest")
@@ -24,13 +24,13 @@ def embedded(manifest: str, file: str, code: str) -> str:
 
 
 def pairs() -> list[tuple[Path, Path]]:
-    """Each manifest with the code that it carries; `NAME_job` is `NAME` with another launcher."""
+    """Return each manifest with its file of code. `NAME_job` has the code of `NAME`, but another launcher."""
     names = {path: path.stem.removesuffix("_job") for path in sorted(FOLDER.glob("*.yaml"))}
     return [(path, FOLDER / name / f"{name}.py") for path, name in names.items()]
 
 
 def health() -> tuple[Path, str, Path]:
-    """The values for Argo CD, the key that says how it shows a fleet, and the script that they carry there."""
+    """Return the file of values for Argo CD, the key of the health check in it, and the file of the health check."""
     key = "resource.customizations.health.collectorfleet.dev_CollectorFleet"
     script = FOLDER.parent / "charts/collectorfleet-operator/files/argocd-health.lua"
     return FOLDER / "gitops/argocd/health-values.yaml", key, script

@@ -1,6 +1,7 @@
-"""Writes each example as values of the fleet chart: ``python -m examples.values``.
+"""Write each example as values of the fleet chart: ``python -m examples.values``.
 
-The manifest's ``spec`` is ``fleet``, the files of its ConfigMap are ``code``. The tests render, lint and install them.
+The value ``fleet`` is the manifest's ``spec``, and ``code`` has the files of the manifest's ConfigMap. Tests render,
+lint and install these values.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ WRITTEN = FOLDER.parent / "charts" / "collectorfleet" / "ci"
 
 
 def values(manifest: str) -> dict[str, Any]:
-    """The chart's values for the fleet of a manifest and the code that stands beside it."""
+    """Return the chart's values for the fleet and the ConfigMap of a manifest."""
     found = {document.content["kind"]: document.content for document in read_documents(manifest)}
     spec = found["CollectorFleet"]["spec"]
     if "ConfigMap" not in found:
@@ -26,10 +27,10 @@ def values(manifest: str) -> dict[str, Any]:
 
 
 def pages() -> dict[Path, str]:
-    """The text of each file of values."""
+    """Return the text of each file of values, by its path."""
     return {
         WRITTEN / f"{manifest.stem}-values.yaml": (
-            f"# Written from examples/{manifest.name} by `make generate`; change that.\n"
+            f"# `make generate` writes this file from examples/{manifest.name}. Change the example instead.\n"
             + to_yaml(values(manifest.read_text()))
         )
         for manifest in sorted(FOLDER.glob("*.yaml"))

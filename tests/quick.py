@@ -51,6 +51,7 @@ SLOW = frozenset(
         "test_processes_of_a_collector_run_published_weights",
         "test_tensorboard_on_a_full_volume_costs_numbers_is_said_in_a_sentence_and_goes_on_once_there_is_room",
         "test_the_client_raises_what_it_documents",
+        "test_the_first_dump_of_a_replay_buffer_without_room_is_refused_in_a_sentence_and_kills_nobody",
         "test_the_memory_of_a_built_collector_has_no_name_so_a_killed_collector_leaves_none",
         "test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation",
         "test_torchrls_loop_takes_over_from_an_environment_that_changes_what_it_is_given",
@@ -65,6 +66,7 @@ SLOW = frozenset(
         "test_a_complete_collection_comes_before_there_is_much_to_go_through",
         "test_a_fleet_that_is_looked_at_on_time_is_never_behind",
         "test_a_plan_that_was_carried_out_asks_for_nothing_more",
+        "test_a_port_in_use_is_named",
         "test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_job",
         "test_an_operator_that_was_killed_goes_on_where_it_was",
         "test_circles_among_what_is_set_aside_are_collected_once_there_are_twice_as_many_objects",
@@ -78,6 +80,7 @@ SLOW = frozenset(
         "test_what_is_set_aside_is_freed_as_any_object",
         "test_what_is_taken_can_be_made_into_children",
         "test_whatever_an_object_holds_other_fleets_are_decided_on_as_before",
+        "test_without_a_cluster_it_says_what_to_set",
         # programs
         "test_each_command_has_its_help_and_the_missing_extra_is_marked",
         "test_no_variable_that_is_ignored_is_read_while_they_are_imported",

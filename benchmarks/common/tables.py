@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 import statistics
@@ -62,6 +63,22 @@ def _additions_seconds() -> float:
             total += one
         took.append(time.process_time() - began)
     return statistics.median(took)
+
+
+def section(path: str, heading: str) -> str:
+    """Return the section with this heading of the page at ``path``, such as a hand-written section to keep.
+
+    The section begins with its heading and ends before the next heading of the same level. Return an empty text if the
+    page or the section does not exist.
+    """
+    page = Path(path)
+    lines = page.read_text().splitlines() if page.exists() else []
+    if heading not in lines:
+        return ""
+    level = heading.partition(" ")[0] + " "
+    first = lines.index(heading)
+    after = itertools.takewhile(lambda line: not line.startswith(level), lines[first + 1 :])
+    return "\n".join([heading, *after]).rstrip()
 
 
 def write(path: str, text: str) -> None:

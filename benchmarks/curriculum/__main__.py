@@ -74,10 +74,10 @@ def main() -> None:
             "# A curriculum, measured\n\n"
             "This benchmark trains `examples/lock.yaml` by PPO, with and without a "
             "[curriculum](environment-parameters.md).\n"
-            f"The lock has {POSITIONS} positions, too many to open by chance, so there is no reward at first. "
-            "Without a curriculum,\n"
-            f"collectors play all {POSITIONS} from the first frame on. "
-            "A run ends once an evaluation opens all positions, or after 200,000 frames.\n\n"
+            f"The lock has {POSITIONS} positions, too many to open by chance. Without a curriculum, every episode has\n"
+            f"all {POSITIONS} positions, so there is no reward at first. "
+            "A run ends once an evaluation opens all positions,\n"
+            "or after 200,000 frames.\n\n"
             f"    python -m benchmarks.curriculum --seeds {args.seeds} --write {args.write}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")

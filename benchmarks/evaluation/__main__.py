@@ -74,8 +74,8 @@ def main() -> None:
             "# What evaluation costs\n\n"
             f"The benchmark trains `examples/evaluation.yaml` by PPO, with {COLLECTORS} collectors of {ENVIRONMENTS} "
             f"environments and batches of {FRAMES} frames.\n"
-            "Collectors, driver and evaluator share the cores of one machine; the evaluator has the lowest priority.\n"
-            f"The evaluator plays {EPISODES} episodes with every {EVERY_VERSIONS}th version. In the environment that "
+            "Collectors, driver and evaluator share the cores of one machine. The evaluator has the lowest priority.\n"
+            f"The evaluator runs {EPISODES} episodes with every {EVERY_VERSIONS}th version. In the environment that "
             f"sleeps, each step takes 4 ms.\n\n{command}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")

@@ -60,20 +60,18 @@ HEADER = [
 ]
 INTRODUCTION = f"""# What a fault costs
 
-This page shows what one fault costs with FleetCollector and with RayCollector. Each run has four collectors, mode Sync,
-80 frames per batch and rollouts of 0.2 s. The benchmark disturbs one collector in the 16th rollout. FleetCollector
-may collect one batch ahead (`max_staleness=1`). Its `request_timeout` is {REQUEST_TIMEOUT_SECONDS:g} s. RayCollector
-runs with its defaults, or with Ray's restarts (`max_restarts=-1`, `max_task_retries=-1`).
+This page compares what one fault costs FleetCollector and RayCollector. Each run has four collectors, mode Sync, 80
+frames per batch and rollouts of 0.2 s. The benchmark disturbs one collector in the 16th rollout. FleetCollector may
+collect one batch ahead (`max_staleness=1`). Its `request_timeout` is {REQUEST_TIMEOUT_SECONDS:g} s. RayCollector runs
+with its defaults, or with Ray's restarts (`max_restarts=-1`, `max_task_retries=-1`).
 
 * **Stale frames** were made by weights that are older than the side allows: at most 1 version for FleetCollector,
   and 0 for RayCollector.
-* **Hangs**: no batch came for {HANG_SECONDS:g} s.
+* **Hangs**: no batch arrived for {HANG_SECONDS:g} s.
 * Times are seconds after the fault: the median (least-most) of several rounds.
 * **Full strength**: four collectors are available with acknowledged weights.
 * The run whose driver is killed has two collectors, batches of 40 frames, and checkpoints that are 2 s apart.
   RayCollector's driver has no checkpoint.
-
-See also [lost nodes](lost-nodes.md) and [faults of the cluster](cluster-faults.md).
 
     python -m benchmarks.faults --write docs/faults.md
 """

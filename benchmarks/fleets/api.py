@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -62,7 +62,7 @@ class Api:
         # The API server omits apiVersion and kind from the items of a list.
         return [{**one, "apiVersion": kind.api_version, "kind": kind.kind} for one in found["items"]]
 
-    async def follow(self, kind: Kind) -> AsyncIterator[Object]:
+    async def follow(self, kind: Kind) -> AsyncGenerator[Object]:
         """Yield all current objects, and then each changed object, for ever.
 
         If the server ends the watch or does not answer, the function lists all objects again and watches from there.

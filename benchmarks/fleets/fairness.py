@@ -41,7 +41,7 @@ INTRODUCTION = f"""# Fairness: what one namespace costs another
 
     python -m benchmarks.fleets.fairness --write docs/fairness.md
 
-A difference compares two values of one round.
+*Later* is the difference of both values in one round.
 """
 
 

@@ -16,7 +16,7 @@ from tests.cluster.control_plane import ControlPlane
 from benchmarks.fleets import bare, played
 from benchmarks.fleets.api import Api, each
 from benchmarks.fleets.played import Drivers, Leases
-from benchmarks.fleets.process import Operator, Steps
+from benchmarks.fleets.process import Operator, Server, Steps
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
@@ -63,7 +63,7 @@ class Fleets:
         """Create the fleets. ``spec`` overrides fields of their specs."""
 
         async def one(number: int) -> None:
-            self.stored.append(await self.api.create(FLEET, played.fleet(number, **spec)))
+            self.stored.append(await self.api.create(FLEET, played.fleet(number, None, **spec)))
 
         await each(range(self.count), one)
 
@@ -72,12 +72,14 @@ class Fleets:
 
         Before the start, measure the same requests without an operator.
         """
-        calls = await bare.fleets_per_second(self.api, BARE_FLEETS)
+        server = Server(self.plane)
+        calls = await bare.rate(self.api, server, BARE_FLEETS)
         self.operator.launch()
         began = await self.operator.ready()
-        cpu = self.operator.cpu_seconds()
+        cpu, server_cpu = self.operator.cpu_seconds(), server.cpu_seconds()
         await self.until(FLEET, lambda one: one["status"]["observedGeneration"] > 0)
         took, cpu = time.monotonic() - began, self.operator.cpu_seconds() - cpu
+        server_cpu = (server.cpu_seconds() - server_cpu) / self.count
         for child in manifests(CollectorFleet.parse_stored(self.stored[0])):
             there = len(await self.api.list(child.kind))
             assert there >= self.count, f"{there} {child.kind}; see {self.operator.component.log}"
@@ -85,9 +87,15 @@ class Fleets:
         steps = await self.operator.longest_steps()
         return {
             "converge (fleets/s)": self.count / took,
-            "the same objects by bare calls (fleets/s)": calls,
-            "converge / bare calls": self.count / took / calls,
+            "the same objects by bare calls (fleets/s)": calls.fleets_per_second,
+            "converge / bare calls": self.count / took / calls.fleets_per_second,
             "CPU of the operator a fleet (ms)": 1e3 * cpu / self.count,
+            "CPU of API server and etcd a fleet, converging (ms)": 1e3 * server_cpu,
+            "CPU of API server and etcd a fleet, bare calls (ms)": 1e3 * calls.server_cpu_seconds,
+            "CPU of the client a fleet, bare calls (ms)": 1e3 * calls.client_cpu_seconds,
+            "converge / bare calls, of an operator without any CPU": (
+                (calls.server_cpu_seconds + calls.client_cpu_seconds) / server_cpu
+            ),
             "requests a fleet": requests.all / self.count,
             **_steps("converging", steps),
         }

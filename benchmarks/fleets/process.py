@@ -17,6 +17,7 @@ from typing import Final
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 from tests.cluster.binaries import ROOT
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Command, Component, answers
 from tests.ports import reserve_ports
 
@@ -46,6 +47,18 @@ class Steps:
 
     longest: float
     most_cpu: float
+
+
+class Server:
+    """The API server and etcd of the benchmark."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds of both processes since their start."""
+        spent = [psutil.Process(self._plane.pid(name)).cpu_times() for name in ("etcd", "kube-apiserver")]
+        return float(sum(one.user + one.system for one in spent))
 
 
 class Operator:
@@ -78,8 +91,7 @@ class Operator:
         """Start the process and return the monotonic time of the start."""
         began = time.monotonic()
         self.component.launch()
-        assert self.component._process is not None
-        self._process = psutil.Process(self.component._process.pid)
+        self._process = psutil.Process(self.component.pid)
         return began
 
     async def ready(self) -> float:

@@ -47,9 +47,9 @@ has changed since the previous reconcile.
     python -m benchmarks.fleets.reconciles --write docs/reconciles.md
 
 * *Python calls* are the calls of Python functions that `sys.setprofile` counts.
-* *After {OTHERS:,} others*: just before, the operator reconciled {OTHERS:,} other fleets of four pods. It keeps
-  {BUDGET_BYTES // 2**20} MiB of parsed fleets, about 1,200 such fleets.
-* No API server takes part.
+* *After {OTHERS:,} others*: just before, the operator reconciled {OTHERS:,} other fleets of four pods. The
+  operator caches {BUDGET_BYTES // 2**20} MiB of parsed fleets, about 1,200 such fleets.
+* A stub replaces the API server.
 * *{FLEETS} fleets*: the total time of their reconciles, one after the other.
 """
 

@@ -40,7 +40,7 @@ class Stopwatch:
             if took > self._least:
                 self._note(took, cpu, handle)
 
-        events.Handle._run = timed  # type: ignore[method-assign]
+        events.Handle._run = timed  # type: ignore[method-assign, assignment]
         signal.signal(signal.SIGUSR1, lambda *_: self._write())
 
     def _note(self, took: float, cpu: float, handle: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import torch
 from tensordict import TensorDictBase
@@ -28,8 +29,8 @@ class Team(nn.Module):
         self.parts = nn.ModuleList(Act() for _ in range(policies))
 
     def forward(self, observation: Tensor) -> Tensor:
-        envs = observation.shape[0]
-        return torch.cat([part.bias.expand(envs // len(self.parts), 2) for part in self.parts])
+        each = observation.shape[0] // len(self.parts)
+        return torch.cat([cast("Act", part).bias.expand(each, 2) for part in self.parts])
 
 
 def team(policies: int) -> TensorDictModule:
@@ -53,7 +54,7 @@ class Regression:
         (self._net(seen) - frames["next", "reward"]).square().mean().backward()
         self._sgd.step()
         with torch.no_grad():
-            self._act.bias += 1e-6
+            self._act.bias.add_(1e-6)
 
     def weights(self) -> dict[str, Tensor]:
         return self._act.state_dict()

@@ -64,8 +64,8 @@ def main() -> None:
         introduction = (
             "# Weights over links\n\n"
             "Each of two nodes has four collectors, and its own link to the driver's node. "
-            "The *part of the link's rate* is the\n"
-            "time for one copy per node, divided by the time until every collector acknowledged the update."
+            "*Part of the link's rate* is the time\n"
+            "that one copy per node takes at the full rate, divided by the measured time."
             f"\n\n{command}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")

@@ -38,12 +38,11 @@ environments' steps either sleep or cost almost no CPU.
 Cells are median (min-max) over the rounds. A ratio is FleetCollector / RayCollector of the same round. CPU per frame
 includes driver, workers and Ray. In CPU-bound rows, ratios from 0.8 to 1.2 are noise.
 
-* *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. Its batches are read-only,
-  as are those of FleetCollector with `copy=False`.
+* *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. Its batches are read-only, like
+  FleetCollector's batches with `copy=False`.
 * *our Ray settings* is RayCollector on a Ray cluster with FleetCollector's settings
   (`collectorfleet_api.ray_settings`).
-* *collectors alone* runs as many TorchRL collectors as RayCollector has, without RayCollector. Nothing uses their
-  frames.
+* *collectors alone* runs the same number of TorchRL collectors without RayCollector. Nothing uses their frames.
 
     python -m benchmarks.raycollector --write docs/benchmarks.md
 """

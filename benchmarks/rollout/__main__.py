@@ -36,13 +36,13 @@ One collector in one process steps environments together, with one thread of tor
 
 * *ours* is the loop of the fleet. *TorchRL* is TorchRL's `Collector` alone.
 * *bare* calls environment and policy, with TorchRL's distributions, and keeps nothing. The loop of the column
-  *bare that keeps* also copies the observations of each step into a batch.
-* *RLlib* is its env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in one
-  process. The policies of Stable-Baselines3 and Sample Factory also compute values.
+  *bare, frames kept* also copies the observations of each step into a batch.
+* *RLlib* is RLlib's env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in
+  one process. The policies of Stable-Baselines3 and Sample Factory also compute values.
 * *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*.
-* `over bare` is how much more CPU a step takes than the bare step, in µs for all environments of the collector.
+* `over bare` is the additional CPU time of a step compared with *bare*, in µs for all environments of the collector.
 
-Sample Factory needs a Gymnasium that is older than `HalfCheetah-v5`.
+Sample Factory needs an old Gymnasium without `HalfCheetah-v5`.
 
 Each measurement reports its best batch. Cells are median (min-max) over the rounds. A ratio compares two values of one
 round. Every side ran on one core.
@@ -59,6 +59,8 @@ round. Every side ran on one core.
         --beside EnvPool=envpool/bin/python --beside "ours on EnvPool=envpool/bin/python" --write docs/rollout.md
 """
 
+# Somebody writes this section by hand, about the figures.
+BEYOND = "## Beyond environment and policy"
 MEMORY = """## Memory
 
 Peak RSS of the collector's process, with Python, torch and the batch.
@@ -84,11 +86,16 @@ def row(what: str, rounds: list[dict[str, Found]], others: Iterable[str]) -> lis
 
     cells = []
     for side in (*OF_IMAGES, *others):
-        numbers = [one[side]["frames/s"] for one in rounds if isinstance(one.get(side), dict)]
+        numbers = _values(rounds, side, "frames/s")
         cells.append(tables.spread(numbers) if numbers else "-")
     ratios = [ratio(OURS, side) for side in _compared(others)]
     over = _paired(rounds, OURS, BARE, "CPU us/step", lambda a, b: a - b)
     return [what, *cells, *ratios, tables.spread(over)]
+
+
+def _values(rounds: list[dict[str, Found]], side: str, key: str) -> list[float]:
+    found = [one.get(side) for one in rounds]
+    return [one[key] for one in found if isinstance(one, dict)]
 
 
 def _compared(others: Iterable[str]) -> list[str]:
@@ -96,10 +103,7 @@ def _compared(others: Iterable[str]) -> list[str]:
 
 
 def memory_row(what: str, rounds: list[dict[str, Found]]) -> list[str]:
-    cells = [
-        tables.spread([one[side]["peak MB"] for one in rounds if isinstance(one[side], dict)])
-        for side in (OURS, TORCHRL)
-    ]
+    cells = [tables.spread(_values(rounds, side, "peak MB")) for side in (OURS, TORCHRL)]
     return [what, *cells, tables.spread(_paired(rounds, OURS, TORCHRL, "peak MB", lambda a, b: a / b), "x")]
 
 
@@ -139,10 +143,19 @@ def main() -> None:
         ["environments", "ours, MB", "TorchRL, MB", "ratio"],
         [memory_row(f"{together} of {workload}", rounds) for (workload, together), rounds in found.items()],
     )
-    text = f"{table}\n\n{args.rounds} rounds. {machine}.\n\n{MEMORY}\n{memory}"
-    print(f"\n{text}")
+    text = f"{table}\n\n{args.rounds} rounds. {machine}.\n"
+    print(f"\n{text}\n{MEMORY}\n{memory}")
     if args.write:
-        tables.write(args.write, f"{INTRODUCTION.format(rounds=args.rounds)}\n{text}")
+        write(args.write, args.rounds, text, memory)
+
+
+def write(path: str, rounds: int, text: str, memory: str) -> None:
+    """Write the page, and keep the hand-written section of the page that was at ``path``."""
+    beyond = tables.section(path, BEYOND)
+    parts = [text, *([f"{beyond}\n"] if beyond else []), MEMORY, memory]
+    tables.write(path, "\n".join([INTRODUCTION.format(rounds=rounds), *parts]))
+    if beyond:
+        print(f"kept the section {BEYOND.removeprefix('## ')!r}: compare it with the new figures")
 
 
 if __name__ == "__main__":

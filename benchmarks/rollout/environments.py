@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -16,7 +16,7 @@ Make = Callable[[], gymnasium.Env[Any, Any]]
 class Image(gymnasium.Env[np.ndarray, Any]):
     """An environment with constant images ``[84, 84, 4]``. Its step costs nothing, and an episode has 200 steps."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata = {"render_modes": []}  # noqa: RUF012  (Gymnasium declares it so)
     _LENGTH = 200
 
     def __init__(self) -> None:
@@ -25,7 +25,9 @@ class Image(gymnasium.Env[np.ndarray, Any]):
         self._seen = np.zeros((84, 84, 4), np.uint8)
         self._steps = 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         self._steps = 0
         return self._seen, {}
 

@@ -10,12 +10,12 @@ import torch
 
 from benchmarks.common.child import serve
 from benchmarks.rollout.timing import best_of
-from benchmarks.rollout.workloads import WORKLOADS, Workload
+from benchmarks.rollout.workloads import WORKLOADS, Runs, Workload
 
-OURS, TORCHRL, BARE, KEEPING = "ours", "TorchRL", "bare", "bare that keeps"
+OURS, TORCHRL, BARE, KEEPING = "ours", "TorchRL", "bare", "bare, frames kept"
 
 
-def ours(workload: Workload, together: int, steps: int) -> Iterator[None]:
+def ours(workload: Runs, together: int, steps: int) -> Iterator[None]:
     """Make batches of ``steps`` steps with the fleet's loop, and yield after each."""
     from collectorfleet.actor.build import build
     from collectorfleet.actor.config import CollectorConfig, RolloutLoop

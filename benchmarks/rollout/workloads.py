@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 from tensordict.nn import TensorDictModule
@@ -20,6 +20,13 @@ class Few(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         return pixels[..., 0, :8, 0].float()
+
+
+class Runs(Protocol):
+    """What the fleet's loop needs of a workload."""
+
+    def environment(self, together: int) -> EnvBase: ...
+    def policy(self) -> ProbabilisticActor: ...
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ INTRODUCTION = """# What one event costs the driver
 Cells are the CPU time of the driver for one event: median (min-max) over the rounds.
 
 * An event is one acknowledgement of weights, or one answer (rollout) with the next request and its part of a batch.
-* *Played* measures the gather alone, with one message per turn. *Over Ray* measures the whole driver process. The
-  driver's actors answer at once.
+* *Played* measures only the gather loop, with one message per iteration. *Over Ray* measures the whole driver process
+  with actors that answer at once.
 * *Growth* is the largest fleet's figure divided by the smallest fleet's figure in the same round.
 
     python -m benchmarks.scale --write docs/scale.md

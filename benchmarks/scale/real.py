@@ -52,7 +52,7 @@ class Idle:
     ) -> tuple[Message, int]:
         asked = Request(*request)
         if version is not None:
-            self.offer(asked.policy, version, weights, normalization)
+            self._take(version)
         return Answer(self._id, asked.id, None, asked.frames, max(1, self._version), 0.001), known_schema
 
     @ray.method(concurrency_group="offers")
@@ -62,15 +62,18 @@ class Idle:
     @ray.method(concurrency_group="offers", num_returns=0)
     def offer(self, policy: str, version: int, weights: object, normalization: object = None) -> None:
         del policy, weights, normalization
-        with self._changed:
-            self._version = max(self._version, version)
-            self._changed.notify_all()
+        self._take(version)
 
     @ray.method(concurrency_group="standing")
     def next_applied(self, policy: str, seen: int) -> Message:
         with self._changed:
             self._changed.wait_for(lambda: self._version != seen)
             return Applied(self._id, self._version, "digest", policy)
+
+    def _take(self, version: int) -> None:
+        with self._changed:
+            self._version = max(self._version, version)
+            self._changed.notify_all()
 
 
 def run(case: dict[str, Any]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Run many small batches through FleetCollector Async, compare the first with the last quarter and print a verdict.
+"""Run many small batches through FleetCollector Async, compare the run's first and last quarter, and print a verdict.
 
     python -m benchmarks.soak [--batches 200000] [--publish-every 10] [--profile] [--write docs/soak.md]
 

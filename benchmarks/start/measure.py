@@ -40,7 +40,7 @@ COMMAND = "python -m benchmarks.start.measure first-batch"
 INTRODUCTION = """\
 # From apply to the first batch
 
-*fleet* is a fleet of two collectors. *by hand* is the same RayCluster and driver, written by hand
+*fleet* is a fleet of two collectors. *by hand* is the same RayCluster and driver, from a manifest written by hand
 (`benchmarks/start/by_hand.yaml`). The nodes of `make cluster` already have the images. A row is the number of seconds
 from `kubectl apply` until a step is complete:
 

@@ -88,17 +88,11 @@ class Normalize(nn.Module):
 
 
 def _mlp(outputs: int, last_gain: float) -> nn.Sequential:
-    layers: list[nn.Module] = [
-        nn.Linear(OBSERVATION, 64),
-        nn.Tanh(),
-        nn.Linear(64, 64),
-        nn.Tanh(),
-        nn.Linear(64, outputs),
-    ]
-    for layer, gain in zip(layers[::2], (2**0.5, 2**0.5, last_gain), strict=True):
+    first, second, last = nn.Linear(OBSERVATION, 64), nn.Linear(64, 64), nn.Linear(64, outputs)
+    for layer, gain in ((first, 2**0.5), (second, 2**0.5), (last, last_gain)):
         nn.init.orthogonal_(layer.weight, gain)
         nn.init.zeros_(layer.bias)
-    return nn.Sequential(*layers)
+    return nn.Sequential(first, nn.Tanh(), second, nn.Tanh(), last)
 
 
 class Actor(nn.Module):
@@ -115,7 +109,7 @@ class Actor(nn.Module):
         return loc, self.log_scale.exp().expand_as(loc)
 
 
-def _independent_normal(loc: Tensor, scale: Tensor) -> torch.distributions.Independent:
+def _independent_normal(loc: Tensor, scale: Tensor) -> torch.distributions.Distribution:
     return torch.distributions.Independent(torch.distributions.Normal(loc, scale), 1)
 
 

@@ -44,13 +44,14 @@ MEASURES = {
 }
 INTRODUCTION = """# Transports side by side
 
-Two collectors of 8 environments collect asynchronously. The steps cost almost no CPU.
+Two collectors of 8 environments collect asynchronously. Environment steps take almost no CPU time.
 
 * Weights: the time until both idle collectors have acknowledged weights, or until TorchRL's
   `update_policy_weights_` returns.
 * Killed: the time from SIGKILL to the first batch after a replacement is available.
 
-Cells are median (min-max) over the rounds. A ratio compares two values of one round.
+Cells are median (min-max) over the rounds. A ratio compares two values of one round. *Of ours in its place* compares
+TorchRL's class with our transport that replaces it.
 
     python -m benchmarks.transports --rounds {rounds} --write docs/transports-measured.md
 """

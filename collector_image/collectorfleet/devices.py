@@ -12,7 +12,7 @@ from collectorfleet.option_ranges import shown
 
 @dataclass(frozen=True)
 class KnownDevice:
-    """Devices that torch knows. The machine of a collector may lack the device."""
+    """A limit that allows the devices that torch can name. A collector's machine may lack such a device."""
 
     def problem(self, value: torch.device | str | int) -> str | None:
         """Return why ``value`` is not a device, or None."""
@@ -20,7 +20,7 @@ class KnownDevice:
             device = torch.device(value)
         except (RuntimeError, ValueError):
             device = None
-        # torch wraps large numbers: its device 'cuda:300' is 'cuda:44'.
+        # For a large index, torch returns another device: 'cuda:44' for 'cuda:300'. So compare the result.
         same = device is not None and value in (device, str(device), device.index)
         return None if same else f"{shown(value)} is not a device; use a device such as 'cpu', 'cuda:1' or 1"
 

@@ -34,7 +34,7 @@ def is_full(error: OSError) -> bool:
 
 
 def is_temporary(error: OSError) -> bool:
-    """Return whether the volume is full or fails, so that a retry may succeed. Return False for a wrong path."""
+    """Return whether a retry may succeed, because the volume is full or fails. Return False for a wrong path."""
     return error.errno in _PASSES
 
 
@@ -61,7 +61,10 @@ def explain_failure(error: OSError) -> str:
 
 
 def mapping_error(error: RuntimeError) -> OSError | None:
-    """Convert the RuntimeError that torch raises for a file it cannot map. Return None for any other error."""
+    """Return an OSError for the RuntimeError that torch raises if it cannot map a file.
+
+    Return None for any other error.
+    """
     found = _MAPPING.search(str(error))
     if found is None:
         return None
@@ -71,7 +74,7 @@ def mapping_error(error: RuntimeError) -> OSError | None:
 
 
 def name_path(error: OSError, path: Path) -> None:
-    """Add ``path`` to an error without a path. A write to an open file raises such an error."""
+    """Add ``path`` to an error without a path. A failed write to an open file raises such an error."""
     if error.filename is None and error.errno is not None:
         error.filename = str(path)
 
@@ -90,8 +93,8 @@ def _room_at(path: Path) -> str:
 def reserve(folder: Path) -> None:
     """Allocate disk space for the full size of each file below ``folder``.
 
-    Without the space, a write into a mapped file kills the process (SIGBUS). Raises an OSError that names the file, the
-    bytes that are needed, and the bytes that are free.
+    If the volume lacks space during a write into a mapped file, the kernel kills the process (SIGBUS). On macOS, this
+    function allocates nothing. Raises an OSError that names the file, the needed bytes and the free bytes.
     """
     for file in [one for one in folder.rglob("*") if one.is_file()]:
         size = file.stat().st_size
@@ -116,7 +119,8 @@ def write_json(file: Path, content: Any) -> None:
 def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
     """Call ``put`` to write the content of ``file``, atomically. Raises OSError and the errors of ``put``.
 
-    If ``file`` is a symbolic link, its target is written. A device or pipe is written directly, not replaced.
+    If ``file`` is a symbolic link, the function replaces the target of the link. If ``file`` is a device or a pipe, the
+    function writes into it directly.
     """
     if file.exists() and not file.is_file() and not file.is_dir():
         with file.open("wb") as out:
@@ -149,7 +153,7 @@ def sync_tree(path: Path) -> None:
 
 
 def size_bytes(folder: Path) -> int:
-    """Return the size of all files below ``folder``."""
+    """Return the total size of all files below ``folder``, in bytes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 

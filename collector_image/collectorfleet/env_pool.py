@@ -21,10 +21,10 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs: number of environments that step together.
         options: further arguments of ``envpool.make_gymnasium``, such as ``num_threads``.
 
-    Observations are ``[num_envs, *shape]``. An environment whose episode has ended waits until it is reset. So the
-    episode's last frame has the last observation. Without this class, EnvPool resets the environment in the next step,
-    which is then not an environment step. EnvPool accepts a seed only for new environments, so ``reset(seed=)`` creates
-    the environments again.
+    Observations are ``[num_envs, *shape]``. After the end of an episode, the environment waits for a reset. So the last
+    frame of an episode has the episode's last observation. EnvPool itself would use the next step to reset the
+    environment, and ignore the action of this step. EnvPool accepts a seed only for new environments. So
+    ``reset(seed=)`` creates the environments again.
 
     Raises:
         ModuleNotFoundError: EnvPool is not installed.
@@ -56,6 +56,7 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._seen: np.ndarray = np.zeros(self.observation_space.shape or (), self.observation_space.dtype)
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Step all environments with ``actions`` ``[num_envs, ...]``. Return the values of Gymnasium's ``step``."""
         self._seen, rewards, terminated, truncated, infos = self._pool.step(np.asarray(actions))
         return self._seen, rewards, terminated, truncated, infos
 

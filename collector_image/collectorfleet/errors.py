@@ -15,7 +15,7 @@
     │   ├── AccessDenied        the API server refuses the credentials, or they lack a right
     │   ├── FleetRejected       the API server rejects the fleet as invalid
     │   ├── FleetNotFound       the namespace has no fleet of that name
-    │   └── FleetStalled        the fleet has failed, or waits for its user
+    │   └── FleetStalled        the fleet has failed, or cannot continue until its user changes something
     ├── FolderTakenOver     another driver has taken over a folder that this driver writes to
     └── CollectorClosed     a collector is used after ``shutdown()``, or learner shards are used after ``stop()``
 
@@ -63,7 +63,10 @@ class UserCodeError(CollectorFleetError):
 
 
 class TooFewCollectors(CollectorFleetError):
-    """Fewer than ``min_available`` collectors were available for too long. The message has the first loss's cause."""
+    """Fewer than ``min_available`` collectors were available for too long.
+
+    If a collector was lost, the message has the cause of the first loss.
+    """
 
 
 class InfrastructureError(CollectorFleetError):
@@ -78,7 +81,10 @@ class InfrastructureError(CollectorFleetError):
 
 
 class ReplayBufferLost(InfrastructureError):
-    """The actor with the replay buffer and its content is lost. The loss does not count against a collector."""
+    """The actor with the replay buffer and its content is lost.
+
+    The loss does not count against the limit of a collector's restarts.
+    """
 
     @classmethod
     def because(cls, cause: str) -> ReplayBufferLost:
@@ -92,7 +98,7 @@ class ReplayBufferLost(InfrastructureError):
 class PolicyServiceLost(InfrastructureError):
     """The inference service that computes the actions of all collectors is lost, with its weights.
 
-    The loss does not count against a collector.
+    The loss does not count against the limit of a collector's restarts.
     """
 
     @classmethod
@@ -129,7 +135,10 @@ class FleetNotFound(ClusterError):
 
 
 class FleetStalled(ClusterError):
-    """The fleet has failed, or waits for its user. The message is the message of the fleet's condition."""
+    """The fleet has failed, or cannot continue until its user changes something.
+
+    The message is the message of the fleet's condition.
+    """
 
 
 class FolderTakenOver(CollectorFleetError):
@@ -157,6 +166,6 @@ def with_article(name: str) -> str:
 
 
 def one_sentence(text: str) -> str:
-    """Return ``text`` on one line, cut after 1000 characters. A condition may not have a longer message."""
+    """Return ``text`` on one line of at most 1000 characters. A longer text is cut, and then ends with ``...``."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 3] + "..."

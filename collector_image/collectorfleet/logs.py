@@ -10,6 +10,7 @@ from collectorfleet_api.log_lines import LogFormat, OfFleet, formatter
 
 
 def log_to_stream(stream: TextIO, format_: LogFormat, about: OfFleet) -> None:
+    """Write log lines to ``stream`` in the format ``format_``. ``about`` adds the fleet to each line."""
     handler = logging.StreamHandler(stream)
     handler.addFilter(about)
     _install(handler, format_)
@@ -28,5 +29,5 @@ def _install(handler: logging.Handler, format_: LogFormat = LogFormat.TEXT) -> N
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
     logging.getLogger("collectorfleet").setLevel(logging.INFO)
-    # Warnings of libraries belong into the log, because a person at a terminal cannot act on them.
+    # Write warnings of libraries to the log, because a person at a terminal cannot act on them.
     logging.captureWarnings(capture=True)

@@ -1,8 +1,8 @@
 """Define the messages between the driver and its collectors: requests, answers, weights and failures. No torch, no I/O.
 
-A call of the driver returns at once. The results arrive as messages in any order. A collector may die, and then its
-message never arrives. Each message names its collector by slot and incarnation, so the driver recognizes messages of a
-retired incarnation.
+When the driver calls a collector, the call returns at once. The results arrive later as messages, in any order. If a
+collector dies, its message never arrives. Each message names its collector by slot and incarnation. So the driver
+recognizes messages of a retired incarnation.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Request:
 class Stored:
     """A snapshot of weights in the transport's store. Only the transport interprets ``handle``.
 
-    ``hashed`` is the future of the digest. Publishing does not wait for this future, because the driver computes the
-    digest before a collector has loaded the snapshot.
+    ``hashed`` is the future of the digest. Publishing does not wait for this future. The driver compares the digest
+    only later, when a collector acknowledges the snapshot.
     """
 
     hashed: Future[str] = field(repr=False)
@@ -109,7 +109,7 @@ class Weights:
 
     @property
     def proof(self) -> Proof:
-        """The digests of everything that a collector loads. The proof does not keep snapshots in the store."""
+        """Return the digests of everything that a collector loads. A proof keeps no snapshot in the store."""
         also = () if self.normalization is None else (self.normalization.hashed,)
         return (self.stored.hashed, *also)
 
@@ -144,7 +144,7 @@ class Placed:
 
     collector: CollectorId
     pod: str  # where the process runs
-    node: str | None = None  # the transport's node, if collectors are lost with their node
+    node: str | None = None  # Ray's id of the node; None: the transport is not Ray
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +189,8 @@ class Recorded:
 class Answer:
     """The result of a request.
 
-    ``payload`` is a :class:`collectorfleet.codec.frames.Part` (one part of a batch). It is None if the collector wrote
-    the frames to a replay buffer itself.
+    ``payload`` is a :class:`collectorfleet.codec.frames.Part` (one part of a batch). If the collector wrote the frames
+    to a replay buffer itself, ``payload`` is None.
     """
 
     collector: CollectorId
@@ -200,11 +200,11 @@ class Answer:
     version: int  # the oldest version of the policy among the frames
     seconds: float  # duration of the rollout, by the collector's clock
     size_bytes: int = 0
-    pickled: int = 0  # number of entries that are pickled, because they are no arrays
+    pickled: int = 0  # number of entries that are pickled, because they are not arrays
     policy: str = POLICY
     normalization: Normalization | None = field(repr=False, default=None)  # updates since the previous answer
-    episodes: Episodes | None = field(repr=False, default=None)  # ended in the rollout; None: frames mark no ends
-    loop: str | None = None  # the rollout loop from now on, see Started; None: unchanged
+    episodes: Episodes | None = field(repr=False, default=None)  # that ended in the rollout; None: unknown
+    loop: str | None = None  # the rollout loop of later rollouts, see Started; None: unchanged
     first_starts: str | None = None  # digest of the first observations of the first episodes, in one answer only
     parameters: int | None = None  # the oldest version of parameters in the collector's environments
     recorded: Recorded | None = None  # the recorded episodes, if the request asked for any
@@ -233,7 +233,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLost:
-    """An actor that all collectors need is lost. The loss does not count against a collector or the user's code."""
+    """An actor that all collectors need is lost. The loss counts as a failure of the infrastructure."""
 
     collector: CollectorId
     error: InfrastructureError

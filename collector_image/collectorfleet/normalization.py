@@ -3,7 +3,7 @@
 An update with decay ``d`` turns a sum into ``d * sum + x``. So ``k`` updates turn a sum into ``d**k * sum +
 contribution``. The contribution is the result of the same updates on a sum of 0. A contribution of one environment can
 be merged into the sums of another environment. Merging contributions one after another gives the same sums as one
-environment with all steps in that order.
+environment that takes all these steps in the same order.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class RunningStatistics:
-    """The statistics of one key: float64 sums. Each of the ``updates`` first multiplied the sums by ``decay``.
+    """The statistics of one key: float64 sums, the decay, and the number of updates.
 
-    Constants have a decay of 1 and no updates. Statistics without any observation have no sums.
+    Each update multiplied the sums by ``decay``, and then added new values. Constants have a decay of 1 and no updates.
+    Statistics without any observation have no sums.
     """
 
     decay: float
@@ -47,6 +48,7 @@ class RunningStatistics:
 
     @property
     def is_finite(self) -> bool:
+        """Return whether all sums are finite."""
         return all(bool(np.isfinite(value).all()) for value in self.sums.values())
 
 

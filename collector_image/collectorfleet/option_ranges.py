@@ -1,4 +1,4 @@
-"""The ranges of options. An annotation has the range beside the type: ``budget: Count``. Imports no torch."""
+"""Define the ranges of options. An option's annotation has its range, as in ``budget: Count``. Imports no torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WEEK: Final = timedelta(days=7)
 
 
 class Limit(Protocol):
-    """A condition for the value of an option whose type is right."""
+    """A condition for the value of an option. The value already has the right type."""
 
     def problem(self, value: Any) -> str | None:
         """Return why ``value`` is not allowed, such as ``-5 is too small; use at least 0``. None: it is allowed."""
@@ -26,7 +26,7 @@ class Limit(Protocol):
 class Range:
     """Numbers or times that are at least ``least`` or more than ``above``, and at most ``most``. None: no limit.
 
-    If ``finite`` is False, the numbers include inf and -inf. Without a limit, an int has at most 64 bits.
+    If ``finite`` is False, the numbers include inf and -inf. An int must also be from -(2**63 - 1) to 2**63 - 1.
     """
 
     least: Any = None
@@ -70,11 +70,11 @@ class NotEmpty:
 
 
 Finite = Annotated[float, Range()]
-# A time limit of inf is no limit.
+# inf means that there is no time limit.
 FiniteOrInfinite = Annotated[float, Range(finite=False)]
 Count = Annotated[int, Range(least=0)]
 Positive = Annotated[int, Range(least=1)]
-# TorchRL's collectors take -1 for no limit.
+# As in TorchRL's collectors, -1 means that no number is set.
 CountOrNone = Annotated[int, Range(least=-1)]
 Collectors = Annotated[int, Range(least=1, most=10_000)]
 Threads = Annotated[int, Range(least=1, most=10_000)]

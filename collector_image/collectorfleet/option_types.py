@@ -24,14 +24,14 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True)
 class _Kind:
-    """A type of values, with the check of a value and the words for a message."""
+    """A type of values: the function that checks a value, and the words that a message uses for the type."""
 
     words: str
     allows: Callable[[Any], bool]
 
 
 _KINDS: Final[dict[Any, _Kind]] = {
-    # TorchRL's other collectors take None instead of False.
+    # TorchRL's other collectors accept None in place of False.
     bool: _Kind("True or False", lambda value: value is None or isinstance(value, bool)),
     int: _Kind("an int", lambda value: isinstance(value, Integral) and not isinstance(value, bool)),
     float: _Kind("a float", lambda value: isinstance(value, Real) and not isinstance(value, bool)),
@@ -57,7 +57,7 @@ _WORDS: Final = {
 def members(annotation: Any) -> tuple[Any, ...]:
     """Return the alternatives of an annotation: ``int`` and ``NoneType`` for ``int | None``.
 
-    The range of a union is the range of each of its alternatives.
+    If a union has a range, each of its alternatives has this range.
     """
     if get_origin(annotation) is Annotated:
         inner, *limits = get_args(annotation)
@@ -73,10 +73,10 @@ def hints_of(annotated: Any) -> dict[str, Any]:
 
 
 def problem(value: Any, alternatives: Sequence[Any]) -> str | None:
-    """Return why ``value`` has none of the types, such as ``'20' is a str; give an int``, or is out of its range.
+    """Return why ``value`` has a wrong type, such as ``'20' is a str; give an int``, or why it is out of range.
 
-    Return None if the value is allowed. The elements of a list and the values of a dict are checked, too. The keys of a
-    dict are not checked.
+    Return None if ``value`` is allowed. If only one of ``alternatives`` fits, the function also checks the elements of
+    a list and the values of a dict. It does not check the keys of a dict.
     """
     if Any in alternatives or (value is None and NoneType in alternatives):
         return None
@@ -104,9 +104,9 @@ def _inner_problems(value: Any, annotation: Any) -> Iterator[str]:
 
 
 def plain(value: Any, annotation: Any) -> Any:
-    """Return ``value`` with numbers of Python instead of scalars and arrays of numpy and torch.
+    """Return ``value`` with Python numbers in place of scalars and arrays of numpy and torch.
 
-    If the option takes an int, a whole float becomes an int, because many scripts write a count as ``1e6``.
+    If the option accepts an int and no float, a whole float becomes an int. Many scripts write a count as ``1e6``.
     """
     alternatives = [_type(one) for one in members(annotation)]
     if _is_array(value) and not value.ndim:
@@ -128,7 +128,7 @@ def check_fields(options: Any, where: str, names: Sequence[str] | None = None) -
     If a check fails, raise InvalidOption. In the message, ``where`` precedes the name of the field, such as
     ``evaluation.``. ``names`` are the fields to check. None: all fields.
     """
-    # A user's subclass may have fields whose annotations cannot be evaluated or checked.
+    # Check only the fields of our class. A user's subclass may have annotations that cannot be evaluated or checked.
     ours = (one for one in type(options).__mro__ if one.__module__.partition(".")[0] == __package__)
     own = next(ours, type(options))
     hints = hints_of(own)
@@ -214,11 +214,11 @@ def _found(value: Any) -> str:
 def _is_array(value: Any) -> bool:
     """Return whether ``value`` is an array, a scalar or a tensor of numpy or torch.
 
-    The function reads no attribute of ``value``, because that would start the processes of a ParallelEnv.
+    The function reads no attribute of ``value``. Reading an attribute of a ParallelEnv would start its processes.
     """
     kinds = (("numpy", "generic"), ("numpy", "ndarray"), ("torch", "Tensor"))
-    # A module may lack the class while another thread imports the module. None stands for a module that must not be
-    # imported.
+    # While another thread imports a module, the module may lack the class. In ``sys.modules``, None marks a module that
+    # must not be imported.
     return any(isinstance(value, getattr(sys.modules.get(module), name, ())) for module, name in kinds)
 
 

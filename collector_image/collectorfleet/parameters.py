@@ -40,10 +40,11 @@ class EnvironmentParameters:
         apply: ``"reset"``: each environment applies new parameters at its next reset, so an episode has one version.
             ``"step"``: environments apply new parameters before the first step of the next rollout, also in the middle
             of episodes.
-        through: ``"set_parameters"``: the method ``set_parameters(**parameters)`` of the environment.
-            ``"attributes"``: the attributes of these names. ``"physics.gravity"`` is the attribute ``gravity`` of the
-            attribute ``physics``. ``"reset_options"``: Gymnasium's ``reset(options=parameters)``. ``"auto"``: the
-            method if the environment has it, otherwise the attributes.
+        through: ``"set_parameters"``: the collector calls the environment's method ``set_parameters(**parameters)``.
+            ``"attributes"``: each parameter sets the attribute of its name. ``"physics.gravity"`` sets the attribute
+            ``gravity`` of the attribute ``physics``. ``"reset_options"``: the collector calls Gymnasium's
+            ``reset(options=parameters)``. ``"auto"``: ``set_parameters`` if the environment has this method, otherwise
+            the attributes.
 
     Raises:
         InvalidOption: a value is invalid.
@@ -62,5 +63,5 @@ class EnvironmentParameters:
                 )
         if self.apply == Apply.STEP and self.through == Through.RESET_OPTIONS:
             raise InvalidOption(
-                "environment_parameters: reset_options reach an environment when it is reset; use apply='reset'"
+                "environment_parameters: reset_options reach an environment only when it is reset; use apply='reset'"
             )

@@ -1,4 +1,4 @@
-"""Import the modules that every collector needs. The process that collectors are forked from imports this module."""
+"""Import the modules that every collector needs. Collectors are forked from a process that imports this module."""
 
 from collectorfleet.imports import without_garbage_collection
 

@@ -11,7 +11,7 @@ class LargestOfRecent:
     def __init__(self, count: int) -> None:
         self._count = count
         self._noted = 0
-        # (position, number) of each number that is larger than all later numbers. The first is the largest.
+        # (position, number) of each number that is larger than all later numbers. The first number is the largest.
         self._falling: deque[tuple[int, float]] = deque()
 
     @property
@@ -20,6 +20,7 @@ class LargestOfRecent:
         return self._falling[0][1] if self._falling else 0.0
 
     def note(self, number: float) -> None:
+        """Add a number, and forget a number that is no longer one of the last ``count``."""
         while self._falling and self._falling[-1][1] <= number:
             self._falling.pop()
         self._falling.append((self._noted, number))

@@ -21,6 +21,8 @@ class Placed:
 
 
 class ScalingPolicy(Protocol):
+    """The interface of a policy that chooses the collectors to end."""
+
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
         """Return the names of the ``count`` collectors to end."""
         ...

@@ -10,7 +10,7 @@ from typing import Any
 def parse_json(text: str | bytes) -> Any:
     """Return the value of the JSON in ``text``. Raises ValueError for any other content, and for infinite numbers.
 
-    ``json.loads`` also raises RecursionError, and returns infinity for ``1e999``.
+    In contrast, ``json.loads`` raises RecursionError for deeply nested text, and returns infinity for ``1e999``.
     """
     try:
         return json.loads(text, parse_float=_finite, parse_constant=_refuse)

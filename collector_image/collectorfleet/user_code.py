@@ -20,7 +20,7 @@ from collectorfleet.option_ranges import NotEmpty
 
 
 def load(import_path: str) -> Callable[..., Any]:
-    """Import ``package.module:attribute`` and return the attribute, which is callable.
+    """Import ``package.module:attribute``, and return the attribute. The attribute must be callable.
 
     Raises:
         UserCodeError: the path has no ``:``, or the attribute is missing or cannot be called. If the import of the
@@ -33,7 +33,7 @@ def load(import_path: str) -> Callable[..., Any]:
         )
     try:
         found: Any = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # a script without a guard calls sys.exit when it is imported
+    except (Exception, SystemExit) as error:  # a script without a __main__ guard may call sys.exit during the import
         raise UserCodeError.of(f"import {import_path}", error) from error
     for name in attribute.split("."):
         try:
@@ -80,8 +80,9 @@ class Function:
 
 
 def takes(code: Callable[..., Any], argument: str) -> bool:
-    """Return whether ``code`` has a parameter named ``argument`` that neither ``kwargs`` nor ``partial`` sets.
+    """Return whether ``code`` has a parameter named ``argument`` that a caller can set.
 
+    The result is False if the ``kwargs`` of a :class:`Factory`, or a ``partial``, already set the parameter.
     Imports the code of a :class:`Factory`, and raises the errors of :func:`load`.
     """
     if isinstance(code, Factory):

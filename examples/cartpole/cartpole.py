@@ -1,7 +1,7 @@
-"""PPO on CartPole: collectors step batches of environments, the driver trains until the pole stays up.
+"""PPO on CartPole: collectors step batches of environments, and the driver trains until the pole stays up.
 
-Everything here is TorchRL. What CollectorFleet adds are the arguments of `train`: a collector to iterate over, whose
-batches come from remote processes, and a handle that carries numbers into the fleet's status.
+This code is TorchRL code. CollectorFleet adds only the arguments of `train`. `collector` yields batches from remote
+processes. `run` reports numbers to the fleet's status, and saves objects in checkpoints.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ from torchrl.objectives.value import GAE
 
 
 def make_env(num_envs):
-    """Environments that step together, in the collector's process. TorchRL resets those that are done."""
+    """Return environments that step together in the collector's process. TorchRL resets environments that are done."""
     envs = gymnasium.make_vec(
         "CartPole-v1",
         num_envs=num_envs,
@@ -38,7 +38,7 @@ def mlp(outputs, last_gain):
 
 
 def make_policy():
-    """Called once, in the driver; the collectors get its weights."""
+    """Return the policy. The driver calls this function once, and the collectors get the policy's weights."""
     return ProbabilisticActor(
         TensorDictModule(mlp(2, last_gain=0.01), in_keys=["observation"], out_keys=["logits"]),
         in_keys=["logits"],
@@ -49,16 +49,16 @@ def make_policy():
 
 def train(collector, run, *, goal=450, episodes=20, lr=2e-3, epochs=8, minibatch=256):
     """Train until the last `episodes` episodes that ended in the training data have a mean reward of `goal`."""
-    torch.set_num_threads(1)  # the networks are too small to share a step between cores
+    torch.set_num_threads(1)  # the networks are too small for several threads
     policy = collector.policy
     critic = ValueOperator(mlp(1, last_gain=1.0), in_keys=["observation"])
     advantage = GAE(gamma=0.99, lmbda=0.95, value_network=critic, average_gae=True)
     ppo = ClipPPOLoss(policy, critic, clip_epsilon=0.2, entropy_bonus=False, critic_coeff=0.5)
     adam = torch.optim.Adam(ppo.parameters(), lr=lr, eps=1e-5)
     rewards = deque(maxlen=episodes)
-    run.keep(critic=critic, optimizer=adam)  # goes into the checkpoints, if the manifest asks for some
+    run.keep(critic=critic, optimizer=adam)  # saved in checkpoints, if the run writes any
 
-    # A batch is [collectors, environments, time]. Asking for the next one publishes the policy's new weights.
+    # A batch has the shape [collectors, environments, time]. Requesting the next batch publishes the new weights.
     for batch in collector:
         rewards.extend(rewards_of_ended_episodes(batch))
         mean_reward = sum(rewards) / max(len(rewards), 1)
@@ -83,7 +83,7 @@ def train(collector, run, *, goal=450, episodes=20, lr=2e-3, epochs=8, minibatch
 
 
 def rewards_of_ended_episodes(batch):
-    """Total rewards of the episodes that ended in this batch, oldest first."""
+    """Return the total rewards of the episodes that ended in this batch, oldest first."""
     done = batch["next", "done"].squeeze(-1)
     total = batch["next", "episode_reward"].squeeze(-1)
     by_time = [x.flatten(0, -2).transpose(0, 1) for x in (done, total)]

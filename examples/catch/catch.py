@@ -1,6 +1,7 @@
-"""PPO from pixels: catch a falling ball. Collectors act by a convolutional policy on a fraction of a GPU.
+"""PPO from pixels: catch a falling ball. Collectors run a convolutional policy on a fraction of a GPU.
 
-Frames travel as bytes, 12 kB each, and become numbers in the policy. Without a GPU everything runs on the CPU.
+Collectors send frames as bytes, 12 kB each, and the policy converts bytes to floats. Without a GPU, everything runs on
+the CPU.
 """
 
 from collections import deque
@@ -20,7 +21,7 @@ CELLS, PIXELS = 8, 64
 
 
 class Catch(gymnasium.Env):
-    """A ball falls one cell a step; the paddle below goes left, stays, or goes right. 1 if the two meet, else 0."""
+    """A ball falls one cell per step, and actions move a paddle below. The reward is 1 for a caught ball, else 0."""
 
     observation_space = gymnasium.spaces.Box(0, 255, (3, PIXELS, PIXELS), np.uint8)
     action_space = gymnasium.spaces.Discrete(3)
@@ -52,7 +53,7 @@ def make_env(num_envs):
 
 
 class Eyes(nn.Module):
-    """Bytes in, `outputs` numbers out."""
+    """Maps pictures of bytes to `outputs` numbers each."""
 
     def __init__(self, outputs):
         super().__init__()

@@ -1,7 +1,7 @@
-"""PPO on CartPole that ends when an evaluation says so: evaluators play whole episodes while the driver trains.
+"""PPO on CartPole that ends after a good evaluation. Evaluators play whole episodes while the driver trains.
 
-The training function knows no goal. `spec.evaluation` has it: the iteration ends once the mean return of an evaluation
-reaches `stopWhen.returnMean`.
+The training function has no goal. The goal is in `spec.evaluation`: the iteration ends once the mean return of an
+evaluation reaches `stopWhen.returnMean`.
 """
 
 import gymnasium
@@ -18,7 +18,7 @@ from torchrl.objectives.value import GAE
 
 
 class DrawnCartPole(CartPoleEnv):
-    """CartPole that draws itself; Gymnasium's own drawing needs pygame."""
+    """CartPole with its own drawing, because Gymnasium's drawing needs pygame."""
 
     def render(self):
         position, _, angle, _ = self.state
@@ -36,7 +36,7 @@ gymnasium.register("DrawnCartPole-v1", entry_point=DrawnCartPole, max_episode_st
 
 
 def make_env(num_envs, render_mode=None):
-    """Environments that step together. Collectors have 16 of them; evaluators have 10, one for each episode."""
+    """Return environments that step together: 16 for a collector, or 10 for an evaluator, one for each episode."""
     envs = gymnasium.make_vec(
         "DrawnCartPole-v1",
         num_envs=num_envs,
@@ -52,7 +52,7 @@ def mlp(outputs):
 
 
 def make_policy():
-    """Called once, in the driver; collectors and evaluators get its weights."""
+    """Return the policy. The driver calls this function once. Collectors and evaluators get the policy's weights."""
     return ProbabilisticActor(
         TensorDictModule(mlp(2), in_keys=["observation"], out_keys=["logits"]),
         in_keys=["logits"],
@@ -63,7 +63,7 @@ def make_policy():
 
 def train(collector, run, *, lr=2e-3, epochs=8, minibatch=256):
     """Train as long as there are batches."""
-    torch.set_num_threads(1)  # the networks are too small to share a step between cores
+    torch.set_num_threads(1)  # the networks are too small for several threads
     policy = collector.policy
     critic = ValueOperator(mlp(1), in_keys=["observation"])
     advantage = GAE(gamma=0.99, lmbda=0.95, value_network=critic, average_gae=True)
@@ -87,6 +87,6 @@ def train(collector, run, *, lr=2e-3, epochs=8, minibatch=256):
 
 
 def newest_evaluation(run):
-    """What a training function may read: here, how many versions ago the newest result was made."""
+    """Return the weights version of the newest result. A training function can read all results of evaluations."""
     results = run.evaluations()
     return {"evaluated_version": results[-1].version} if results else {}

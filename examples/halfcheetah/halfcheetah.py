@@ -1,6 +1,7 @@
-"""PPO on HalfCheetah-v5: collectors step batches of environments, the driver trains and normalizes observations.
+"""PPO on HalfCheetah-v5: collectors step batches of environments, and the driver trains.
 
-The normalization is part of the policy, so it travels to the collectors with the weights.
+The driver also learns the normalization of observations. The normalization is part of the policy, so the collectors
+get it with the weights.
 """
 
 from collections import deque
@@ -29,7 +30,7 @@ def make_env(num_envs):
 
 
 class Normalize(nn.Module):
-    """Observations by the mean and variance of all that the learner has seen."""
+    """Normalizes observations by the mean and variance of all observations so far."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +61,7 @@ def mlp(outputs, last_gain):
 
 
 class Actor(nn.Module):
-    """A Gaussian over actions, whose deviation does not depend on the observation."""
+    """A Gaussian over actions. Its standard deviation does not depend on the observation."""
 
     def __init__(self):
         super().__init__()
@@ -120,5 +121,6 @@ def train(collector, run, *, goal=3000, episodes=20, lr=6e-4, epochs=8, minibatc
                 (losses["loss_objective"] + losses["loss_critic"]).backward()
                 nn.utils.clip_grad_norm_(ppo.parameters(), 0.5)
                 adam.step()
-        # After the last step: with another normalization it would be another policy that learns from the batch.
+        # Change the normalization only after the last step, because the steps compare the policy with the policy
+        # that collected the batch.
         actor.normalize.learn(batch["observation"].reshape(-1, OBSERVATION))

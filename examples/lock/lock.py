@@ -1,7 +1,8 @@
-"""PPO on a combination lock that nobody opens by chance, and a curriculum that makes it longer step by step.
+"""PPO on a combination lock that is too long to open by chance. A curriculum makes the lock longer step by step.
 
-The lock has 20 positions with one right choice of two at each. A wrong choice ends the episode, and the only reward is
-for the last position of the level. By chance, one episode in a million opens all 20. One in eight opens three.
+The lock has 20 positions. At each position, one of two choices is right, and a wrong choice ends the episode. The only
+reward is for the last position of the level. With random choices, one episode in a million opens all 20 positions, and
+one in eight opens three.
 """
 
 import gymnasium
@@ -19,7 +20,7 @@ RIGHT = np.random.default_rng(7).integers(2, size=POSITIONS)
 
 
 class Lock(gymnasium.Env):
-    """Observes the position, one-hot. The reward is 1 for `level` open positions, or for each of them if `counts`."""
+    """Observes the position, one-hot. The reward is 1 for the last of `level` positions, or for each if `counts`."""
 
     def __init__(self, level, counts):
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (POSITIONS + 1,), np.float32)
@@ -27,7 +28,7 @@ class Lock(gymnasium.Env):
         self.level, self.counts, self.position = level, counts, 0
 
     def set_parameters(self, level):
-        """What the curriculum changes; an environment takes it when it is reset."""
+        """Set the level that the curriculum chose. CollectorFleet calls this method when it resets the environment."""
         self.level = level
 
     def reset(self, *, seed=None, options=None):
@@ -51,20 +52,20 @@ def make_env(level=POSITIONS, counts=False):
 
 
 def curriculum(result, parameters, *, ahead):
-    """Called after each evaluation, which counts the positions that the policy opens: a few more are next."""
+    """Return the next level: the positions that the policy opened, plus `ahead`. None keeps the present level."""
     level = min(POSITIONS, round(result.mean) + ahead)
     return {"level": level} if level > parameters.get("level", 0) else None
 
 
 def numbers(outputs):
-    """So many numbers for each position, which are 0 at first: nothing hints at the right choice."""
+    """Return a layer with `outputs` numbers for each position. All numbers start at 0, so no choice is preferred."""
     layer = nn.Linear(POSITIONS + 1, outputs, bias=False)
     nn.init.zeros_(layer.weight)
     return layer
 
 
 def make_policy(seed=0):
-    torch.manual_seed(seed)  # of the driver, and so of the fleet
+    torch.manual_seed(seed)  # the fleet derives its seeds from this seed
     return ProbabilisticActor(
         TensorDictModule(numbers(2), in_keys=["observation"], out_keys=["logits"]),
         in_keys=["logits"],
@@ -93,7 +94,7 @@ def train(collector, run, *, lr=2e-2, epochs=4, minibatch=256):
                 adam.zero_grad()
                 loss.backward()
                 adam.step()
-        # Frames say which parameters their episode was played with.
+        # Each frame has the version of the parameters of its episode.
         versions = batch["collector", "environment_parameters_version"]
         level = collector.environment_parameters().get("level", 3)
         run.report(loss=loss.item(), level=level, oldest_parameters=versions.min().item())

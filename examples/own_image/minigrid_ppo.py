@@ -1,4 +1,4 @@
-"""PPO on a room of MiniGrid, whose package is in an image of one's own."""
+"""PPO on a room of MiniGrid. The fleet's own image contains the package minigrid."""
 
 from collections import deque
 
@@ -19,7 +19,7 @@ OBSERVATION, ACTIONS = 7 * 7 * 3, 7
 
 
 def make_env(num_envs, room="MiniGrid-Empty-5x5-v0"):
-    """Rooms that step together. What the agent sees of one are 7 x 7 tiles of 3 small numbers."""
+    """Return rooms that step together. The agent sees 7 x 7 tiles of its room, with 3 small numbers for each tile."""
     envs = gymnasium.make_vec(
         room,
         num_envs=num_envs,
@@ -49,7 +49,7 @@ def make_policy():
 
 
 def train(collector, run, *, goal=0.85, episodes=50, lr=1e-3, epochs=4, minibatch=256):
-    """Train until the last `episodes` episodes have a mean reward of `goal`; 1 is the shortest way at once."""
+    """Train until the last `episodes` episodes have a mean reward of `goal`. Shorter episodes get more reward."""
     critic = ValueOperator(Net(1), in_keys=["observation"])
     advantage = GAE(gamma=0.99, lmbda=0.95, value_network=critic, average_gae=True)
     ppo = ClipPPOLoss(collector.policy, critic, entropy_coeff=0.01)

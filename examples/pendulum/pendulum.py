@@ -1,6 +1,6 @@
-"""SAC on Pendulum-v1: collectors write into one replay buffer, and the driver samples from it while they do.
+"""SAC on Pendulum-v1: collectors write into one replay buffer, and the driver samples from it at the same time.
 
-Frames do not pass through the driver's loop: the buffer is an actor of Ray that all of them share.
+The buffer is a Ray actor that collectors and driver share, so frames do not pass through the driver's loop.
 """
 
 from collections import deque
@@ -31,7 +31,7 @@ def make_policy():
 
 
 def make_buffer(size):
-    here = {f"node:{ray.util.get_node_ip_address()}": 0.001}  # the driver's pod, and not one that may be scaled away
+    here = {f"node:{ray.util.get_node_ip_address()}": 0.001}  # in the driver's pod, because worker pods may be removed
     return ReplayBuffer(
         storage=partial(LazyTensorStorage, size),
         batch_size=256,
@@ -42,7 +42,7 @@ def make_buffer(size):
 
 def train(collector, run, *, goal=-250, episodes=20, first_frames=2000, frames_per_update=4, lr=1e-3):
     """Train until the last `episodes` episodes have a mean reward of `goal`, or for all frames."""
-    torch.set_num_threads(1)  # the networks are too small to share a step between cores
+    torch.set_num_threads(1)  # the networks are too small for several threads
     critic = ValueOperator(MLP(in_features=4, out_features=1, num_cells=[128, 128]), in_keys=["observation", "action"])
     sac = SACLoss(collector.policy, critic, num_qvalue_nets=2, target_entropy=-1.0)
     sac.make_value_estimator(gamma=0.99)
@@ -53,7 +53,7 @@ def train(collector, run, *, goal=-250, episodes=20, first_frames=2000, frames_p
 
     seen = 0
     for _ in collector:
-        # One turn for each batch that the collectors wrote; the frames themselves are in the buffer, which holds all.
+        # The loop runs once for each batch that the collectors wrote. The buffer keeps all frames of the run.
         frames = len(collector.replay_buffer)
         latest = collector.replay_buffer[seen:frames]
         rewards.extend(latest["next", "episode_reward"][latest["next", "done"]].tolist())

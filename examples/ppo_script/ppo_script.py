@@ -1,8 +1,8 @@
-"""PPO on CartPole as a plain script: by hand, `collectorfleet run`, or the driver of a fleet run it as it is.
+"""PPO on CartPole as a plain script. It runs unchanged by hand, with `collectorfleet run`, and in a fleet's driver.
 
     python examples/ppo_script/ppo_script.py --goal 450
 
-It was written for TorchRL's RayCollector; the first import is the line that changed.
+The script was written for TorchRL's RayCollector. Only the import of the collector had to change.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from torchrl.modules import ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
-# It said: from torchrl.collectors.distributed import RayCollector
+# Before: from torchrl.collectors.distributed import RayCollector
 from collectorfleet import FleetCollector as RayCollector
 from collectorfleet import current_run
 
@@ -64,7 +64,7 @@ def main():
         policy,
         frames_per_batch=2048,
         total_frames=1_000_000,
-        num_collectors=2,  # by hand; of a fleet there are as many as its manifest says
+        num_collectors=2,  # only by hand; in a fleet, the manifest sets the number
         sync=True,
         max_staleness=1,
         update_after_each_batch=True,

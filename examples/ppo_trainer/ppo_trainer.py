@@ -1,4 +1,4 @@
-"""PPO on CartPole by TorchRL's own PPOTrainer, whose collector is the fleet."""
+"""PPO on CartPole with TorchRL's PPOTrainer. The fleet is the trainer's collector."""
 
 import gymnasium
 import torch
@@ -42,7 +42,7 @@ def train(collector, run, *, goal=450, lr=2e-3):
         collector=collector,
         total_frames=collector.total_frames,
         frame_skip=1,
-        optim_steps_per_batch=None,  # until the buffer has no frame that was not seen
+        optim_steps_per_batch=None,  # until each frame of the buffer was sampled
         num_epochs=8,
         loss_module=loss,
         optimizer=adam,

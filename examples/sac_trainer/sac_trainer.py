@@ -1,4 +1,4 @@
-"""SAC on Pendulum-v1 by TorchRL's own SACTrainer, whose collector is the fleet."""
+"""SAC on Pendulum-v1 with TorchRL's SACTrainer. The fleet is the trainer's collector."""
 
 import torch
 from tensordict.nn import NormalParamExtractor, TensorDictModule
@@ -26,7 +26,7 @@ def make_policy():
 
 def train(collector, run, *, goal=-250, lr=1e-3):
     """Train until the last 100 episodes have a mean return of `goal`, or for all frames."""
-    torch.set_num_threads(1)  # the networks are too small to share a step between cores
+    torch.set_num_threads(1)  # the networks are too small for several threads
     critic = ValueOperator(MLP(in_features=4, out_features=1, num_cells=[128, 128]), in_keys=["observation", "action"])
     loss = SACLoss(collector.policy, critic, num_qvalue_nets=2)
     loss.make_value_estimator(gamma=0.99)

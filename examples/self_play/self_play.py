@@ -1,10 +1,10 @@
-"""Two policies learn tic-tac-toe from each other: x begins, o answers, each in a learner shard of its own.
+"""Two policies learn tic-tac-toe from games against each other. x begins. Each policy has its own learner shard.
 
-    collectorfleet run examples/self_play.yaml     as a fleet; the manifest names what is in this file
-    python examples/self_play/self_play.py         the same by hand, on a Ray of your own
+    collectorfleet run examples/self_play.yaml     as a fleet; the manifest names functions of this file
+    python examples/self_play/self_play.py         the same by hand, on your own Ray
 
-Collectors play, and write the moves of each policy to its replay buffer themselves; learners sample beside it. Each
-value is learned from how its game ended: 1 for a win, -1 for a loss, 0 for a draw.
+Collectors play, and write the moves of each policy into its replay buffer. At the same time, learners sample from the
+buffers. The target for the value of a move is the result of its game: 1 for a win, -1 for a loss, 0 for a draw.
 """
 
 import argparse
@@ -22,7 +22,7 @@ PLAYERS = ("x", "o")
 
 
 class Values(nn.Module):
-    """How good each of the nine moves is for the player whose turn it is, `[..., 9]`."""
+    """Computes the value of each of the nine moves for the player to move, `[..., 9]`."""
 
     def __init__(self):
         super().__init__()
@@ -35,7 +35,7 @@ class Values(nn.Module):
 
 
 class Both(nn.Module):
-    """The policy that collectors play with: whose turn it is draws a move, better ones more often."""
+    """The policy of the collectors. The player to move draws a random move, and better moves are more likely."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +50,7 @@ class Both(nn.Module):
 
 
 class Learner:
-    """One player's values, in an actor of its own."""
+    """Learns the values of one player, in its own actor."""
 
     def __init__(self, lr):
         self.values = Values()
@@ -85,9 +85,12 @@ def make_policy():
 
 
 def moves_of_each(frames):
-    """The moves of games that ended in this rollout, with how they ended for who made them. Runs in the collectors."""
+    """Return each player's moves in games that ended in this rollout, with the result for this player.
+
+    Runs in the collectors.
+    """
     games, ends = frames["collector", "traj_ids"], frames["next", "done"].squeeze(-1)
-    won = frames["next", "player0", "reward"] - frames["next", "player1", "reward"]  # 1: by x, -1: by o
+    won = frames["next", "player0", "reward"] - frames["next", "player1", "reward"]  # 1: x won, -1: o won
     last = games[:, None] == games[ends]  # [frames, games that ended]
     for_x = (last * won.squeeze(-1)[ends]).sum(-1)
     turn, ended = frames["turn"].squeeze(-1), last.any(-1)
@@ -98,12 +101,12 @@ def moves_of_each(frames):
 
 @torch.no_grad()
 def against_random(policy, player, games=1000):
-    """Parts of the games that the player, who makes its best move, wins and loses against random moves."""
+    """Return the fractions of games that `player` wins and loses with its best moves against random moves."""
     env = TicTacToeEnv()
     state = env.reset(TensorDict(batch_size=[games]))
     score, over = torch.zeros(games), torch.zeros(games, dtype=torch.bool)
     while not over.all():
-        mask = state["mask"] | over[:, None]  # what is over is played on, and not counted
+        mask = state["mask"] | over[:, None]  # games continue after their end, and do not count
         best = policy.values(state["board"], mask, state["turn"]).argmax(-1)
         drawn = torch.multinomial(mask.float(), 1).squeeze(-1)
         state["action"] = torch.where(state["turn"].squeeze(-1) == player, best, drawn)
@@ -115,9 +118,9 @@ def against_random(policy, player, games=1000):
 
 
 def train(collector, run, *, batch_size=4096):
-    """What the manifest names; without it each policy learns once after each batch, too."""
+    """Train both policies. Without `driver.train`, each policy also learns once after each batch."""
     learners = run.learners
-    for _ in collector:  # None: frames are where they are learned from
+    for _ in collector:  # yields None, because the frames are in the replay buffers
         shards = learners.shards
         ray.get([learner.learn.remote(replay.sample.remote(player, batch_size)) for player, learner, replay in shards])
         learners.feed.publish(collector)

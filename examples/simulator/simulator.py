@@ -1,8 +1,8 @@
-"""PPO on a CartPole that runs in a process of its own, as game engines and robot simulators do.
+"""PPO on a CartPole that runs in its own process, as game engines and robot simulators do.
 
-`python -m simulator PORT` is the simulator: it serves one client over TCP, a JSON object a line. A collector starts one
-beside its environment, and the environment is the client. The imports of torch are in functions, because the simulator
-does without torch.
+`python -m simulator PORT` is the simulator. It serves one client over TCP, with one JSON object per line. Each
+collector starts a simulator, and the collector's environment is the client. Only functions import torch, because the
+simulator does not need torch.
 """
 
 import json
@@ -13,7 +13,7 @@ import gymnasium
 
 
 def serve(port):
-    """Play CartPole for one client: the simulator."""
+    """Run the simulator: step CartPole for one client."""
     env = gymnasium.make("CartPole-v1")
     with socket.create_server(("127.0.0.1", port)) as server:
         print(f"serving on port {port}", flush=True)
@@ -70,7 +70,7 @@ class Client(gymnasium.Env):
 
 
 def make_env(process):
-    """`process` has the address of each port of the collector's simulator."""
+    """Return the environment. `process` maps each port of the collector's simulator to its address."""
     from torchrl.envs import GymWrapper, InitTracker, TransformedEnv
 
     return TransformedEnv(GymWrapper(Client(process["game"]), categorical_action_encoding=True), InitTracker())
@@ -83,7 +83,7 @@ def mlp(outputs):
 
 
 def make_policy():
-    """Called once, in the driver; collectors get its weights."""
+    """Return the policy. The driver calls this function once, and the collectors get the policy's weights."""
     import torch
     from tensordict.nn import TensorDictModule
     from torchrl.modules import ProbabilisticActor
@@ -103,7 +103,7 @@ def train(collector, run, *, lr=2e-3, epochs=8, minibatch=256):
     from torchrl.objectives import ClipPPOLoss
     from torchrl.objectives.value import GAE
 
-    torch.set_num_threads(1)  # the networks are too small to share a step between cores
+    torch.set_num_threads(1)  # the networks are too small for several threads
     critic = ValueOperator(mlp(1), in_keys=["observation"])
     advantage = GAE(gamma=0.99, lmbda=0.95, value_network=critic, average_gae=True)
     ppo = ClipPPOLoss(collector.policy, critic, clip_epsilon=0.2, entropy_bonus=False, critic_coeff=0.5)

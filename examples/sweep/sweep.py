@@ -3,9 +3,9 @@
     python examples/sweep/sweep.py --trials 20 --parallel 4     on the cluster of your kubeconfig
     python examples/sweep/sweep.py --trials 20 --local          on this machine, one trial after the other
 
-Needs `pip install optuna`, and 'collectorfleet[client]' for the cluster or 'collectorfleet[runtime]' for this machine.
-Optuna proposes the values, each trial is a fleet. The study is in FOLDER/study.db: run the same command again, and the
-sweep continues. Trials that were running then go on under their numbers.
+Install optuna. Also install 'collectorfleet[client]' for the cluster, or 'collectorfleet[runtime]' for this machine.
+Optuna proposes the values, and each trial is a fleet. The study is in FOLDER/study.db. If you run the same command
+again, the sweep continues. Trials that were running continue, too, with the same numbers.
 """
 
 import argparse
@@ -29,7 +29,7 @@ STOP_SECONDS = 60
 
 
 class FolderInUse(Exception):
-    """The folder of a trial has the run of another one."""
+    """The folder of a trial contains the run of another trial."""
 
 
 class TrialFailed(Exception):
@@ -41,14 +41,14 @@ def sweep(study, place, total, parallel, hours):
     while trials := next_trials(study, total, parallel):
         ends = {}
         with ExitStack() as stack:
-            # Each callback runs, whatever ends this block: a result, an error, Ctrl-C, or a callback that fails.
+            # The stack runs every callback, even after an error or Ctrl-C, and even if another callback fails.
             for trial in trials:
                 stack.callback(place.stop, trial)
                 place.start(trial)
                 ends[trial.number] = time.monotonic() + 3600 * hours
                 print(f"trial {trial.number}: started with {trial.params}", flush=True)
             for trial in trials:
-                # Trials run beside each other, so the wait for one is a part of the time of the next.
+                # Trials run at the same time, so the wait for one trial is part of the next trial's time.
                 tell(study, place, trial, max(0.0, ends[trial.number] - time.monotonic()))
                 place.stop(trial)
 
@@ -57,7 +57,7 @@ def next_trials(study, total, parallel):
     """Return the trials that an interrupted sweep left running, and new ones up to `parallel`."""
     left = study.get_trials(states=[TrialState.RUNNING])
     for trial in left:
-        if trial.params.keys() != SPACE.keys():  # the sweep was killed while it asked
+        if trial.params.keys() != SPACE.keys():  # the sweep was killed before all values were stored
             study.tell(trial.number, state=TrialState.FAIL)
     left = [trial for trial in left if trial.params.keys() == SPACE.keys()]
     ended = len(study.trials) - len(left)
@@ -87,7 +87,7 @@ def manifest(name, params, args):
 
 
 class Cluster:
-    """Trials are fleets on a cluster. Fleets that do not fit beside each other wait, as pods do."""
+    """Trials are fleets on a cluster. If the cluster has no room for a fleet's pods, the pods wait."""
 
     def __init__(self, args):
         from collectorfleet.client import Fleets
@@ -99,7 +99,7 @@ class Cluster:
         return f"{self.args.name}-{trial.number}"
 
     def start(self, trial):
-        # A fleet that a killed sweep left is the same one, and this changes nothing.
+        # If a killed sweep left this fleet, its manifest is the same, so the call changes nothing.
         self.fleets.submit(*manifest(self.name(trial), trial.params, self.args))
 
     def wait(self, trial, seconds):
@@ -122,7 +122,7 @@ class Cluster:
 
 
 def check_same_trial(trial, folder, file):
-    """Raise FolderInUse if the run in `folder` was trained with other values, as that of another study was."""
+    """Raise FolderInUse if the run in `folder` was trained with other values, for example by another study."""
     if not folder.exists():
         return
     if not file.exists():
@@ -152,7 +152,7 @@ class Local:
         file = folder.with_suffix(".yaml")
         check_same_trial(trial, folder, file)
         folder.parent.mkdir(exist_ok=True)
-        new = folder.with_suffix(".new")  # renamed, so that an interruption leaves no half of a file
+        new = folder.with_suffix(".new")  # renamed, so that an interruption leaves no partial file
         new.write_text(yaml.safe_dump_all(manifest(self.args.name, trial.params, self.args)))
         new.replace(file)
         run = [
@@ -170,7 +170,7 @@ class Local:
         # On Linux, setpriv ends the run if the sweep is killed.
         guard = ["setpriv", "--pdeathsig=TERM"] if shutil.which("setpriv") else []
         with folder.with_suffix(".log").open("w") as log:
-            # A process group of its own: Ctrl-C reaches the sweep, and the sweep stops the run.
+            # The run has its own process group, so Ctrl-C reaches only the sweep. The sweep then stops the run.
             self.runs[trial.number] = subprocess.Popen(
                 [*guard, *run], stdout=subprocess.PIPE, stderr=log, text=True, process_group=0
             )
@@ -218,7 +218,7 @@ def arguments():
 
 def main():
     args = arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: what runs is stopped first
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # like Ctrl-C: first stop the running trials
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     args.folder.mkdir(parents=True, exist_ok=True)
     study = optuna.create_study(

@@ -9,6 +9,7 @@ import sys
 from typing import Final
 
 from collectorfleet_api.extras import Needs
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 NEEDS: Final = Needs("operator", ("aiohttp", "kopf", "kubernetes", "prometheus_client"))
 # The exit code if a package is not installed, as in the command line tool.
@@ -23,6 +24,7 @@ def main() -> int:
         print(f"error: {problem}", file=sys.stderr)
         return _UNAVAILABLE
     from collectorfleet_operator.edge.app import run
+    from collectorfleet_operator.edge.errors import NotConfiguredError
     from collectorfleet_operator.edge.garbage import GarbageFreezer
     from collectorfleet_operator.edge.logs import log_to
     from collectorfleet_operator.edge.settings import from_arguments
@@ -34,6 +36,12 @@ def main() -> int:
     with asyncio.Runner() as runner:
         try:
             runner.run(run(settings))
+        except NotConfiguredError as error:
+            log.critical("%s", error)
+            return EXIT_USER_ERROR
+        except OSError as error:  # the port of the health checks is in use
+            log.critical("%s", error)
+            return EXIT_INFRASTRUCTURE
         except TasksHang as error:
             # When the runner closes, it would wait for these tasks forever.
             log.critical("the process exits: %s", error)

@@ -79,6 +79,10 @@ class ControlPlane(Client):
         """End one component with SIGKILL, as a crash does."""
         self._components[component].kill()
 
+    def pid(self, component: str) -> int:
+        """Return the process id of a component."""
+        return self._components[component].pid
+
     def install_kuberay(self) -> None:
         """Apply KubeRay's CRDs, and then start KubeRay. KubeRay gives up if the API server does not serve its kinds."""
         kuberay_crds.install(self)

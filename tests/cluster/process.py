@@ -48,6 +48,13 @@ class Component:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def pid(self) -> int:
+        """The process id. Raises RuntimeError if the component was not launched."""
+        if self._process is None:
+            raise RuntimeError(f"{self.name} was not launched")
+        return self._process.pid
+
+    @property
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 

@@ -22,14 +22,14 @@ REFUSED = [
     ),
     pytest.param(
         {**ASYNC, "spec.collection.exactStaleness": True},
-        "spec.collection.exactStaleness: only in mode Sync is the version of a batch fixed when the batch is "
-        "requested; in mode Async, leave exactStaleness out and set maxStaleness",
+        "spec.collection.exactStaleness: in mode Async, the version of a batch is not fixed when the batch is "
+        "requested; leave exactStaleness out and set maxStaleness",
         id="exact staleness in Async",
     ),
     pytest.param(
         {**ASYNC, "spec.collection.stragglers": {"preemptiveThreshold": 0.8}},
-        "spec.collection.stragglers: only a batch of mode Sync waits for several collectors; in mode Async, leave "
-        "stragglers out",
+        "spec.collection.stragglers: only a batch of mode Sync waits for several collectors; in mode Async, "
+        "remove stragglers",
         id="stragglers in Async",
     ),
     pytest.param(
@@ -61,14 +61,14 @@ REFUSED = [
             "spec.collection.shares": 3,
             "spec.collection.stragglers": {"firstShares": 3},
         },
-        "spec.collection.stragglers.firstShares: firstShares is the number of shares of a batch; leave "
+        "spec.collection.stragglers.firstShares: firstShares already sets the number of shares of a batch; leave "
         "collection.shares out",
         id="two numbers of shares",
     ),
     pytest.param(
         {"spec.collection.maxStaleness": 1, "spec.collection.stragglers": {"firstShares": 4}},
         "spec.collection.stragglers.firstShares: 4 is not fewer than collectors.replicas 4, so each batch waits for "
-        "all shares; use a smaller number, or leave stragglers out",
+        "all shares; use a smaller number, or remove stragglers",
         id="all shares first",
     ),
     pytest.param(
@@ -86,7 +86,7 @@ REFUSED = [
     pytest.param(
         {"spec.collection.exactStaleness": True, "spec.collectors.class": "Async"},
         "spec.collection.exactStaleness: with trajsPerBatch or collectors.class Async a batch has frames of older "
-        "weights; leave one of the two out",
+        "weights; leave exactStaleness out, or use neither trajsPerBatch nor class Async",
         id="exact staleness of trajectories that span batches",
     ),
     pytest.param(
@@ -106,8 +106,8 @@ REFUSED = [
             "spec.collectors.onEnvironmentError": "Restart",
             "spec.collectors.failurePolicy": {"factory": "my_policies:patient"},
         },
-        "spec.collectors.onEnvironmentError: a failurePolicy decides about the fault EnvironmentError "
-        "itself; leave one of the two out",
+        "spec.collectors.onEnvironmentError: failurePolicy also decides about exceptions in environments; leave "
+        "onEnvironmentError or failurePolicy out",
         id="two judges of an environment's errors",
     ),
     pytest.param(
@@ -118,20 +118,20 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.splitTrajs": True, "spec.collection.trajsPerBatch": 10},
-        "spec.collection.splitTrajs: batches of trajsPerBatch have one trajectory in each row already; leave one of "
-        "the two out",
+        "spec.collection.splitTrajs: batches of trajsPerBatch have one trajectory in each row already; leave "
+        "splitTrajs or trajsPerBatch out",
         id="trajectories that are split twice",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 0}},
         "spec.collection.stragglers.preemptiveThreshold: not between 0 (waits for no share) and 1 (waits for all "
-        "shares); use a number such as 0.8, or leave stragglers out",
+        "shares); use a number such as 0.8, or remove stragglers",
         id="a threshold of none",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 1.0}},
         "spec.collection.stragglers.preemptiveThreshold: not between 0 (waits for no share) and 1 (waits for all "
-        "shares); use a number such as 0.8, or leave stragglers out",
+        "shares); use a number such as 0.8, or remove stragglers",
         id="a threshold of all",
     ),
     pytest.param(
@@ -141,13 +141,13 @@ REFUSED = [
             "spec.collection.stragglers": {"firstShares": 2},
         },
         "spec.collection.exactStaleness: with stragglers.firstShares a batch has late shares of older weights; leave "
-        "one of the two out, or use preemptiveThreshold",
+        "exactStaleness or firstShares out, or use preemptiveThreshold",
         id="exact staleness with late shares",
     ),
     pytest.param(
         {"spec.collection.exactStaleness": True, "spec.weights.updateBetweenSteps": True},
         "spec.collection.exactStaleness: with weights.updateBetweenSteps a batch has frames of newer weights; leave "
-        "one of the two out",
+        "exactStaleness or updateBetweenSteps out",
         id="exact staleness with new weights between steps",
     ),
     pytest.param(

@@ -45,14 +45,14 @@ REFUSED = [
     pytest.param(
         {**JOB, "spec.evaluation": {"resources": {"gpu": 0.5}}},
         "spec.evaluation.resources.gpu: with launcher Job evaluators are processes of the driver pod, whose GPUs only "
-        "the driver uses; use launcher RayCluster, or leave it out",
+        "the driver uses; use launcher RayCluster, or leave gpu out",
         id="evaluators on a GPU without Ray",
     ),
     pytest.param(
         {"spec.evaluation": {"resources": {"gpu": 3}}, "spec.workers.gpu.perPod": 2},
-        "spec.evaluation.resources.gpu: an evaluator asks for 3 GPUs, but a pod has at most 2 (workers.gpu.perPod); "
+        "spec.evaluation.resources.gpu: an evaluator requests 3 GPUs, but a pod has at most 2 (workers.gpu.perPod); "
         "set "
-        "perPod to at least 3, or ask for fewer GPUs",
+        "perPod to at least 3, or request fewer GPUs",
         id="an evaluator of more GPUs than a pod has",
     ),
     pytest.param(

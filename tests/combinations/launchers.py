@@ -10,7 +10,7 @@ REFUSED = [
     pytest.param(
         {"spec.launcher": "Job"},
         "spec.collection.transport: launcher RayCluster runs collectors in Ray and needs ObjectStore, launcher Job "
-        "runs processes and needs TorchDistributed; change one of the two",
+        "runs processes and needs TorchDistributed; change launcher or collection.transport",
         id="a Job whose collectors were in Ray",
     ),
     pytest.param(
@@ -28,13 +28,13 @@ REFUSED = [
     ),
     pytest.param(
         {**JOB, "spec.workers.customPerPod": {"license": 1}},
-        "spec.workers.customPerPod: these are resources that Ray counts, but with launcher Job worker pods are not "
-        "in Ray; use launcher RayCluster, or leave it out",
+        "spec.workers.customPerPod: these are resources that Ray counts, but with launcher Job worker pods are not in "
+        "Ray; use launcher RayCluster, or leave customPerPod out",
         id="pods with custom resources without Ray",
     ),
     pytest.param(
         {**JOB, "spec.ray.head.template": {"spec": {"nodeSelector": {"pool": "cpu"}}}},
-        "spec.ray.head.template: launcher Job has no head pod; use launcher RayCluster, or leave it out",
+        "spec.ray.head.template: launcher Job has no head pod; use launcher RayCluster, or leave this template out",
         id="a head without Ray",
     ),
     pytest.param(

@@ -30,7 +30,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.environment.parameters": {"apply": "NextStep", "through": "ResetOptions"}},
-        "spec.environment.parameters: reset options reach an environment when it is reset; set apply: NextReset",
+        "spec.environment.parameters: reset options reach an environment only when it is reset; set apply: NextReset",
         id="options of a reset in the middle of an episode",
     ),
     pytest.param(

@@ -39,14 +39,14 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.workers.gpu.mode": "DRA"},
-        "spec.workers.gpu.claimTemplate: mode DRA needs claimTemplate, and other modes do not use it; set both, or "
-        "neither",
+        "spec.workers.gpu.claimTemplate: mode DRA needs claimTemplate, and other modes do not use it; set both mode "
+        "DRA and claimTemplate, or neither",
         id="DRA without a claim",
     ),
     pytest.param(
         {"spec.workers.gpu.claimTemplate": "one-gpu"},
-        "spec.workers.gpu.claimTemplate: mode DRA needs claimTemplate, and other modes do not use it; set both, or "
-        "neither",
+        "spec.workers.gpu.claimTemplate: mode DRA needs claimTemplate, and other modes do not use it; set both mode "
+        "DRA and claimTemplate, or neither",
         id="a claim without DRA",
     ),
     pytest.param(
@@ -55,7 +55,8 @@ REFUSED = [
             "spec.collectors.resources.gpu": 2,
             "spec.workers.gpu.perPod": 2,
         },
-        "spec.collectors.devices: a collector sees its own GPUs (collectors.resources.gpu is 2), counted from 0; use "
+        "spec.collectors.devices: a collector sees only its own GPUs (collectors.resources.gpu is 2), counted from 0; "
+        "use "
         "a lower index, or request more GPUs",
         id="a GPU that a collector has not",
     ),

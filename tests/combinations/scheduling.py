@@ -18,8 +18,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.tolerations": [{"key": "gpu", "effect": "NoSchedule", "tolerationSeconds": 30}]},
-        "spec.tolerations: only a taint of effect NoExecute evicts pods after tolerationSeconds; set effect NoExecute, "
-        "or leave the seconds out",
+        "spec.tolerations: tolerationSeconds applies only to effect NoExecute; set effect to NoExecute, or leave "
+        "tolerationSeconds out",
         id="seconds without an eviction",
     ),
 ]

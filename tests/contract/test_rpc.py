@@ -86,7 +86,7 @@ def test_a_rollout_may_last_longer_than_any_call_and_a_death_beside_it_is_not_it
     waits_at(gate)
     called.backdoor.kill(killed)
     assert (lost := called.hear(Lost)).collector == C1
-    assert lost.cause == "its process ended by SIGKILL"
+    assert lost.cause == "its process was ended by SIGKILL"
     called.transport.stop(C1)
     again = CollectorId("c1", 2)
     called.config = PLAIN
@@ -133,7 +133,7 @@ def test_a_process_that_the_driver_cannot_hear_ends(called: Harness, monkeypatch
     called.start()
     monkeypatch.setattr(station, "hear", cannot)
     called.ask(C0)
-    assert called.hear(Lost).cause == "its process ended with 1"
+    assert called.hear(Lost).cause == "its process ended with exit code 1"
 
 
 def test_fleets_of_one_process_share_its_agent_and_its_options(called: Harness) -> None:

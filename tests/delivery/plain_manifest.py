@@ -1,7 +1,7 @@
-"""Writes the operator's manifest for kubectl from its chart: ``python -m tests.delivery.plain_manifest``.
+"""Write the operator's manifest for kubectl from the operator's chart: ``python -m tests.delivery.plain_manifest``.
 
-The chart is the one source of the Deployment and its rights. Here and not in the package, since it takes the Helm that
-the tests build.
+The chart is the only source of the Deployment and its rights. This module is part of the tests and not of the package,
+because it runs the Helm that the tests build.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ NAME: Final = "collectorfleet-operator"
 NAMESPACE: Final = "collectorfleet-system"
 
 _HEAD: Final = f"""\
-# The operator. First the CRD: kubectl apply --server-side -f crds/collectorfleets.yaml; then this folder.
-# Written from charts/{NAME} by `make generate`; change that.
+# The operator. First apply the CRD: kubectl apply --server-side -f crds/collectorfleets.yaml. Then apply this folder.
+# `make generate` writes this file from charts/{NAME}. Change the chart, and not this file.
 apiVersion: v1
 kind: Namespace
 metadata:
@@ -30,12 +30,12 @@ metadata:
     app.kubernetes.io/name: {NAME}
     pod-security.kubernetes.io/enforce: restricted
 """
-# Helm's own, which is not true of what kubectl applies, and the empty lines that Helm 4 writes.
+# The lines to remove: Helm's comments and labels, which are false if kubectl applies the manifest, and empty lines.
 _OF_HELM: Final = re.compile(r"^(# Source: .*| +(helm\.sh/chart|app\.kubernetes\.io/managed-by): .*|)\n", re.MULTILINE)
 
 
 def manifest(helm: Helm) -> str:
-    """The text of ``operator/manifests/operator.yaml``."""
+    """Return the text of ``operator/manifests/operator.yaml``."""
     rendered = helm("template", NAME, CHARTS / NAME, "--namespace", NAMESPACE, "--set", "crds.enabled=false")
     return _HEAD + _OF_HELM.sub("", rendered)
 

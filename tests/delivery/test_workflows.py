@@ -103,16 +103,22 @@ def test_a_tag_is_refused_before_anything_is_built(tmp_path: Path, tag: str, hea
     assert message or output.read_text() == "version=1.2.0\n"
 
 
-def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path: Path) -> None:
+def test_a_release_has_the_section_of_its_changelog_the_manifests_and_the_package(tmp_path: Path) -> None:
+    (tmp_path / "dist").mkdir()
+    for name in ("it.whl", "it.tar.gz"):
+        (tmp_path / "dist" / name).touch()
     sections = ["## Unreleased\n\n* Later.\n", "## 1.2.0 - 2026-12-01\n\n* Now.\n", "## 11.2.0\n\n* Other.\n"]
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n" + "".join(sections))
     (tmp_path / "bin").mkdir()
     gh = tmp_path / "bin" / "gh"
-    gh.write_text('#!/bin/sh\n[ "$2" = create ]\n')
+    gh.write_text('#!/bin/sh\n[ "$2" = create ] && printf "%s\\n" "$@" > gh.txt\n')
     gh.chmod(0o755)
     script = release_step("release", "The manifests and the package, with what CHANGELOG.md says of this version")
     done = run_script(script, tmp_path, VERSION="1.2.0", PATH=f"{gh.parent}:{os.environ['PATH']}")
     assert (done.returncode, (tmp_path / "notes.md").read_text()) == (0, sections[1])
+    attached = (tmp_path / "gh.txt").read_text().splitlines()
+    assert [name for name in attached if name.startswith("dist/")] == ["dist/it.tar.gz", "dist/it.whl"]
+    assert {"crds/collectorfleets.yaml", "operator/manifests/operator.yaml"} <= set(attached)
 
 
 def test_a_push_to_main_publishes_the_site_that_was_built_strictly() -> None:

@@ -81,9 +81,7 @@ def test_a_folder_is_submitted_watched_changed_stopped_goes_on_and_takes_its_cod
     (folder / "fleet.yaml").write_text(to_yaml(fleet))
 
     said = cfleet("submit", str(folder), "--path", "src")
-    assert said.splitlines()[1] == (
-        "fleet fleet is submitted; run `top fleet` to watch it, or `status fleet` to see its state"
-    )
+    assert said.splitlines()[1].startswith("fleet fleet is submitted; run `kubectl cfleet top fleet ")
     seen = cluster.wait_for("cfleet/fleet", "Ready", namespace, within=400)
     archive = seen["spec"]["code"]["archive"]
     assert seen["status"]["code"] == {"digest": f"sha256:{archive['sha256']}"}

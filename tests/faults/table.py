@@ -23,8 +23,7 @@ run.
 
 CLUSTER = """# What a fault of the cluster costs
 
-This page shows what a temporary fault of the cluster costs a small fleet on two nodes. Each row is one run. See also
-[lost nodes](lost-nodes.md), [lost collectors and drivers](faults.md) and [failure modes](failure-modes.md).
+Each row is one run of a small fleet on two nodes, with a temporary fault.
 
 * **Frames lost** are frames that a lost driver handed out after the newest checkpoint (`framesLost`), plus frames that
   were collected and discarded (`framesDiscarded`).

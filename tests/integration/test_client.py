@@ -212,7 +212,7 @@ def test_the_report_of_a_fleet_is_what_its_driver_wrote_and_what_is_true_by_now(
     assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 1
     assert (
         capsys.readouterr().err
-        == "error: fleet run: its driver has not reported yet; run `status run` to see its state\n"
+        == "error: fleet run: its driver has not reported yet; run `collectorfleet status run` to see its state\n"
     )
 
     written = Timeline(fleet="run", began=1.7e9, times=[1.7e9 + 60], series={"frames": [4096.0]})

@@ -172,7 +172,7 @@ def test_a_link_out_of_the_tree_is_refused(host: str, into: Path) -> None:
 
 def test_the_bounds_hold_for_all_layers_together(host: str, into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "MOST_FILES", 1)
-    with pytest.raises(InvalidOption, match="2 files of 4 bytes unpacked are more than 1"):
+    with pytest.raises(InvalidOption, match="2 files of 4 bytes unpacked exceed the limit of 1"):
         put_anonymously(push(host, packed(**{"a.py": "a\n"}), packed(**{"b.py": "b\n"})), into)
 
 

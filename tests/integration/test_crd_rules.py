@@ -63,8 +63,8 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 4, "spec.workers.gpu.perPod": 2},
-            "a collector asks for 4 GPUs, but a worker pod has 2 (workers.gpu.perPod); set perPod to at least 4, "
-            "or ask for fewer GPUs",
+            "a collector requests 4 GPUs, but a worker pod has 2 (workers.gpu.perPod); set perPod to at least 4, "
+            "or request fewer GPUs",
             id="more GPUs than a pod has",
         ),
         pytest.param(
@@ -75,8 +75,8 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.custom": {"disk": 1, "license": 2.5}, "spec.workers.customPerPod": {"disk": 2}},
-            "a collector asks for 2.5 license, but a worker pod has 0 (workers.customPerPod); set it to at least 3 "
-            "there, or ask for less",
+            "a collector requests 2.5 license, but a worker pod has 0 (workers.customPerPod); raise this amount to at "
+            "least 3, or request less",
             id="more of a custom resource than a pod has",
         ),
         pytest.param(
@@ -141,12 +141,13 @@ def test_options_that_go_together_are_accepted(control_plane: ControlPlane, chan
 
 def test_names_that_no_ray_cluster_and_no_job_can_have_are_refused(control_plane: ControlPlane) -> None:
     try_to_apply(control_plane, manifest(name="a" * 50))
-    assert "51 characters are too many for the Ray cluster that is named after it; use at most 50" in refusal(
+    assert "51 characters are too many for the Ray cluster, which has the same name; use at most 50" in refusal(
         control_plane, manifest(name="a" * 51)
     )
     try_to_apply(control_plane, manifest(JOB, name="a" * 46))
-    assert "47 characters are too many for the pods of launcher Job that are named after it; use at most 46" in refusal(
-        control_plane, manifest(JOB, name="a" * 47)
+    assert (
+        "47 characters are too many for the pods of launcher Job, whose names begin with this name; use at"
+        in refusal(control_plane, manifest(JOB, name="a" * 47))
     )
     assert "lower-case letters, digits and '-', starting with a letter" in refusal(
         control_plane, manifest(name="5cheetah")

@@ -20,7 +20,7 @@ def fleet(replicas: int, **workers: Any) -> dict[str, Any]:
 def test_pods_hold_as_many_collectors_as_their_licences_are_enough_for(
     control_plane: ControlPlane, namespace: str
 ) -> None:
-    with pytest.raises(KubernetesError, match=r"asks for 0.5 license, but a worker pod has 0 \(workers.customPerPod\)"):
+    with pytest.raises(KubernetesError, match=r"requests 0.5 license, but a worker pod has 0 \(workers.customPerPod\)"):
         control_plane.apply(fleet(6), namespace)
     control_plane.apply(fleet(6, customPerPod={"license": 2, "disk": 1}), namespace)
     pods = Pods(control_plane, namespace)

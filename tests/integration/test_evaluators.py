@@ -57,7 +57,7 @@ def test_a_fleet_collects_without_its_evaluators_and_has_them_made_again(
             told(f, "Ready") == ("True", "Collecting")
             and told(f, "RayClusterReady") == ("False", "EvaluatorUnschedulable")
             # The pods get their status one after the other, and the operator may look in between.
-            and message(f, "RayClusterReady").startswith("2 of 2 evaluator pods: asks for ")
+            and message(f, "RayClusterReady").startswith("2 of 2 evaluator pods: the pod requests ")
         ),
         namespace,
     )
@@ -121,7 +121,7 @@ def test_a_fleet_collects_without_its_evaluators_and_has_them_made_again(
     plane.kubectl("patch", "cfleet/fleet", "-n", namespace, "--type=merge", "-p", '{"spec":{"suspend":true}}')
     plane.wait_for("cfleet/fleet", lambda f: f["status"].get("orders", {}).get("stopAtBatch"), namespace)
     (driver,) = pods.of("driver")
-    pods.end(driver, 65, "stopped: the operator asked it to, at the end of a batch")
+    pods.end(driver, 65, "stopped: the operator asked the driver to end after its batch")
     plane.wait_for("cfleet/fleet", "Suspended", namespace)
     assert pods.of("evaluator") == []
     plane.kubectl("patch", "cfleet/fleet", "-n", namespace, "--type=merge", "-p", '{"spec":{"suspend":false}}')

@@ -145,7 +145,7 @@ def test_a_suspended_fleet_has_no_pods_and_a_resumed_one_has_them_again(
 
     suspend("true")
     plane.wait_for("cfleet/fleet", lambda found: found["status"]["orders"]["stopAtBatch"], namespace)
-    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
+    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked the driver to end after its batch")
     plane.wait_for("cfleet/fleet", "Suspended", namespace)
     assert plane.items("jobs", namespace) == []
     suspend("false")

@@ -171,7 +171,7 @@ def test_a_driver_whose_head_goes_is_asked_to_stop_and_another_starts_beside_the
     asked = control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["orders"]["stopAtBatch"], namespace, within=60)
     assert asked["status"]["orders"]["driver"] == driver["metadata"]["name"]
     control_plane.kubectl("patch", going, "-n", namespace, "-p", '{"metadata": {"finalizers": null}}')
-    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
+    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked the driver to end after its batch")
     control_plane.wait_for("job/fleet-driver", lambda one: one["metadata"]["uid"] != job, namespace, within=30)
     pods.run("head", 1)
     pods.run("driver", 1)

@@ -157,7 +157,7 @@ def test_a_fleet_waits_for_its_workload_runs_and_gives_the_quota_back(queues: Qu
     seen = plane.wait_for("cfleet/fleet", lambda f: f["status"]["orders"]["stopAtBatch"], namespace)
     assert told(seen, "Ready") == ("False", "QuotaTakenBack")
     (driver,) = pods.of("driver")
-    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
+    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked the driver to end after its batch")
 
     def is_given_back(found: Object) -> bool:
         return (condition(found, "QuotaReserved") or {}).get("status") == "False"

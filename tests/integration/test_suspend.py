@@ -41,7 +41,7 @@ def test_a_suspended_fleet_has_no_pods_and_a_resumed_one_has_them_again(
     fleet = plane.wait_for("cfleet/fleet", lambda found: asked(found) != "", namespace)
     assert asked(fleet) == driver["metadata"]["name"]
     assert told(fleet, "Suspended") == ("False", "Suspending")
-    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
+    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked the driver to end after its batch")
     fleet = plane.wait_for("cfleet/fleet", "Suspended", namespace)
     assert pods.of("head") + pods.of("worker") + pods.of("driver") == []
     assert "orders" not in fleet["status"]

@@ -40,7 +40,8 @@ REFUSED = [
     pytest.param(
         ("threshold-or-whole-trajectories", "split_trajs"),
         {**THRESHOLD, "split_trajs": True},
-        "batches with preemptive_threshold have gaps and cannot be split into trajectories; pass one of the two",
+        "batches with preemptive_threshold have gaps and cannot be split into trajectories; leave split_trajs or "
+        "preemptive_threshold out",
         id="split trajectories cut short",
     ),
     pytest.param(
@@ -60,8 +61,8 @@ REFUSED = [
     pytest.param(
         ("exact-staleness-or-update-between-steps", "update_between_steps"),
         {"update_between_steps": True, "exact_staleness": True},
-        "batches would have frames of several versions, but exact_staleness allows only one version; pass one of the "
-        "two",
+        "batches would have frames of several versions, but exact_staleness allows only one version; leave "
+        "update_between_steps or exact_staleness out",
         id="exact and between",
     ),
     pytest.param(

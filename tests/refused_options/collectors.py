@@ -81,7 +81,8 @@ REFUSED = [
     pytest.param(
         ("environment-errors-have-one-judge", "on_environment_error"),
         {"on_environment_error": "restart", "failure_policy": ReplaceWithBackoff()},
-        "a failure_policy decides about the fault EnvironmentError itself; pass one of the two",
+        "failure_policy also decides about exceptions in environments; leave on_environment_error or failure_policy "
+        "out",
         id="two judges",
     ),
     pytest.param(

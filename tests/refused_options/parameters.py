@@ -26,7 +26,7 @@ REFUSED = [
         ("parameters-or-whole-trajectories", "environment_parameters"),
         {"environment_parameters": TAKEN, "trajs_per_batch": 2},
         "with trajs_per_batch, parameters could change within a trajectory, and the parameters of its frames would be "
-        "unknown; leave one of the two out",
+        "unknown; leave trajs_per_batch or environment_parameters out",
         id="parameters in whole trajectories",
     ),
     pytest.param(

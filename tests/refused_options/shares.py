@@ -25,7 +25,7 @@ REFUSED = [
     pytest.param(
         ("exact-staleness-in-sync", "exact_staleness"),
         {"sync": False, "exact_staleness": True},
-        "only with sync=True is the version of a batch fixed when the batch is requested; use sync=True, or leave "
+        "with sync=False, the version of a batch is not fixed when the batch is requested; use sync=True, or leave "
         "exact_staleness out and set max_staleness",
         id="exact staleness in Async",
     ),

@@ -50,14 +50,14 @@ REFUSED = [
         ("simulator-needs-a-function", "process"),
         {"process": SIMULATOR, "create_env_fn": envs.Counting()},
         "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
-        "builds it",
+        "builds the environment",
         id="a simulator beside an environment that is built",
     ),
     pytest.param(
         ("simulator-needs-a-function", "process"),
         {"policy": envs.make_policy(), "evaluation": Evaluation(process=SIMULATOR, create_env_fn=envs.Counting())},
         "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
-        "builds it",
+        "builds the environment",
         id="an evaluator's simulator beside an environment that is built",
     ),
     pytest.param(

@@ -52,7 +52,7 @@ def test_the_example_evaluation_ends_at_its_return_and_a_resumed_run_keeps_the_b
         f"module.0.module.{layer}.{kind}" for layer in (0, 2, 4) for kind in ("weight", "bias")
     )
 
-    videos = sorted(path.name for path in (checkpoints / "videos").iterdir())
+    videos = sorted(path.name for path in (checkpoints / "videos").glob("[!.]*"))
     assert len(videos) == evaluation["finished"]
     # The evaluator begins with the version that is newest once it is built.
     assert re.fullmatch(r"version-\d{6}-episode-0-return-.*\.webp", videos[0])

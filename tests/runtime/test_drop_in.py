@@ -87,7 +87,7 @@ def test_what_goes_wrong_in_a_method_names_the_collector_and_collecting_goes_on(
 def test_a_method_that_takes_longer_than_its_deadline_names_the_collector(make: Make) -> None:
     collector = make({"misbehaves": "hang", "at": 25}, num_collectors=1)
     next(iter(collector))
-    with pytest.raises(TimeoutError, match=r"map_fn\('env.rollout'\): no answer of c0 within 1 s"):
+    with pytest.raises(TimeoutError, match=r"map_fn\('env.rollout'\): no answer from c0 within 1 s"):
         collector.map_fn("env.rollout", [(50,)], timeout=1)
 
 

@@ -177,9 +177,9 @@ def test_gpus_in_name_only_count_as_places_and_ask_for_none(make_shards: MakeSha
 
 def test_what_can_never_be_placed_is_refused_before_anything_is_started(make_shards: MakeShards) -> None:
     before = rooms()
-    with pytest.raises(InvalidOption, match=r"^shards: a shard of 5 policies of 0\.2 GPU asks for 1 GPU and 600m CPU"):
+    with pytest.raises(InvalidOption, match=r"^shards: a shard of 5 policies of 0\.2 GPU requests 1 GPU and 600m CPU"):
         make_shards(10, gpus=2)
-    with pytest.raises(InvalidOption, match=r"^shards: a shard of 1 policy asks for 6 CPU in one pod"):
+    with pytest.raises(InvalidOption, match=r"^shards: a shard of 1 policy requests 6 CPU in one pod"):
         make_shards(2, policy_cpus=5, replay_cpus=1)
     assert rooms() <= before
 
@@ -229,5 +229,5 @@ def test_they_do_not_travel(make_shards: MakeShards) -> None:
 
 
 def test_shards_go_only_where_there_is_what_they_ask_for(make_shards: MakeShards) -> None:
-    with pytest.raises(InvalidOption, match=r"^shards: a shard of 2 policies asks for 300m CPU in one pod"):
+    with pytest.raises(InvalidOption, match=r"^shards: a shard of 2 policies requests 300m CPU in one pod"):
         make_shards(resources={"nobody-has-this": 1})

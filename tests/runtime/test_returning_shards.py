@@ -268,6 +268,15 @@ def test_a_removed_policy_stays_removed_if_the_replay_actor_is_lost_before_it_is
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
 
 
+def test_a_resumed_policy_that_is_removed_before_the_first_checkpoint_stays_removed(resumed: LearnerShards) -> None:
+    resumed.remove_policy("stays")
+    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 8}
+    resumed.add_policy("stays")
+    assert frames_after_a_restart(resumed)["stays"] == 0
+    resumed.checkpoint()
+    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
+
+
 @pytest.mark.parametrize("fails", ["forget", "write"])
 def test_frames_that_a_removal_could_not_drop_are_dropped_by_the_next_checkpoint(
     resumed: LearnerShards, tmp_path: Path, fails: str

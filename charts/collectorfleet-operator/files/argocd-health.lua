@@ -1,6 +1,6 @@
--- What Argo CD shows as the health of a CollectorFleet: the same verdict as kstatus, which Flux and Helm 4 go by.
--- Argo CD's own Lua has neither require nor the string library, and conditions come in no order.
-local health = {status = "Progressing", message = "the operator has not looked at it yet"}
+-- Computes the health of a CollectorFleet for Argo CD, as kstatus computes it for Flux and Helm 4.
+-- Argo CD's Lua has neither require nor the string library. Conditions have no fixed order.
+local health = {status = "Progressing", message = "the operator has not seen the fleet yet"}
 local status = obj.status
 if status == nil or status.conditions == nil or status.observedGeneration ~= obj.metadata.generation then
   return health
@@ -23,7 +23,7 @@ elseif is_true("Suspended") then
   health.status, health.message = "Suspended", found.Suspended.message
 elseif is_true("Ready") then
   health.status, health.message = "Healthy", found.Ready.message
-  -- A changed spec that waits for somebody keeps nobody waiting.
+  -- A changed spec that waits changes only the message.
   if found.UpToDate ~= nil and found.UpToDate.status == "False" then
     health.message = found.UpToDate.message
   end

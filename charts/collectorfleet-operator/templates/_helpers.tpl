@@ -44,12 +44,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if or .Values.serviceAccount.create .Values.serviceAccount.name }}
 {{- default (include "collectorfleet-operator.fullname" .) .Values.serviceAccount.name }}
 {{- else }}
-{{- /* The namespace's default account is every other pod's, too. */}}
+{{- /* Other pods of the namespace use its default account, too. */}}
 {{- fail "serviceAccount.name: is empty while serviceAccount.create is false; name the ServiceAccount to use" }}
 {{- end }}
 {{- end }}
 
-{{- /* What another value says is refused as an argument: rights and probes would not follow it. */}}
+{{- /* The chart refuses arguments that need other rights, another Lease or other probes. */}}
 {{- define "collectorfleet-operator.arguments" -}}
 - --lease={{ include "collectorfleet-operator.namespace" . }}/{{ include "collectorfleet-operator.fullname" . }}
 {{- range .Values.watchNamespaces }}

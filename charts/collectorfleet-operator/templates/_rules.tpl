@@ -1,13 +1,15 @@
-{{- /* What the operator may do, in the whole cluster or in each namespace that it serves. */}}
+{{- /* The rights of the operator, in the whole cluster or in each namespace that the operator serves. */}}
 {{- define "collectorfleet-operator.rules" -}}
-# get and patch of status are also what a driver gets: nobody can grant what they do not hold.
+# The operator grants each driver the rights to get its fleet and to patch the fleet's status. Kubernetes lets an
+# account grant only rights that the account has.
 - apiGroups: [collectorfleet.dev]
   resources: [collectorfleets]
   verbs: [get, list, watch]
 - apiGroups: [collectorfleet.dev]
   resources: [collectorfleets/status]
   verbs: [patch]
-# For owner references that block the owner's deletion, where the admission plugin that asks for it is on.
+# The operator's owner references block the owner's deletion. If the admission plugin
+# OwnerReferencesPermissionEnforcement is on, such references need this right.
 - apiGroups: [collectorfleet.dev]
   resources: [collectorfleets/finalizers]
   verbs: [update]
@@ -19,21 +21,23 @@
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [pods]
-  # To give up those that hang on a node that is lost.
+  # The operator deletes pods on lost nodes, pods of hung drivers, and pods that still run after their driver or their
+  # Ray head has ended.
   verbs: [list, watch, delete]
 - apiGroups: [""]
   resources: [events]
   verbs: [list, create]
-# Those with timelines, which drivers fill; by name, the code of fleets that failed, because mended code is another try.
+# The operator creates the ConfigMap of each timeline, and the driver writes its data. The operator also reads the
+# ConfigMap with the code of a failed fleet, because changed code starts another try.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, create, patch]
-# Of fleets with spec.networkPolicy.
+# For fleets with spec.networkPolicy.
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, create, patch, delete]
-# Of fleets with launcher Job: where hosts of collectors find the driver, and the token that they share. The operator
-# makes such a Secret, and reads, changes and deletes none.
+# For fleets with launcher Job. Through the Service, the collector pods find the driver. The Secret contains the token
+# that the driver and the collector pods share. The operator creates the Secret, but never reads, changes or deletes it.
 - apiGroups: [""]
   resources: [services]
   verbs: [get, list, create, patch, delete]
@@ -53,7 +57,7 @@
 - apiGroups: [kueue.x-k8s.io]
   resources: [workloads]
   verbs: [get, list, watch, create, patch, delete]
-# To say that nothing uses the quota any more that Kueue takes back.
+# The operator reports to Kueue that a fleet's pods are ready, and that an evicted fleet has given its quota back.
 - apiGroups: [kueue.x-k8s.io]
   resources: [workloads/status]
   verbs: [patch]

@@ -1,17 +1,17 @@
-{{/* Name of the fleet. The API server has the same rules; here they come before anything is sent. */}}
+{{/* Name of the fleet. The chart checks the API server's rules for names before Helm sends anything. */}}
 {{- define "collectorfleet.name" -}}
 {{- $name := .Values.fullnameOverride | default .Release.Name -}}
 {{- $where := "release name" -}}
 {{- if .Values.fullnameOverride }}{{ $where = "fullnameOverride" }}{{ end -}}
 {{- if gt (len $name) 50 -}}
-{{- fail (printf "%s: %d characters are too many for the Ray cluster that is named after it; use at most 50" $where (len $name)) -}}
+{{- fail (printf "%s: %d characters are too many for the Ray cluster, which has the same name; use at most 50" $where (len $name)) -}}
 {{- else if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
-{{- fail (printf "%s: %q is not a valid name for the Services that are named after it; use lower-case letters, digits and '-', starting with a letter and not ending in '-'" $where $name) -}}
+{{- fail (printf "%s: %q is not a valid name for the fleet's Services; use lower-case letters, digits and '-', starting with a letter and not ending in '-'" $where $name) -}}
 {{- end -}}
 {{- $name -}}
 {{- end -}}
 
-{{/* Name of the ConfigMap: other content is another name, and so another spec. */}}
+{{/* Name of the ConfigMap. Changed content changes the name, and so the spec. */}}
 {{- define "collectorfleet.codeName" -}}
 {{- range $file, $text := .Values.code -}}
 {{- if not (kindIs "string" $text) -}}
@@ -21,7 +21,7 @@
 {{- printf "%s-code-%s" (include "collectorfleet.name" .) (.Values.code | toJson | sha256sum | trunc 10) -}}
 {{- end -}}
 
-{{/* Labels of an object: (list $ component). Ours win: commands of the documentation select by them. */}}
+{{/* Labels of an object: (list $ component). The chart's labels win, because commands of the documentation select by them. */}}
 {{- define "collectorfleet.labels" -}}
 {{- $root := index . 0 -}}
 {{- $ours := dict

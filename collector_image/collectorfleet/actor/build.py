@@ -58,8 +58,8 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         options["interruptor"] = cutter
     if not config.has_processes:
         options["return_same_td"] = True
-    # The statistics are read before the collector is built, because the collector's constructor resets the environment.
-    # Otherwise the fleet's statistics would lack this reset.
+    # Read the initial statistics before the collector's constructor resets the environment. Otherwise the fleet's
+    # statistics would lack this reset.
     normalization = None if config.has_processes else normalization_of(env, config)
     if not config.has_processes:
         # At this point the environment is built, but the environment's worker processes have not started.

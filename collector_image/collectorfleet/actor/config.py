@@ -15,9 +15,10 @@ from collectorfleet.parameters import EnvironmentParameters
 
 
 class RolloutLoop(StrEnum):
-    """Which loop steps the environments.
+    """The loop that steps the environments.
 
-    ``AUTO``: the fast loop, if its frames equal the frames of TorchRL's loop. Otherwise TorchRL's loop.
+    ``AUTO`` selects the fast loop if its frames equal the frames of TorchRL's loop. Otherwise it selects TorchRL's
+    loop.
     """
 
     AUTO = "auto"
@@ -33,20 +34,28 @@ class CollectorConfig:
 
     Args:
         create_env: an environment, or a factory that builds an environment.
+        policy: a module, a function of a TensorDict, or None.
+        frames_per_request: the number of frames of a rollout, unless a request has another number.
+        policy_factory: a function that builds the policy in the collector.
+        create_env_kwargs: arguments of ``create_env``.
+        collector_class: TorchRL's class of the collector.
         workers: the number of environments in separate processes, for ``Multi*Collector``.
         options: further arguments of ``collector_class``.
         models: modules whose weights the driver publishes in addition to the weights of ``policy``. Each module is
             given as an attribute path in the collector.
-        uses_policy_service: whether an inference service runs the policy for all collectors. The service reports the
-            weights version of each action.
+        uses_policy_service: whether an inference service runs the policy for all collectors. The service then reports
+            the weights version of each action.
         replay_buffer: the client of the replay buffer that the collector writes its frames to. None: the collector
             sends its frames to the driver.
+        update_between_steps: whether new weights are loaded between two steps of a rollout.
         cut_short: whether the driver may end rollouts early.
         rollout: the loop that steps the environments. Collectors of several processes always use TorchRL's loop.
         compact_observations: if an observation occurs twice in a rollout, the collector sends the observation only
             once.
         own_constants: whether the collector uses the normalization constants of its own environment. Otherwise the
             collector uses the fleet's constants.
+        threads: the number of torch's threads.
+        gpu_fraction: the share of the GPU's memory that torch may allocate in the process. 0, or 1 and more: no limit.
         parameters: how parameters are set in the environments. None: the environments have no parameters.
         plays_episodes: whether the collector is an evaluator. For each request, an evaluator runs one episode, or one
             episode in each environment of a batch. The episode begins with the request's seed.
@@ -97,4 +106,5 @@ class CollectorConfig:
 
     @property
     def has_processes_that_never_pause(self) -> bool:
+        """Whether the processes of the collector begin the next rollout without waiting for the next request."""
         return issubclass(self.collector_class, MultiAsyncCollector)

@@ -13,7 +13,7 @@ _REMEMBERED = 64
 
 
 class EarlyEnd:
-    """The interruptor of TorchRL's collector. If the driver cuts a request short, the interruptor ends the rollout."""
+    """The ``interruptor`` of TorchRL's collector. It ends a rollout if the driver cuts the rollout's request short."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,9 +34,9 @@ class EarlyEnd:
 
 
 def padded(batch: TensorDictBase, steps: int) -> TensorDictBase:
-    """Return the rollout, padded to ``steps`` steps, with a mask of the valid frames.
+    """Return the rollout, padded to ``steps`` steps, with a mask of the valid frames in ``("collector", "mask")``.
 
-    If the rollout was cut short, the added frames have trajectory id -1 and False in ``("collector", "mask")``.
+    In the added frames, the trajectory id is -1 and the mask is False.
     """
     ids = batch.get(keys.TRAJECTORY_KEY)
     mask = ids != -1

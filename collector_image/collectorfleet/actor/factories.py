@@ -1,4 +1,4 @@
-"""Call the user's factories, and check each result at once. So an error message names the factory."""
+"""Call the user's factories, and check each result at once, so that an error message names the factory."""
 
 from __future__ import annotations
 

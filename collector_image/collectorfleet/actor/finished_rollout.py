@@ -61,7 +61,7 @@ def with_parameters(rollout: Rollout, parameters: ParameterStamps) -> Rollout:
 def write_frames(rollout: Rollout, replay_buffer: Any, incarnation: int) -> Rollout:
     """Write the frames into the replay buffer. Return the rollout without frames.
 
-    ``incarnation`` distinguishes the trajectories of a collector from those of its earlier processes.
+    ``incarnation`` makes the trajectory ids differ from the ids of all other incarnations in the fleet.
     """
     batch = rollout.batch
     if batch is None:

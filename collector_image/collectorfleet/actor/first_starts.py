@@ -1,8 +1,7 @@
 """Digests of the first observations of a collector's first episodes.
 
-The driver compares the digests of all collectors. Two collectors with the same seed deliver the same frames, and only
-equal digests reveal this. The digest uses observations that the collector collects anyway, so no extra step or reset is
-needed.
+The driver compares the digests of all collectors, to detect collectors with the same seed. Such collectors deliver the
+same frames. The digest uses observations that the collector collects anyway, so no additional step or reset is needed.
 """
 
 from __future__ import annotations
@@ -20,16 +19,15 @@ from torch import Tensor
 from collectorfleet.codec import frames as keys
 from collectorfleet.codec.tensors import fits_an_array
 
-# Suppose that two environments with different seeds each draw 8 starts from S states. For every S, the 8 starts are
-# distinct and the same in both environments with a probability below 1e-9.
+# Suppose that each environment draws 8 starts at random from S start states. For any S, two environments with different
+# seeds draw the same 8 distinct starts in the same order with a probability below 1e-9.
 STARTS: Final = 8
 
 
 class FirstStarts:
     """Computes the digest of the first observations of one collector's first episodes.
 
-    Once :meth:`digest` has returned the digest, further calls return None at once. Further calls also return None at
-    once if the digest can no longer be computed.
+    Once :meth:`digest` has returned the digest, or can no longer compute it, further calls return None at once.
     """
 
     def __init__(self) -> None:
@@ -41,8 +39,8 @@ class FirstStarts:
     def digest(self, batch: TensorDictBase) -> str | None:
         """Return the digest once, for the rollout with the 8th start of an episode. For other rollouts, return None.
 
-        If two of the episodes start with equal observations, as in an environment with few start states, the method
-        always returns None. If the frames have no trajectory ids, the method always returns None, too.
+        The method never returns a digest if two of the 8 episodes start with equal observations, as in an environment
+        with few start states. It also never returns a digest if the frames have no trajectory ids.
         """
         if self._over or batch.get("next", None) is None:
             return None

@@ -26,6 +26,7 @@ def on_the_cpu(batch: TensorDictBase) -> TensorDictBase:
 
 
 def valid_frames(batch: TensorDictBase) -> int:
+    """Return the number of frames that the mask of ``batch`` marks as valid. Without a mask, all frames are valid."""
     mask = batch.get(keys.MASK_KEY, None)
     return batch.numel() if mask is None else int(mask.sum())
 
@@ -41,6 +42,10 @@ def with_service_version(batch: TensorDictBase) -> TensorDictBase:
 
 
 def take_stamped_versions(batch: TensorDictBase) -> tuple[TensorDictBase, int]:
+    """Move the stamps of the frames to the entry with the weights version.
+
+    Return the new batch, and the oldest version of its valid frames. Without valid frames, the version is 0.
+    """
     batch = batch.copy()
     batch["next"] = batch["next"].copy()
     stamps = batch.pop(STAMP_KEY)

@@ -42,8 +42,7 @@ class Inbox:
 
     Args:
         target: the tensors to load weights into.
-        pass_on: a function that the inbox calls with the offer after each load. The function informs other parts of the
-            collector.
+        pass_on: a function that the inbox calls with the offer after each load. None: no function is called.
         normalization: the statistics of the environment. None: the environment has none.
     """
 
@@ -95,8 +94,8 @@ class Inbox:
     def next_applied(self, seen: int) -> tuple[int, str] | None:
         """Block until a version other than ``seen`` is loaded. Return the number and the digest of the loaded version.
 
-        The call loads an offer that arrived during a rollout, as soon as the rollout has ended. After :meth:`close`,
-        the method returns None.
+        The call loads an offer that arrived during a rollout, as soon as the rollout has ended. There is no time limit.
+        After :meth:`close`, the method returns None.
 
         Raises:
             ValueError: the offered weights belong to another policy. If loading raises another error, or :meth:`fail`
@@ -117,12 +116,12 @@ class Inbox:
     def begin_rollout(self, min_version: int, exactly: Offer | None = None, also: Offer | None = None) -> None:
         """Load weights for a rollout: ``exactly`` if given, otherwise the newest offer.
 
-        Without ``exactly``, the rollout needs version ``min_version`` or a newer version.
+        ``also`` is an offer that arrived with the request.
 
-        ``also`` is an offer that arrived with the request. The driver sends an offer before the first request that
-        needs the offer. But a large offer may arrive after the request. So the call blocks until ``min_version`` or a
-        newer version is loaded, or the inbox is closed. The call has no time limit, because the driver limits the time
-        of a request.
+        Without ``exactly``, the rollout needs version ``min_version`` or a newer version. The driver sends an offer
+        before the first request that needs the offer, but a large offer may arrive after this request. So the call
+        blocks until ``min_version`` or a newer version is loaded, or until the inbox is closed. The call has no time
+        limit, because the driver limits the time of a request.
         """
         with self._changed:
             if exactly is not None:

@@ -1,7 +1,7 @@
 """Find out which part of the user's code raised an error. The code that calls this part marks the error.
 
-The mark (the *origin*) changes neither the type nor the traceback of the error. In a step without an error, the mark
-costs no time.
+The mark is called the *origin*. It changes neither the type nor the traceback of the error. A step without an error
+takes no additional time.
 """
 
 from __future__ import annotations
@@ -83,10 +83,11 @@ def calling(origin: Origin) -> Iterator[None]:
 def origin_of(error: BaseException) -> Origin:
     """Return the attached origin. If no origin is attached, find the origin in the traceback.
 
-    The traceback is needed if TorchRL's own loop calls environment and policy. In that case, the origin is the first
-    call of an environment or a module in the traceback. The origin is a hook or ``postproc`` if a TorchRL collector
-    called it, even if code inside the call raised the error. If a TorchRL collector itself raised the error, the origin
-    is ``OPTIONS``. If a library raised the error while a collector stacked frames, the origin is ``FRAMES``.
+    The traceback is needed if TorchRL's own loop calls environment and policy. In this case, the first call of an
+    environment or a module in the traceback is the origin. If a TorchRL collector called a hook or ``postproc``, the
+    hook or ``postproc`` is the origin, even if other code inside this call raised the error. If a TorchRL collector
+    itself raised the error, the origin is ``OPTIONS``. If a library raised the error while a collector stacked frames,
+    the origin is ``FRAMES``.
     """
     if isinstance(error, RaisedInProcess):
         return error.origin
@@ -115,7 +116,7 @@ def origin_of(error: BaseException) -> Origin:
 
 
 def _is_library(file: str) -> bool:
-    # TorchRL's collectors call code of this package, and that code may call TorchRL's loop.
+    # Code of this package counts as a library. TorchRL's collectors call this code, and it may call TorchRL's loop.
     if file.startswith(_OWN) or any(f"/{package}/" in file for package in _LIBRARIES):
         return True
     # The folder of installed packages may be inside the folder of the standard library. Installed packages count as the

@@ -48,8 +48,7 @@ from collectorfleet.torchrl_private.collectors import (
 from collectorfleet.torchrl_private.environments import has_dynamic_specs
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
-# Some methods return an object of one of these classes to allow chained calls. Such an object is not sent to the
-# driver.
+# Some methods return an object of these classes to allow chained calls. Such an object is not sent to the driver.
 _STAYS = (EnvBase, Transform, BaseCollector)
 
 
@@ -97,8 +96,8 @@ class RolloutRunner:
                 call_in_steps(collector, self._policy, before_step)
         self._known_loop = self.loop
         self._parameters = None if config.parameters is None else ParameterStamps(collector, config.parameters)
-        # Returns a context that is active during the steps of each rollout. The watch of the simulator uses this
-        # context.
+        # A function that returns a context. The context is active during the steps of each rollout. If there is a
+        # simulator, the server of the collector sets a function of the simulator's watch.
         self.while_stepping: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
@@ -170,10 +169,11 @@ class RolloutRunner:
         return None if isinstance(returned, _STAYS) else returned
 
     def environment_state(self) -> dict[str, Any]:
-        """Return the state of the collector without the policy and the counters. The driver has both."""
+        """Return the state of the collector without the policy and the counters, because the driver has both."""
         return {key: value for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER}
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
+        """Load a result of :meth:`environment_state`. The next rollout begins with a reset."""
         if not state.get("env_state_dict", True):
             # For some environments, TorchRL's collector saves no buffers, but requires buffers when it loads a state.
             # So the present buffers are loaded again.
@@ -189,8 +189,8 @@ class RolloutRunner:
         if request.parameters is None or self._parameters is None:
             return
         self._parameters.offer(request.parameters)
-        # The episodes that began before the first rollout use the parameters from build time. So the first rollout
-        # begins with a reset.
+        # The collector's constructor has reset the environments with their original parameters. So the first rollout
+        # begins with another reset.
         self._begins_anew |= not self._has_run
 
     def _begin_anew_if_needed(self) -> None:

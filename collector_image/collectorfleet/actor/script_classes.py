@@ -1,8 +1,8 @@
 """Make ``torch.compile`` in a collector work with classes that the user's script defines.
 
-Classes of the script are pickled by value. In the collector, the functions of such a class have their own globals,
-whose module name is ``__main__``. ``torch.compile`` of torch 2.11 looks up names in the module ``__main__``. But in a
-collector, ``__main__`` is another script.
+The driver pickles classes of the script by value. In the collector, the functions of such a class have their own
+globals, and the name of their module is ``__main__``. ``torch.compile`` of torch 2.11 looks up names in the module
+``__main__``. But in a collector, ``__main__`` is another script.
 """
 
 from __future__ import annotations

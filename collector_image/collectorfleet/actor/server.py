@@ -1,14 +1,13 @@
 """The methods of a collector's process that the driver calls. They do not depend on a launcher.
 
 If the user's code raises an error, a method returns a message about the error. So the driver does not mistake the error
-for a broken process. The constructor cannot return a message. So the method ``build``, and not the constructor, builds
-the environment.
+for a broken process. The method ``build`` builds the environment, because the constructor cannot return a message.
 
 Three threads call a server at the same time. The first thread calls ``build`` and ``run``. The second thread calls
 ``offer`` and ``cut_short``. The third thread calls ``next_applied``.
 
-This module must not import ``torchrl.collectors.distributed``. At import, that module queries CUDA. At this time the
-launcher has not yet set which GPUs the process may use.
+This module must not import ``torchrl.collectors.distributed``, because that import queries CUDA. When this module is
+imported, the launcher has not yet set which GPUs the process may use.
 """
 
 from __future__ import annotations
@@ -176,6 +175,7 @@ class CollectorServer:
             return runner.environment_state()
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
+        """Load a result of :meth:`environment_state`. Call this between two rollouts."""
         with self._between_rollouts() as runner:
             runner.load_environment_state(state)
 
@@ -286,9 +286,9 @@ class CollectorServer:
 
 
 def _lower_priority() -> None:
-    """Lower the priority. On a shared machine, collectors and driver then run first.
+    """Lower the priority of the calling thread, so that collectors and the driver of the same machine run first.
 
-    This has no effect between pods.
+    The priority has no effect between pods.
     """
     # On Linux, the new priority applies to the calling thread, and to all threads and processes that this thread starts
     # later.

@@ -1,9 +1,9 @@
 """Write the weights version of each frame into an entry of the frame.
 
-Two kinds of collectors need this, because their rollouts may have frames of several versions. In the first kind,
+Two kinds of collectors need this entry, because their rollouts may have frames of several versions. In the first kind,
 trajectories span rollouts. In the second kind, processes continue to step while weights arrive. The version is in
-shared memory. Each process of a collector opens this memory by its name while the collector is built, so every start
-method of processes works. The name is removed afterwards, so a killed collector leaves no memory behind.
+shared memory. Each process of a collector opens this memory by its name while the collector is built. So each of
+multiprocessing's start methods works. The name is removed afterwards, so a killed collector leaves no memory behind.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ class SharedVersion:
 
     @classmethod
     def create(cls) -> SharedVersion:
+        """Return version 0 in new shared memory."""
         made = cls(shared_memory.SharedMemory(create=True, size=8))
         made.set(0)
         return made
 
     @classmethod
     def open(cls, name: str) -> SharedVersion:
+        """Return the version in the shared memory ``name``."""
         return cls(shared_memory.SharedMemory(name))
 
     def set(self, version: int) -> None:

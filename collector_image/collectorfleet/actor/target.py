@@ -32,8 +32,8 @@ class WeightsTarget:
             loading does not change the tensor.
 
     Weights are loaded hundreds of times, so two checks are not repeated for each load. The constructor finds out which
-    tensors allow a copy of bytes. The first load checks that the entries of the snapshot fit the tensors. Later loads
-    skip this check if the snapshot has the same entries.
+    tensors' bytes can be copied directly. The first load checks that the entries of the snapshot fit the tensors. Later
+    loads skip this check if the snapshot has the same entries.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], optional: Collection[str] = ()) -> None:

@@ -23,8 +23,8 @@ from collectorfleet.torchrl_private.environments import environments_of
 def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> Callable[..., Any]:
     """Return a factory that seeds its process, and then builds an environment with ``create``.
 
-    If the present process calls the factory, the factory does not seed the process. If ``parameters`` are given, the
-    process with the ``ParallelEnv`` can send parameters to the environment.
+    If the process that calls :func:`seeding` also calls the factory, the factory does not seed this process. If
+    ``parameters`` are given, the process with the ``ParallelEnv`` can send parameters to the environment.
     """
     return partial(_build, create, seeds, parameters, os.getpid())
 

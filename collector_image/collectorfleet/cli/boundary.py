@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -36,18 +37,20 @@ _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
     (CollectorFleetError, ExitCode.FAILED),
     # Raised for a file that the user names on the command line.
     (FileNotFoundError, ExitCode.USER),
+    (FileExistsError, ExitCode.USER),
     (PermissionError, ExitCode.USER),
     (IsADirectoryError, ExitCode.USER),
     (NotADirectoryError, ExitCode.USER),
-    (OSError, ExitCode.FAILED),
 )
+# Errors like the FileNotFoundError above. Python has no classes for them.
+_OF_A_FILE_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS})
 
 
 def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
     """Run ``work`` and return its exit code. Print an exception on stderr instead of raising it.
 
-    If ``with_traceback`` is True, also print the traceback. This function does not catch a SystemExit of ``work``, such
-    as argparse's.
+    If ``with_traceback`` is True, also print the traceback. This function does not catch SystemExit, which argparse
+    raises.
     """
     try:
         try:
@@ -61,9 +64,17 @@ def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
         _print("interrupted", with_traceback=with_traceback)
         code = ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  (an unexpected error is printed as one line, too)
+        # The traceback of NotInstalled shows nothing but the check of the packages.
+        with_traceback = with_traceback and not isinstance(error, NotInstalled)
         _print(f"error: {_sentence(error)}", with_traceback=with_traceback)
-        code = next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
+        code = _code(error)
     return code
+
+
+def _code(error: Exception) -> ExitCode:
+    if isinstance(error, OSError) and error.errno in _OF_A_FILE_NAME:
+        return ExitCode.USER
+    return next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
 
 
 def _sentence(error: Exception) -> str:

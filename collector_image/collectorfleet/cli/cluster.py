@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import logging
+import shlex
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli.completion import complete_contexts, complete_names, complete_namespaces
 from collectorfleet.cli.extras import CLUSTER, require
 from collectorfleet.cli.printing import print_problem
+from collectorfleet.errors import ClusterError
 
 if TYPE_CHECKING:
     from collectorfleet.client import Connection, Fleets
@@ -69,13 +72,30 @@ def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> i
     return work(Fleets(connection(options)))
 
 
+@contextmanager
+def noted(note: str, *errors: type[ClusterError]) -> Iterator[None]:
+    """If one of ``errors`` is raised in the block, add ``note`` to its message."""
+    try:
+        yield
+    except errors as error:
+        raise type(error)(f"{error}; {note}") from error
+
+
+def command(options: argparse.Namespace, verb: str, name: str) -> str:
+    """Return the command ``verb`` for a fleet of the cluster that the options name, to copy into a shell."""
+    program = options.prog.rpartition(" ")[0]
+    given = {"-n": options.namespace, "--context": options.context, "--kubeconfig": options.kubeconfig}
+    words = [word for option, value in given.items() if value for word in (option, value)]
+    return f"{program} {shlex.join([verb, name, *words])}"
+
+
 def connection(options: argparse.Namespace) -> Connection:
     """Return a connection to the cluster that the options name. Raises InvalidKubeconfig."""
     from urllib3.exceptions import InsecureRequestWarning
 
     from collectorfleet.client import connect
 
-    # Hide warnings. The error of a request already has the cause that urllib3 would log. A user who turns off TLS
+    # Hide warnings. The error of a request already has the cause that urllib3 would log. A user who turned off TLS
     # verification in the kubeconfig needs no reminder.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=InsecureRequestWarning)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from collectorfleet.cli import arguments
 from collectorfleet.cli.extras import RUNTIME, require
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.names import ENV_POD, EXIT_INFRASTRUCTURE
@@ -37,10 +38,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     where.add_argument(
         "--driver-file",
         metavar="FILE",
-        type=Path,
+        type=arguments.path,
         help="a file with HOST:PORT; you can create or change the file later",
     )
-    collect.add_argument("--token-file", metavar="FILE", type=Path, required=True, help="a file with the shared secret")
+    collect.add_argument(
+        "--token-file", metavar="FILE", type=arguments.path, required=True, help="a file with the shared secret"
+    )
     collect.add_argument(
         "--rank",
         metavar="N",
@@ -60,7 +63,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _collect(options: argparse.Namespace) -> int:
     require(RUNTIME, options.prog)
     if options.rank is None:
-        raise InvalidOption(f"--rank: missing; give the number of this host, counted from 0, or set {_RANK}")
+        options.usage_error(f"--rank is missing; give the number of this host, counted from 0, or set {_RANK}")
     if not _token_in(options.token_file):
         raise InvalidOption(f"--token-file {options.token_file}: the file is empty; write the driver's token into it")
     # Imported here, after the checks, because these modules import torch, which takes seconds.

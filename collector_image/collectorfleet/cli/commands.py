@@ -17,7 +17,7 @@ else:
 
 
 class Commands(_Action):
-    """The ``action`` for ``add_subparsers``. It adds ``prog`` and ``usage_error`` to the options of each command.
+    """The ``action`` for argparse's ``add_subparsers``. It adds ``prog`` and ``usage_error`` to each command's options.
 
     ``prog`` is the command's full name, such as ``collectorfleet run``. ``usage_error(text)`` prints the command's
     usage and ``text``, and exits with code 2.

@@ -1,4 +1,4 @@
-"""Completion of the last word of a command line, for shells and for kubectl. It relies on argcomplete."""
+"""Complete the last word of a command line, for shells and for kubectl. Without argcomplete, complete nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from collectorfleet_api.extras import is_installed
 if TYPE_CHECKING:
     from collectorfleet.client import Connection
 
-# After this line, kubectl offers only the printed words, and no file names.
+# This line tells kubectl to offer only the printed words, and no file names.
 _NO_FILES: Final = ":4"
 # The timeout of a request. The user's shell blocks until the answer arrives.
 _SECONDS: Final = 5

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.cli import cluster
+from collectorfleet.cli import arguments, cluster
 from collectorfleet.cli.completion import complete_names
 from collectorfleet.cli.extras import CLUSTER, EXPORT, require
 from collectorfleet.cli.printing import print_path, print_problem
-from collectorfleet.errors import FleetNotFound, InvalidOption
+from collectorfleet.errors import ClusterUnavailable, FleetNotFound, InvalidKubeconfig, InvalidOption
 
 SUFFIXES: Final = (".pt", ".safetensors")
 
@@ -28,7 +29,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     cluster.add_options(export, name=False)
     complete_names(
         export.add_argument(
-            "run", metavar="RUN", help="name of a fleet, or the folder of `collectorfleet run --checkpoint`"
+            "run",
+            metavar="RUN",
+            type=arguments.name,
+            help="name of a fleet, or the folder of `collectorfleet run --checkpoint`",
         )
     )
     export.add_argument(
@@ -42,7 +46,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _export(options: argparse.Namespace) -> int:
     # A RUN with a slash is a folder, because the name of a fleet has no slash.
-    if "/" in options.run or Path(options.run).exists():
+    if "/" in options.run or os.path.exists(options.run):
         _export_of_folder(options)
     else:
         _export_of_fleet(options)
@@ -53,7 +57,7 @@ def _export(options: argparse.Namespace) -> int:
 def _export_of_folder(options: argparse.Namespace) -> None:
     require(EXPORT, options.prog)
     folder = Path(options.run)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InvalidOption(
             f"{folder} has no checkpoint, because it is not a folder: RUN is a fleet on a cluster, or the folder of a "
             "run with --checkpoint"
@@ -74,19 +78,18 @@ def _export_of_fleet(options: argparse.Namespace) -> None:
     from collectorfleet.client import Fleets
     from collectorfleet.client.export import Exporter
 
-    connection = cluster.connection(options)
-    try:
+    # The user may have mistyped the name of a folder.
+    with cluster.noted(f"no folder {options.run} exists", FleetNotFound, InvalidKubeconfig, ClusterUnavailable):
+        connection = cluster.connection(options)
         fleet = Fleets(connection).get(options.run)
-    except FleetNotFound as error:
-        raise FleetNotFound(f"{error}; no folder {options.run} exists") from error
     try:
         Exporter(connection, print_problem).export(fleet, driver_template(fleet), options.output, best=options.best)
     except OSError as error:
         raise _cannot_write(options.output, error) from error
 
 
-def _cannot_write(file: Path, error: OSError) -> InvalidOption:
-    return InvalidOption(f"{file}: {error.strerror}")
+def _cannot_write(file: Path, error: OSError) -> OSError:
+    return OSError(error.errno, error.strerror, str(file))
 
 
 def _file(text: str) -> Path:

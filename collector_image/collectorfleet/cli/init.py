@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Final
@@ -24,8 +25,8 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "gather": ("every", "cartpole", "gather"),
     "script": ("every", "cartpole", "script"),
 }
-# In the project, the names of these files begin with a dot. The templates' names have no dot. With a dot, git would
-# apply the templates in this repository.
+# In the project, the names of these files begin with a dot. The names of the templates have no dot, because git would
+# apply a template ``.gitignore`` to this repository.
 _HIDDEN: Final = frozenset({"gitignore", "collectorfleetignore"})
 
 
@@ -59,14 +60,23 @@ def _init(options: argparse.Namespace) -> int:
             f"{name!r} cannot name a fleet; use up to {MAX_NAME_LENGTH} lower-case letters, digits and '-', "
             "starting with a letter and ending in a letter or digit"
         )
+    is_new = not folder.exists()
+    if not is_new and any(folder.iterdir()):
+        return _error(f"{folder}: the folder is not empty; take another name, or empty the folder")
+    written = []
     try:
-        if folder.exists() and any(folder.iterdir()):
-            return _error(f"{folder}: the folder is not empty; take another name, or empty the folder")
         folder.mkdir(exist_ok=True)
         for file, text in project(options.kind, name).items():
-            (folder / file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        return _error(f"{folder}: {error.strerror}")
+            written.append(folder / file)
+            written[-1].write_text(text, encoding="utf-8")
+    except BaseException:
+        # A part of a project would be in the way of the next try.
+        for path in written:
+            path.unlink(missing_ok=True)
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
     print(f"{folder} has a fleet that trains; `collectorfleet run {name}` runs the fleet on this machine")
     return 0
 

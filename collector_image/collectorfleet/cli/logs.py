@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from collectorfleet.cli import cluster
+from collectorfleet.cli.printing import print_problem
 from collectorfleet.display.plain import plain, plain_with_colors
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
+
+_MOST_SOURCES: Final = 10  # in a note
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,10 +35,20 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _logs(fleets: Fleets, options: argparse.Namespace) -> int:
     # A file or a program gets the text unchanged.
     shown = plain_with_colors if sys.stdout is not None and sys.stdout.isatty() else str
+    others: set[str] = set()
+    is_found = options.of is None
     for line in fleets.logs(options.name, follow=options.follow, since_seconds=options.since):
-        if options.of in (None, line.source):
+        if options.of not in (None, line.source):
+            if len(others) <= _MOST_SOURCES:  # the text of a log may have any number of them
+                others.add(line.source)
+        else:
+            is_found = True
             before = "" if options.of else f"{plain(line.source):<6} | "
             print(f"{before}{shown(line.text)}", flush=options.follow)
+    if not is_found and others:
+        names = sorted(others)
+        more = " and others" if len(names) > _MOST_SOURCES else ""
+        print_problem(f"note: no line is from {options.of}; lines are from {', '.join(names[:_MOST_SOURCES])}{more}")
     return 0
 
 

@@ -25,9 +25,10 @@ from collectorfleet.cli.version import PrintVersion
 
 
 def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
-    """Return the parser. The options that the parser returns have ``command``, ``prog`` and ``usage_error``.
+    """Return the parser. The options that it parses have the attributes ``command``, ``prog`` and ``usage_error``.
 
-    ``command`` is a function of the options that returns the exit code. :class:`Commands` sets the other two.
+    ``command`` is a function. It takes the options, and returns the exit code. :class:`Commands` sets ``prog`` and
+    ``usage_error``.
     """
     made = argparse.ArgumentParser(
         prog=prog,

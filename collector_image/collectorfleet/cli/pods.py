@@ -24,8 +24,8 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 class _Pod:
     """The pod template of a child object, and the user's templates that the operator merged into it.
 
-    ``written`` has the user's templates. The operator merges them in reverse order, so values of the first template
-    win. ``of_job`` is True if the child is a Job.
+    ``written`` has the user's templates. A value of an earlier template replaces the value of a later template.
+    ``of_job`` is True if the child is a Job.
     """
 
     template: dict[str, Any]
@@ -35,8 +35,8 @@ class _Pod:
 
 def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
     """Return the objects that the operator would create for ``fleet``, as the operator sends them to the API server."""
-    # Import the operator's code, so that commands get the same objects that the operator applies. No other module of
-    # the runtime imports the operator.
+    # Use the operator's code, so that commands get the same objects that the operator applies. No other module of this
+    # package imports the operator.
     from collectorfleet_operator.children.table import manifests
 
     # The conversion to JSON and back turns enums into strings.
@@ -69,7 +69,7 @@ def pod_problems(fleet: CollectorFleet) -> list[Problem]:
     merged = (
         placed(problem, pod.template, pod.written) for pod in _pods(fleet, templates) for problem in _problems(pod)
     )
-    # If several groups share a template, its problem is found once for each group.
+    # Remove duplicates. If several groups share a template, its problem is found once for each group.
     return list(dict.fromkeys(islice(merged, MOST_PROBLEMS)))
 
 

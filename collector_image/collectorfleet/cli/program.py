@@ -48,9 +48,9 @@ def _run(words: Sequence[str], prog: str, signals_in_command: Callable[[], Abstr
 
 
 def _print_any_text() -> None:
-    """Print an escape for each character that the terminal's encoding lacks.
+    """Make stdout and stderr print an escape for each character that their encoding lacks.
 
-    Otherwise such a character would end the command.
+    Otherwise, printing such a character would end the command with an error.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

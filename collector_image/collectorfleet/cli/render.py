@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from collectorfleet.cli import manifests
+from collectorfleet.cli import arguments, manifests
 from collectorfleet.cli.pods import children
 from collectorfleet.cli.printing import print_problem
 from collectorfleet_api.manifests.yaml_writer import to_yaml
@@ -18,12 +18,17 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="show the objects that the operator creates for a fleet",
         description=(
             "Print the objects that the operator creates for the fleets of a manifest, as YAML: RayCluster, Job, "
-            "ServiceAccount, Role, "
-            "RoleBinding, Lease, ConfigMap and NetworkPolicy. With launcher Job, a Service and a second Job replace "
-            "the RayCluster. The objects have no owner reference. The command needs no cluster."
+            "ServiceAccount, Role, RoleBinding, Lease, ConfigMap and NetworkPolicy. If the launcher is Job, a Service "
+            "and a second Job take the place of the RayCluster. The objects have no owner reference. "
+            "The command needs no cluster."
         ),
     )
-    render.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
+    render.add_argument(
+        "file",
+        metavar="FILE",
+        type=arguments.name,
+        help="manifests, or a folder with fleet.yaml; '-' is standard input",
+    )
     render.set_defaults(command=_render)
 
 
@@ -31,8 +36,7 @@ def _render(options: argparse.Namespace) -> int:
     found = manifests.read(options.file)
     if found is None:
         return EXIT_USER_ERROR
-    for finding in found.findings:
-        print_problem(finding)
+    manifests.print_findings(found, options.file)
     if found.errors:
         return EXIT_USER_ERROR
     if not found.fleets:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from collectorfleet.cli import cluster
+from collectorfleet.cli import arguments, cluster
 from collectorfleet.cli.completion import complete_names
 from collectorfleet.cli.extras import COMPARE, require
 from collectorfleet.cli.printing import print_path
@@ -47,6 +48,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
             "runs",
             metavar="RUN",
             nargs="+",
+            type=arguments.name,
             help="name of a fleet, or the folder of `collectorfleet run --checkpoint`",
         )
     )
@@ -54,7 +56,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "-o",
         "--output",
         metavar="FILE",
-        type=Path,
+        type=arguments.path,
         help=(
             "default: RUN-report.html for a fleet, report.html in the folder of a run, or comparison.html for several "
             "runs"
@@ -75,16 +77,17 @@ def _report(options: argparse.Namespace) -> int:
     def of_fleet(fleets: Fleets) -> int:
         from collectorfleet.display.summary import in_a_sentence
 
-        fleet, timeline = _of_fleet(fleets, run)
+        fleet, timeline = _of_fleet(fleets, run, options)
         return _write(timeline, file, in_a_sentence(fleet))
 
-    with _said_to_be_no_folder([run], InvalidKubeconfig, ClusterUnavailable):
+    with _if_folders_were_meant([run], InvalidKubeconfig, ClusterUnavailable):
         return cluster.with_fleets(options, of_fleet)
 
 
 def _compare(options: argparse.Namespace) -> int:
     require(COMPARE, options.prog)
-    _check_each_once(options.runs)
+    if twice := _given_twice(options.runs):
+        options.usage_error(f"{twice}: the run is given twice; name each run once")
     out = options.output or Path("comparison.html")
     # Read folders first, because a problem of a folder can be reported without a cluster.
     folders = {run: _run_of_folder(run) for run in options.runs if _is_folder(run)}
@@ -96,38 +99,35 @@ def _compare(options: argparse.Namespace) -> int:
     names = [run for run in options.runs if run not in folders]
     if not names:
         return write({})
-    with _said_to_be_no_folder(names, InvalidKubeconfig, ClusterUnavailable):
-        return cluster.with_fleets(options, lambda fleets: write({name: _run_of_fleet(fleets, name) for name in names}))
+    with _if_folders_were_meant(names, InvalidKubeconfig, ClusterUnavailable):
+        return cluster.with_fleets(
+            options, lambda fleets: write({name: _run_of_fleet(fleets, name, options) for name in names})
+        )
 
 
-def _check_each_once(runs: Sequence[str]) -> None:
+def _given_twice(runs: Sequence[str]) -> str | None:
+    """Return a run that is among the runs before it, or None."""
     seen: set[str] = set()
     for run in runs:
-        one = str(Path(run).resolve()) if _is_folder(run) else run
+        one = os.path.realpath(run) if _is_folder(run) else run
         if one in seen:
-            raise InvalidOption(f"{run}: the run is given twice; name each run once")
+            return run
         seen.add(one)
+    return None
 
 
 def _is_folder(run: str) -> bool:
     """Return whether ``run`` has a slash or is a folder with a timeline. No fleet's name has a slash."""
-    return "/" in run or (Path(run) / files.NAME).exists()
+    return "/" in run or os.path.exists(os.path.join(run, files.NAME))
 
 
-@contextmanager
-def _said_to_be_no_folder(names: Sequence[str], *errors: type[ClusterError]) -> Iterator[None]:
-    """If one of ``errors`` is raised in the block, add to its message why ``names`` are no folders of runs.
-
-    The user may have mistyped the name of a folder.
-    """
-    try:
-        yield
-    except errors as error:
-        raise type(error)(f"{error}; {'; '.join(map(_no_folder, names))}") from error
+def _if_folders_were_meant(names: Sequence[str], *errors: type[ClusterError]) -> AbstractContextManager[None]:
+    """Add to the message of one of ``errors`` why ``names`` are no folders of runs: the user may have mistyped one."""
+    return cluster.noted("; ".join(map(_no_folder, names)), *errors)
 
 
 def _no_folder(name: str) -> str:
-    return f"folder {name} has no {files.NAME}" if Path(name).is_dir() else f"no folder {name} exists"
+    return f"folder {name} has no {files.NAME}" if os.path.isdir(name) else f"no folder {name} exists"
 
 
 def _of_folder(folder: Path) -> Timeline:
@@ -143,12 +143,13 @@ def _of_folder(folder: Path) -> Timeline:
     return timeline
 
 
-def _of_fleet(fleets: Fleets, name: str) -> tuple[CollectorFleet, Timeline]:
-    with _said_to_be_no_folder([name], FleetNotFound):
+def _of_fleet(fleets: Fleets, name: str, options: argparse.Namespace) -> tuple[CollectorFleet, Timeline]:
+    with _if_folders_were_meant([name], FleetNotFound):
         fleet, timeline = fleets.get(name), fleets.timeline(name)
     if timeline is None:
         raise CollectorFleetError(
-            f"fleet {name}: its driver has not reported yet; run `status {name}` to see its state"
+            f"fleet {name}: its driver has not reported yet; run `{cluster.command(options, 'status', name)}` to see "
+            "its state"
         )
     return fleet, timeline
 
@@ -160,12 +161,12 @@ def _run_of_folder(run: str) -> Run:
     return Run(run, timeline, timeline.configuration)
 
 
-def _run_of_fleet(fleets: Fleets, name: str) -> Run:
+def _run_of_fleet(fleets: Fleets, name: str, options: argparse.Namespace) -> Run:
     from collectorfleet.display.comparison.runs import Run
     from collectorfleet.display.summary import in_a_sentence
     from collectorfleet.timeline.configuration import configuration
 
-    fleet, timeline = _of_fleet(fleets, name)
+    fleet, timeline = _of_fleet(fleets, name, options)
     # Prefer the driver's configuration, because the spec may be newer than the newest driver.
     return Run(name, timeline, timeline.configuration or configuration(fleet.spec), in_a_sentence(fleet))
 
@@ -193,8 +194,8 @@ def _write_comparison(runs: Sequence[Run], out: Path) -> int:
 
 @contextmanager
 def _named(out: Path) -> Iterator[None]:
-    """If the write fails, raise an InvalidOption that names ``out``. The original OSError names a temporary file."""
+    """If the write fails, raise an OSError that names ``out``. The original OSError names a temporary file."""
     try:
         yield
     except OSError as error:
-        raise InvalidOption(f"{out}: {error.strerror}") from error
+        raise OSError(error.errno, error.strerror, str(out)) from error

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import TextIO
 
-from collectorfleet.cli import manifests
+from collectorfleet.cli import arguments, manifests
 from collectorfleet.cli.extras import RUNTIME, require
 from collectorfleet.cli.printing import print_problem
-from collectorfleet.errors import InvalidOption
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import EXIT_USER_ERROR
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -26,15 +24,20 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
             "second Ctrl-C ends the run at once."
         ),
     )
-    run.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
+    run.add_argument(
+        "file",
+        metavar="FILE",
+        type=arguments.name,
+        help="manifests, or a folder with fleet.yaml; '-' is standard input",
+    )
     run.add_argument("--fleet", metavar="NAME", help="name of the fleet to run, if the file has several")
     run.add_argument(
         "-o", "--output", choices=["json"], help="print the final status on stdout, and everything else on stderr"
     )
-    run.add_argument("--checkpoint", type=_path, metavar="DIR", help="keep checkpoints in DIR")
+    run.add_argument("--checkpoint", type=arguments.path, metavar="DIR", help="keep checkpoints in DIR")
     run.add_argument("--resume", action="store_true", help="resume from the checkpoints in the DIR of --checkpoint")
     run.add_argument(
-        "--report", type=_path, metavar="FILE", help=("write a report of the run into FILE, a page of HTML")
+        "--report", type=arguments.path, metavar="FILE", help=("write a report of the run into FILE, a page of HTML")
     )
     run.add_argument("--metrics-port", type=_port, metavar="N", help="serve Prometheus metrics on 127.0.0.1:N/metrics")
     run.add_argument("-v", "--verbose", action="store_true", help="show logs, tracebacks and the output of collectors")
@@ -43,7 +46,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _run(options: argparse.Namespace) -> int:
     if options.resume and options.checkpoint is None:
-        raise InvalidOption("--resume: needs --checkpoint DIR; give the folder of the run to resume")
+        options.usage_error("--resume needs --checkpoint DIR; give the folder of the run to resume")
     require(RUNTIME, options.prog)
     out: TextIO = sys.stdout
     status_out: TextIO | None = None
@@ -68,8 +71,7 @@ def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet 
     Return None if a manifest has an error. If the options match no fleet or several fleets, print the reason and return
     None.
     """
-    for finding in found.findings:
-        print_problem(finding)
+    manifests.print_findings(found, options.file)
     if found.errors:
         return None
     fleets = [fleet for fleet in found.fleets if options.fleet in (None, fleet.metadata.name)]
@@ -84,13 +86,6 @@ def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet 
         problem = f"the file has no fleet {options.fleet}; it has {names}"
     print_problem(f"error: {options.file}: {problem}")
     return None
-
-
-def _path(text: str) -> Path:
-    # Path("") is the current folder, and an unset variable of a shell is "".
-    if not text:
-        raise argparse.ArgumentTypeError("the path is empty; write a path, or leave the option out")
-    return Path(text)
 
 
 def _port(text: str) -> int:

@@ -4,7 +4,7 @@ While the program imports or exits, a signal ends it at once. An exception at th
 library. While a command runs, a signal raises an exception. The exception lets the command restore the terminal and
 delete temporary files.
 
-This module imports as little as it can: Ctrl-C shows a traceback until :func:`end_at_once` is called.
+This module imports as little as possible, because Ctrl-C shows a traceback until :func:`end_at_once` is called.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from collectorfleet.display.plain import plain
 
 if TYPE_CHECKING:
     from collectorfleet.client import Change, Fleets
+    from collectorfleet_api.v1alpha1 import CollectorFleet
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,32 +50,33 @@ def _command(options: argparse.Namespace) -> int:
 def _status(fleets: Fleets, options: argparse.Namespace) -> int:
     if options.watch:
         return _watch(fleets, options)
-    if options.name is None:
-        _list(fleets, options)
-    else:
-        _one(fleets, options)
-    if note := difference(fleets.release()):
+    shown = _list(fleets, options) if options.name is None else [_one(fleets, options)]
+    images = {fleet.metadata.name: fleet.spec.image for fleet in shown}
+    if note := difference(fleets.releases(), images):
         print_problem(note)
     return 0
 
 
-def _one(fleets: Fleets, options: argparse.Namespace) -> None:
+def _one(fleets: Fleets, options: argparse.Namespace) -> CollectorFleet:
+    """Print a fleet, and return it."""
     from collectorfleet.client.events import event_rows
     from collectorfleet.display import summary
 
     fleet = fleets.get(options.name)
     if options.output == output.NAME:
         print_line(output.name_of(fleet))
-        return
+        return fleet
     events = event_rows(fleets.events(options.name))
     if options.output in output.DATA:
         print(output.document(summary.data(fleet, events), options.output))
     else:
         rows = {"most_rows": None} if options.output == output.WIDE else {}
         print("\n".join(summary.lines(fleet, events, datetime.now(UTC), **rows)))
+    return fleet
 
 
-def _list(fleets: Fleets, options: argparse.Namespace) -> None:
+def _list(fleets: Fleets, options: argparse.Namespace) -> Sequence[CollectorFleet]:
+    """Print a line for each fleet, and return the fleets."""
     from collectorfleet.client import Change
     from collectorfleet.display import summary
 
@@ -85,6 +87,7 @@ def _list(fleets: Fleets, options: argparse.Namespace) -> None:
         cluster.print_none_found(fleets, options)
     else:
         _Printed(options).add([Change(fleet) for fleet in found])
+    return found
 
 
 def _watch(fleets: Fleets, options: argparse.Namespace) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from collectorfleet.cli import cluster, manifests
+from collectorfleet.cli import arguments, cluster, manifests
 from collectorfleet.cli.extras import CLUSTER, require
 from collectorfleet.cli.printing import print_line, print_problem
 from collectorfleet.errors import InvalidOption
@@ -30,12 +31,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
             "names look like keys or secrets."
         ),
     )
-    submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; the fleet can import its modules")
+    submit.add_argument(
+        "folder", metavar="FOLDER", type=arguments.path, help="the code; the fleet can import its modules"
+    )
     submit.add_argument(
         "-f",
         "--filename",
         metavar="FILE",
-        type=Path,
+        type=arguments.path,
         help=f"the fleet's manifest; default: {manifests.MANIFEST} in FOLDER",
     )
     submit.add_argument("--path", help="the subfolder of FOLDER from which the fleet imports modules, such as src")
@@ -59,12 +62,17 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _submit(options: argparse.Namespace) -> int:
     require(CLUSTER, options.prog)
+    if not os.path.isdir(options.folder):
+        is_file = os.path.exists(options.folder)
+        raise InvalidOption(
+            f"{options.folder}: "
+            + ("this is a file; name its folder, and the file with -f" if is_file else "the folder does not exist")
+        )
     file = options.filename or options.folder / manifests.MANIFEST
     found = manifests.read(str(file))
     if found is None:
         return EXIT_USER_ERROR
-    for finding in found.findings:
-        print_problem(finding)
+    manifests.print_findings(found, str(file))
     if found.errors:
         return EXIT_USER_ERROR
     fleet = _only(found.fleets, file)
@@ -72,6 +80,8 @@ def _submit(options: argparse.Namespace) -> int:
     tree = _pack(options, file)
     if tree is None:
         return EXIT_USER_ERROR
+    if (script := fleet.spec.driver.script) and not script.startswith("/"):
+        _warn_of_missing_script(script, tree, options, file)
     if options.dry_run:
         return _list(tree, options, file, fleet)
     if "namespace" in fleet.metadata.model_fields_set and not options.namespace:
@@ -88,7 +98,7 @@ def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
     from collectorfleet.client import FolderRefused, pack
     from collectorfleet.client.refusals import joined
 
-    if options.path and options.folder.is_dir() and not (options.folder / options.path).is_dir():
+    if options.path and not os.path.isdir(options.folder / options.path):
         raise InvalidOption(f"--path {options.path}: {options.folder} has no such folder")
     try:
         # If the manifest were packed, each new number of collectors in the manifest would change the tree and cause a
@@ -108,6 +118,16 @@ def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
     if options.path and not any(PurePosixPath(one.name).is_relative_to(options.path) for one in tree.files):
         raise InvalidOption(f"--path {options.path}: no file of this folder is packed")
     return tree
+
+
+def _warn_of_missing_script(script: str, tree: Tree, options: argparse.Namespace, file: Path) -> None:
+    """Print a warning if the packed code has no file at ``script``, a path below ``--path``. The image may have it."""
+    found = PurePosixPath(options.path or "") / script
+    if found not in {PurePosixPath(one.name) for one in tree.files}:
+        print_problem(
+            f"{file}: warning: spec.driver.script: {found} is not packed, so the driver looks for the script in the "
+            "image only; correct the path, or pack the file with --include"
+        )
 
 
 def _list(tree: Tree, options: argparse.Namespace, file: Path, fleet: CollectorFleet) -> int:
@@ -141,7 +161,8 @@ def _carry_out(
     config_map = tree.config_map_name(name)
     files, are = counted(len(tree.files), "file"), "is" if len(tree.files) == 1 else "are"
     print_line(f"{files}, {len(tree.archive):,} bytes packed, {are} in ConfigMap {config_map}")
-    print_line(f"fleet {name} is submitted; run `top {name}` to watch it, or `status {name}` to see its state")
+    top, status = (cluster.command(options, verb, name) for verb in ("top", "status"))
+    print_line(f"fleet {name} is submitted; run `{top}` to watch it, or `{status}` to see its state")
     return 0
 
 
@@ -158,5 +179,5 @@ def _config_map(obj: dict[str, Any], file: Path) -> dict[str, Any]:
         raise InvalidOption(f"{file}: a {obj['kind']} is not submitted; apply it with kubectl, from a separate file")
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        raise InvalidOption(f"{file}: a ConfigMap has no name; write text into its metadata.name")
+        raise InvalidOption(f"{file}: a ConfigMap has no name; set its metadata.name")
     return obj

@@ -24,17 +24,16 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         ),
     )
     cluster.add_options(stop)
-    stop.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _stop(fleets, options.name)))
+    stop.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _stop(fleets, options)))
     resume = commands.add_parser("resume", help="resume a suspended fleet")
     cluster.add_options(resume)
-    resume.set_defaults(
-        command=lambda options: cluster.with_fleets(options, lambda fleets: _resume(fleets, options.name))
-    )
+    resume.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _resume(fleets, options)))
 
 
-def _stop(fleets: Fleets, name: str) -> int:
+def _stop(fleets: Fleets, options: argparse.Namespace) -> int:
     from collectorfleet.display.summary import in_a_sentence, is_over
 
+    name = options.name
     found = fleets.get(name)
     # A failed run is also suspended, so that `resume` can retry the run.
     if is_over(found) and not _has_failed(found):
@@ -42,20 +41,24 @@ def _stop(fleets: Fleets, name: str) -> int:
         return 0
     fleets.stop(name)
     if is_over(found):
-        print_line(f"fleet {name} has already ended: {in_a_sentence(found)}; to try again, run `resume {name}`")
+        resume = cluster.command(options, "resume", name)
+        print_line(f"fleet {name} has already ended: {in_a_sentence(found)}; to try again, run `{resume}`")
     else:
-        print_line(f"fleet {name} is being suspended; run `status {name}` to see its progress")
+        status = cluster.command(options, "status", name)
+        print_line(f"fleet {name} is being suspended; run `{status}` to see its progress")
     return 0
 
 
-def _resume(fleets: Fleets, name: str) -> int:
+def _resume(fleets: Fleets, options: argparse.Namespace) -> int:
     from collectorfleet.display.summary import in_a_sentence, is_over
 
+    name = options.name
     found = fleets.resume(name)
     if is_over(found):
-        retry = f"; to try again, run `stop {name}`, then `resume {name}`" if _has_failed(found) else ""
+        stop, resume = (cluster.command(options, verb, name) for verb in ("stop", "resume"))
+        retry = f"; to try again, run `{stop}`, then `{resume}`" if _has_failed(found) else ""
         raise CollectorFleetError(f"fleet {name} has already ended: {in_a_sentence(found)}{retry}")
-    print_line(f"fleet {name} resumes; run `status {name}` to see its progress")
+    print_line(f"fleet {name} resumes; run `{cluster.command(options, 'status', name)}` to see its progress")
     return 0
 
 

@@ -52,7 +52,7 @@ def _top(fleets: Fleets, options: argparse.Namespace) -> int:
         return 0
     live = Live(Text("\n".join(lines)), console=drawn_on, auto_refresh=False)
     try:
-        # `with live` would leave the cursor hidden if Ctrl-C interrupts the start.
+        # If Ctrl-C interrupted the start, `with live` would leave the cursor hidden.
         live.start(refresh=True)
         while not ended:
             time.sleep(EVERY_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from collectorfleet.cli import manifests
+from collectorfleet.cli import arguments, manifests
 from collectorfleet.cli.printing import print_line
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import EXIT_USER_ERROR
@@ -17,7 +17,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         description="Check fleets by the rules of the API server and the operator. The command needs no cluster.",
     )
     validate.add_argument(
-        "files", metavar="FILE", nargs="+", help="manifests, or a folder with fleet.yaml; '-' is standard input"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        type=arguments.name,
+        help="manifests, or a folder with fleet.yaml; '-' is standard input",
     )
     validate.set_defaults(command=_validate)
 
@@ -26,7 +30,7 @@ def _validate(options: argparse.Namespace) -> int:
     found = {file: manifests.read(file) for file in dict.fromkeys(options.files)}
     for file, one in found.items():
         if one is not None:
-            _show(str(manifests.path_of(file)), one)
+            _show(file, one)
     readable = [one for one in found.values() if one is not None]
     if len(readable) < len(found) or any(one.errors for one in readable):
         return EXIT_USER_ERROR
@@ -35,9 +39,9 @@ def _validate(options: argparse.Namespace) -> int:
 
 def _show(file: str, found: Manifests) -> None:
     """Print the findings and the valid fleets of a manifest, or a message that the manifest has no fleet."""
-    for finding in found.findings:
-        print_line(finding)
+    manifests.print_findings(found, file, print_line)
+    path = manifests.path_of(file)
     for fleet in found.fleets:
-        print_line(f"{file}: fleet {fleet.metadata.name} is valid")
+        print_line(f"{path}: fleet {fleet.metadata.name} is valid")
     if not found.fleets and not found.errors:
-        print_line(f"{file}: {manifests.without_fleet(found)}")
+        print_line(f"{path}: {manifests.without_fleet(found)}")

@@ -14,7 +14,7 @@ from collectorfleet.client.connection import without_retries
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
-# A watch that hangs unnoticed delays changes by at most this time.
+# The longest duration of a watch. If a watch hangs unnoticed, changes are delayed by at most this time.
 WATCH_SECONDS: Final = 60
 # Limits the rate of list requests if a server ends each watch at once.
 _LEAST_SECONDS: Final = 1.0
@@ -30,7 +30,7 @@ class Change:
 
 
 class Known:
-    """The fleets that the client has seen. A later list of fleets is compared with them. Pure."""
+    """The fleets that the client has seen. :meth:`update` compares a later list with these fleets. Pure."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str | None, CollectorFleet] = {}
@@ -87,6 +87,7 @@ def _events(requests: FleetRequests, selection: Selection, version: str) -> Iter
 
 def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float) -> None:
     """Block until the fleet changes, but at most for ``seconds`` or 60 s, whichever is shorter.
+
     If the API server accepts the request and then hangs, the call blocks for up to 4 s longer. If ``seconds`` is less
     than 1, or if the request fails, the call blocks for up to 1 s longer.
     """
@@ -95,4 +96,4 @@ def await_change(requests: FleetRequests, fleet: CollectorFleet, seconds: float)
         with without_retries():
             next(requests.watch(selection, version, min(seconds, WATCH_SECONDS)), None)
     except (ApiException, HTTPError, ValueError):
-        time.sleep(min(1.0, max(seconds, 0.0)))  # the next request raises the error
+        time.sleep(min(1.0, max(seconds, 0.0)))  # the caller's next request raises a lasting error

@@ -24,7 +24,7 @@ def condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:
 
 
 def stalled(fleet: CollectorFleet) -> str | None:
-    """Return why the fleet cannot continue without its user, or None if the fleet is not stalled."""
+    """Return why the fleet cannot continue until its user changes something, or None if the fleet is not stalled."""
     if not condition_is_true(ConditionType.STALLED)(fleet):
         return None
     found = fleet.status and fleet.status.condition(ConditionType.STALLED)
@@ -34,4 +34,6 @@ def stalled(fleet: CollectorFleet) -> str | None:
 def describe_readiness(fleet: CollectorFleet) -> str:
     """Return the fleet's Ready condition as a sentence."""
     found = fleet.status.condition(ConditionType.READY) if fleet.status else None
-    return f"Ready is {found.status}, {found.reason}: {found.message}" if found else "the operator has not seen it yet"
+    if found is None:
+        return "the operator has not seen the fleet yet"
+    return f"Ready is {found.status}, {found.reason}: {found.message}"

@@ -35,7 +35,7 @@ class _Retries(Retry):
         return not _HAS_DEADLINE.get() and super().is_retry(method, status_code, has_retry_after)
 
 
-# A request that fails is not repeated. Otherwise the request could take longer than its timeout.
+# A request without an answer is not repeated. Otherwise the request could take longer than its timeout.
 _RETRIES: Final = _Retries(total=3, connect=0, read=0, redirect=False, retry_after_max=10)
 
 
@@ -118,7 +118,7 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
         merger = KubeConfigMerger(_without_empty_files(files))
         if merger.config is None:
             raise ConfigException("the file does not exist")
-        # If the library renews a token, the library writes the new token into the file, as kubectl does.
+        # If the Kubernetes client renews a token, it writes the new token into the file, as kubectl does.
         loader = KubeConfigLoader(merger.config, context, config_base_path=None, config_persister=merger.save_changes)
         loader.load_and_set(configuration)
         chosen = loader.current_context
@@ -139,7 +139,7 @@ def contexts(kubeconfig: str | None = None) -> Sequence[str]:
 
 
 def _without_empty_files(files: str) -> str:
-    """Return the list of kubeconfigs without empty files. kubectl ignores empty files, but the library refuses them.
+    """Return the list of kubeconfigs without empty files, which kubectl ignores and the Kubernetes client refuses.
 
     If all files are empty, return ``files``.
     """
@@ -155,7 +155,7 @@ def _is_empty(file: str) -> bool:
 def _explained(source: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # any class: the library does not validate the file
+    except Exception as error:  # of any class, because the Kubernetes client does not validate the file
         raise InvalidKubeconfig(
             f"cannot connect to a cluster: {source}: {_why(error)}; set KUBECONFIG, or name another file or context"
         ) from error
@@ -167,14 +167,14 @@ def _why(error: Exception) -> str:
     if isinstance(error, InvalidOption):
         return str(error)
     if isinstance(error, ConfigException):
-        # The library's message repeats an entry of the file in braces, and the entry may have secrets.
+        # The message of the Kubernetes client repeats an entry of the file in braces. The entry may have secrets.
         return one_sentence(str(error).partition("{")[0]).rstrip(" ./")
     return f"it is not a valid kubeconfig ({type(error).__name__})"
 
 
 @contextmanager
 def _reported_by_plugins() -> Iterator[None]:
-    """Raise the error of a credential plugin. The library only logs the error and continues without credentials."""
+    """Raise the error of a credential plugin. The Kubernetes client only logs it, and continues without credentials."""
     said = _Messages()
     root = logging.getLogger()
     root.addHandler(said)  # also keeps `logging.error` from configuring the root logger
@@ -185,7 +185,7 @@ def _reported_by_plugins() -> Iterator[None]:
         root.removeFilter(said.take)
         root.removeHandler(said)
     if said.texts:
-        raise ConfigException(f"the plugin for credentials failed: {said.texts[0].removeprefix('exec: ')}")
+        raise ConfigException(f"the credential plugin failed: {said.texts[0].removeprefix('exec: ')}")
 
 
 class _Messages(logging.NullHandler):

@@ -151,7 +151,12 @@ class Exporter:
             raise ClusterError(f"pod {pod}: the copy of {size:,} bytes differs from the file in the pod; try again")
 
     def _run(self, pod: str, command: Sequence[str]) -> bytes:
-        """Run a command in the pod and return its output. On failure, raise InvalidOption with the command's error."""
+        """Run a command in the pod and return its output.
+
+        Raises:
+            InvalidOption: the command failed. The message has the command's error.
+            ClusterError: the command did not end in time, or the connection broke off.
+        """
         opened = self._open(pod, command)
         try:
             opened.run_forever(timeout=_COMMAND_SECONDS)
@@ -215,6 +220,6 @@ def state_of(pod: Any) -> str:
 
 
 def _last_line(printed: bytes) -> str:
-    """Return the last line of a command's error output. Imports of torch may print warnings before this line."""
+    """Return the last line of a command's error output. Earlier lines may be warnings that torch prints at import."""
     lines = printed.decode(errors="replace").strip().splitlines()
     return lines[-1].removeprefix("error: ") if lines else ""

@@ -18,7 +18,7 @@ from collectorfleet.client.events import time_of
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet.client.logs import LogLine, read_lines
 from collectorfleet.client.object_names import checked_namespace, checked_object
-from collectorfleet.client.release import cluster_release
+from collectorfleet.client.release import Releases, cluster_releases
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
 from collectorfleet.errors import one_sentence
@@ -74,7 +74,7 @@ class Fleets:
 
     @option_types.checked("Fleets.submit.")
     def submit(self, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any]) -> CollectorFleet:
-        """Create the fleet, or change the existing fleet of that name. The ConfigMaps ``beside`` are applied first.
+        """Create the fleet, or change the existing fleet of that name. First apply the ConfigMaps ``beside``.
 
         If the API server rejects the fleet or a ConfigMap, the ConfigMaps that this call created are deleted. Returns
         the stored fleet, which the operator has not processed yet. Use :meth:`wait` to await the result.
@@ -106,8 +106,8 @@ class Fleets:
         name = checked_object(names.KIND, given)
         body = tree.put_into(given, path)
         uid = self._submission.check(body)
-        # The fleet's pods would wait for the ConfigMap, so the ConfigMap is applied first. A new fleet gets its uid
-        # only afterwards.
+        # Apply the ConfigMap first, because the fleet's pods would otherwise wait for it. A new fleet has no uid yet.
+        # So the owner reference is added afterwards.
         self._submission.apply(body, [tree.config_map(name, owner_uid=uid), *beside])
         stored = self.get(name)
         if stored.metadata.uid != uid:
@@ -122,9 +122,9 @@ class Fleets:
         """Return the fleet's manifest as the API server stores it."""
         return self._requests.get(name)
 
-    def release(self) -> str | None:
-        """Return the release of CollectorFleet in the cluster, or None if it cannot be read."""
-        return cluster_release(self._connection)
+    def releases(self) -> Releases:
+        """Return the releases of CollectorFleet in the cluster, as far as they can be read."""
+        return cluster_releases(self._connection)
 
     def list(self, *, selector: str | None = None, all_namespaces: bool = False) -> Sequence[CollectorFleet]:
         """Return all fleets of the namespace, or of all namespaces, sorted by namespace and name.
@@ -196,7 +196,7 @@ class Fleets:
         takes up to 5 s longer.
 
         Raises:
-            FleetStalled: the fleet cannot reach the condition, because it has failed or waits for its user.
+            FleetStalled: the fleet has failed, or cannot continue until its user changes something.
             TimeoutError: the condition is not True within ``timeout`` seconds. The message has the fleet's Ready
                 condition, or the reason why the API server did not answer.
         """
@@ -231,10 +231,10 @@ class Fleets:
         self._requests.scale(name, collectors)
 
     def stop(self, name: str) -> CollectorFleet:
-        """Suspend the fleet. The driver writes a checkpoint if it is configured, then the pods are deleted.
+        """Suspend the fleet.
 
-        :meth:`resume` continues from the checkpoint. Returns the stored fleet, which the operator has not processed
-        yet.
+        The driver writes a checkpoint if ``spec.driver.checkpoint`` is set. Then the pods are deleted. :meth:`resume`
+        continues from the checkpoint. Returns the stored fleet, which the operator has not processed yet.
         """
         return self._parsed(self._requests.patch(name, {"suspend": True}))
 

@@ -17,7 +17,7 @@ _OF_ENVIRONMENTS: Final = frozenset({"pyvenv.cfg", "conda-meta"})
 
 
 def is_left_out(name: str) -> bool:
-    """Return whether ``name``, one part of a path, names a file or folder that is never imported."""
+    """Return whether a part of the path ``name`` is the name of a file or folder that is never imported."""
     return any(map(_IS_LEFT_OUT.match, name.split("/")))
 
 
@@ -27,7 +27,7 @@ def is_environment(entries: Collection[str]) -> bool:
 
 
 def environments(names: Iterable[str]) -> frozenset[str]:
-    """Return the virtual environments below the packed folder. ``names`` are the paths of all files."""
+    """Return the paths of the virtual environments below the packed folder. ``names`` are the paths of all files."""
     found: set[str] = set()
     for name in names:
         parts = name.split("/")

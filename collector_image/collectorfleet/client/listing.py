@@ -20,7 +20,7 @@ from collectorfleet.errors import one_sentence
 
 IGNORE_FILE: Final = ".collectorfleetignore"
 _GIT_IGNORE_FILE: Final = ".gitignore"
-# git sets these variables for its hooks. With these variables, git would read another repository than the folder's.
+# git sets these variables for its hooks. With them, git would read the hook's repository and not the folder's.
 _OF_GIT_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
 
 
@@ -35,8 +35,8 @@ class Listing:
 def list_files(root: Path, *, may_be_empty: bool = False) -> Listing:
     """List the files below ``root`` that neither git nor ``.collectorfleetignore`` ignores.
 
-    In a repository the ``git`` program lists the files. If git is not installed, this function reads the ``.gitignore``
-    files. The result then lacks ignored files, even if they were added to the repository.
+    In a repository, the program ``git`` lists the files. If git is not installed, this function reads the
+    ``.gitignore`` files. The result then lacks ignored files, even if the repository contains them.
 
     Raises:
         FolderRefused: git cannot list the files, or lists none although ``may_be_empty`` is False.

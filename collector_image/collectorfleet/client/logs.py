@@ -37,6 +37,7 @@ def read_lines(chunks: Iterable[bytes]) -> Iterator[LogLine]:
 
 
 def line(raw: bytes) -> LogLine:
+    """Parse one line of a log. If the line has no prefix of Ray, its source is the driver."""
     text = raw.decode(errors="replace").rstrip("\r")
     found = _OF_AN_ACTOR.match(text)
     return LogLine(found["name"], found["text"]) if found else LogLine(DRIVER, text)

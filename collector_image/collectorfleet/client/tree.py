@@ -20,7 +20,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet_api import names
 from collectorfleet_api.counts import counted
 
-# The limit of an object in etcd, less the ConfigMap's other fields.
+# The largest archive. The size of an object in etcd is limited, and the ConfigMap has other fields, too.
 MOST_BYTES: Final = 700 * 1024
 # The largest sum of the file sizes before packing. Packing shrinks code to a quarter, so larger code would not fit.
 # This check also avoids the compression of a large data folder.
@@ -73,6 +73,7 @@ class Tree:
         }
 
     def config_map_name(self, fleet: str) -> str:
+        """Return the name of the ConfigMap: ``FLEET-code-DIGEST``, with 10 digits of the archive's SHA-256."""
         return f"{fleet}-code-{self.sha256[:_DIGITS]}"
 
     def code(self, fleet: str, path: str | None = None) -> dict[str, Any]:

@@ -19,8 +19,7 @@ TRAJECTORY: Final = "traj_ids"
 TRAJECTORY_KEY: Final = (COLLECTOR, TRAJECTORY)
 PARAMETERS_KEY: Final = (COLLECTOR, "environment_parameters_version")
 MASK_KEY: Final = (COLLECTOR, "mask")
-# Every incarnation of a collector counts its trajectories from 0. So the ids of each incarnation are moved to a
-# separate range.
+# Each incarnation of a collector counts its trajectories from 0. So each incarnation gets a separate range of ids.
 _TRAJECTORIES_PER_INCARNATION: Final = 2**32
 
 
@@ -30,7 +29,7 @@ class Part:
 
     ``segments`` is None if each frame has an entry with its weights version. ``parameters`` is the version of the
     environment parameters in all frames. ``parameters`` is None if each frame has an entry with this version, or if the
-    environments take no parameters. ``varies``: whether entries may have different sizes in the next rollout.
+    environments take no parameters. ``varies`` is True if entries may have different sizes in the next rollout.
     """
 
     encoded: tensors.Encoded = field(repr=False)

@@ -1,4 +1,4 @@
-"""Convert statistics of environments to a snapshot and back, and to a state for users and back."""
+"""Convert statistics of environments to a snapshot and back, and to a state that ``torch.save`` stores, and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def encode(normalization: Normalization) -> Snapshot:
 
 
 def decode(snapshot: Snapshot) -> dict[str, RunningStatistics]:
-    """Return the statistics of a snapshot, with decay 1. Do not write to the arrays of the result."""
+    """Return the statistics of a snapshot. The decay is 1, because a snapshot has no decays.
+
+    Do not write to the arrays of the result.
+    """
     parts: dict[str, dict[str, Array]] = {}
     for entry, array in zip(snapshot.entries, snapshot.arrays, strict=True):
         name, _, part = entry.name.rpartition(":")

@@ -1,4 +1,4 @@
-"""Leave out observations that a rollout has twice: in ``next`` of one step, and again at the start of the next step."""
+"""Leave out repeated observations. A rollout has them in ``next`` of one step, and at the start of the next step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ Array = npt.NDArray[Any]
 
 
 def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | None:
-    """Return the rows of ``after`` that differ in any bit from the row one step later in ``before``, and their indexes.
+    """Compare each row of ``after`` with the row one step later in ``before``. Return the differing rows of ``after``.
 
-    ``after`` and ``before`` are C-contiguous arrays ``[..., time, *rest]``, and have the same shape and dtype. The
-    indexes are int64. If more than half of the rows differ, the result is None, because leaving out the equal rows
-    would save too little. The last row of a rollout has no next step, so it counts as different. The last row of an
-    episode usually differs, because the next step begins a new episode.
+    The second result has the indexes of these rows, int64. ``after`` and ``before`` are C-contiguous arrays ``[...,
+    time, *rest]`` of the same shape and dtype. Rows differ if any bit differs. If more than half of the rows differ,
+    the result is None, because leaving out the equal rows would save too little. The last row of a rollout has no next
+    step, so it counts as different. The last row of an episode usually differs, because the next step begins a new
+    episode.
     """
     lead, steps = int(np.prod(after.shape[:time], dtype=int)), after.shape[time]
     if not after.size:
@@ -31,9 +32,9 @@ def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | N
 
 
 def repeated(before: Array, rows: Array, where: Array, time: int) -> Array:
-    """Return the array ``after`` in new memory.
+    """Restore the array ``after`` from ``before``, in new memory.
 
-    ``rows`` and ``where`` are the values that :func:`differing` returned for this array.
+    ``rows`` and ``where`` are the two results of :func:`differing` for this array.
     """
     after = np.empty_like(before)
     earlier, later = [slice(None)] * time + [slice(-1)], [slice(None)] * time + [slice(1, None)]

@@ -1,4 +1,4 @@
-"""Complete ``Module.to`` for TorchRL's modules: move the objects that ``Module.to`` does not move."""
+"""Move specs of modules, and tensors in distribution settings, to a device. ``Module.to`` does not move them."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ class Entry(NamedTuple):
 class Snapshot:
     """Tensors as bytes: ``arrays`` has one uint8 array for each of ``entries``. The arrays may be read-only.
 
-    ``whole``: whether the snapshot must have all tensors of the model. If true, loading a snapshot that lacks a tensor
-    raises an error. ``policy_version`` is the publisher's own count for TorchRL's ``PolicyVersion``. None: the
-    publisher has no count.
+    ``whole`` tells whether the snapshot was made from all tensors of the model. If so, loading raises an error if a
+    required tensor is missing. ``policy_version`` is the publisher's own count for TorchRL's ``PolicyVersion``. None:
+    the publisher has no count.
     """
 
     entries: tuple[Entry, ...]
@@ -51,6 +51,7 @@ class Snapshot:
 
     @property
     def size_bytes(self) -> int:
+        """Return the total size of the arrays, in bytes."""
         return sum(array.nbytes for array in self.arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -80,15 +81,15 @@ def _restored(
     return Snapshot(tuple(map(Entry, names, dtypes, shapes)), arrays, whole, policy_version)
 
 
-# The snapshot for versions without weights. A fleet without weights publishes such versions to send the normalization.
+# A snapshot without weights. A fleet without weights publishes this snapshot to send only the normalization.
 EMPTY_SNAPSHOT: Final = Snapshot((), [], whole=False)
 
 
 def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[str, Tensor]:
     """Return all parameters and buffers of a module by name. Each tensor occurs once.
 
-    A tensor that layers share has several names. The result has the first of these names that ``prefer`` selects. If
-    ``prefer`` selects none of them, the result has the first name.
+    If layers share a tensor, the tensor has several names. The result has the first of these names that ``prefer``
+    selects. If ``prefer`` selects none of them, the result has the first name.
     """
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
     names: dict[int, str] = {}
@@ -155,7 +156,8 @@ def take(
 
     The snapshot references contiguous CPU tensors and does not copy them. So store the snapshot before these tensors
     change. Floating-point tensors with more bytes per number than ``dtype`` are cast to ``dtype``. The snapshot
-    includes only tensors that ``names`` selects. ``whole``: whether ``tensors`` are all tensors of the model.
+    includes only tensors that ``names`` selects, see :func:`including`. Pass False as ``whole`` if ``tensors`` lacks
+    tensors of the model.
     """
     included = including(names)
     chosen = {name: tensor for name, tensor in tensors.items() if included(name)}
@@ -210,7 +212,10 @@ def tensors_by_name(snapshot: Snapshot) -> dict[str, Tensor]:
 
 
 def digest(arrays: Iterable[Bytes]) -> str:
-    """Return the digest ``xxh3:...`` of the arrays in order. Each array is hashed before the next one is requested."""
+    """Return the digest ``xxh3:...`` of the arrays in order.
+
+    Each array is hashed before the next array is requested from the iterator.
+    """
     # The digest has to detect errors, not attacks. It takes a tenth of the time of SHA-256.
     hashed = xxhash.xxh3_128()
     for array in arrays:

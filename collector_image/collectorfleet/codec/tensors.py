@@ -74,11 +74,11 @@ class Repeated:
 class Schema:
     """The structure of a (nested) TensorDict, without its values.
 
-    ``pickled`` maps the key of an entry to the index of its value among the pickled values. ``has_device``: whether the
-    TensorDict has a device in the collector. If so, the decoded TensorDict has the CPU as its device. If the TensorDict
-    is a lazy stack along ``stack_dim`` whose parts have different shapes, ``stack`` has the schemas of the parts.
-    Otherwise ``stack`` is empty. Rollouts with the same keys, dtypes and batch sizes have equal schemas. So the schema
-    is sent only if the reader does not have it yet.
+    ``pickled`` maps the key of an entry to the index of its value among the pickled values. If ``has_device`` is True,
+    the TensorDict has a device in the collector, and the decoded TensorDict has the CPU as its device. If the
+    TensorDict is a lazy stack of parts with different shapes, ``stack`` has the schemas of the parts, and ``stack_dim``
+    is the dimension of the stack. Otherwise ``stack`` is empty. Rollouts with the same keys, dtypes and batch sizes
+    have equal schemas. So the schema is sent only if the reader does not have it yet.
     """
 
     batch_size: tuple[int, ...]
@@ -102,7 +102,7 @@ class Encoded:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the arrays in bytes, without pickled values."""
+        """Return the size of the arrays in bytes, without pickled values."""
         return sum(array.nbytes for array in self.arrays)
 
 
@@ -134,6 +134,7 @@ def decode(encoded: Encoded) -> TensorDictBase:
 
     Raises:
         UserCodeError: an entry that is not a tensor cannot be unpickled in this process.
+        ValueError: ``encoded`` has no schema.
     """
     if encoded.schema is None:
         raise ValueError("a rollout without its schema cannot be read")
@@ -165,7 +166,8 @@ def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[bytes]) 
 
 
 def _pickle(key: str, value: Any) -> bytes:
-    # Pickle here and not in the transport. If pickling failed there, the driver would treat the collector as lost.
+    # Pickle before the transport does. If pickling failed in the transport, the driver would treat the collector as
+    # lost.
     try:
         written: bytes = cloudpickle.dumps(value)
     except Exception as error:

@@ -19,7 +19,7 @@ LARGEST_SIDE: Final = 320  # pixels
 MOST_BYTES: Final = 1_000_000
 FRAMES_PER_SECOND: Final = 20
 _FRAME_MILLISECONDS: Final = 1000 // FRAMES_PER_SECOND
-# Options of WebP. With this quality, both flat drawings and noise look right. Higher values only cost bytes and time.
+# Options of WebP. With this quality, flat drawings and noise look right. A higher quality costs more bytes and time.
 _OPTIONS: Final[dict[str, Any]] = {"quality": 60, "method": 2, "allow_mixed": True}
 _GIF_COLORS: Final = 128
 # The names of chunks of a WebP file: a frame of an animation, and the pixels of a picture.
@@ -38,10 +38,10 @@ def reduced(frame: Pixels) -> Pixels:
 
 
 def encode(frames: Sequence[Pixels]) -> bytes:
-    """Return an animated WebP file of at most 1 MB. Viewers repeat the animation without end.
+    """Return an animated WebP file of at most 1 MB, if it has several frames. Viewers repeat the animation without end.
 
-    If the file is larger than 1 MB, every second frame is left out and the other frames are shown for twice as long.
-    This is repeated until the file is small enough or one frame is left. A file with one frame may exceed 1 MB.
+    If the file is larger than 1 MB, every second frame is left out, and the other frames are shown for twice as long.
+    This step is repeated until the file is small enough or one frame is left. A file with one frame may exceed 1 MB.
     """
     milliseconds = _FRAME_MILLISECONDS
     while True:

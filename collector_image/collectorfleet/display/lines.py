@@ -13,8 +13,8 @@ from collectorfleet_api.v1alpha1 import DriverReport
 class ProgressLines:
     """A context manager that passes a line of progress to ``say`` every ``every_seconds`` seconds, and at its exit.
 
-    The object skips a line if batches, collectors, metrics and finished evaluations have not changed since the previous
-    line. Until the exit, a separate thread calls ``report`` and ``say``. The exit waits until the current call returns.
+    If batches, collectors, metrics and finished evaluations have not changed since the previous line, the object skips
+    the line. Until the exit, a separate thread calls ``report`` and ``say``. The exit waits until these calls return.
     """
 
     def __init__(self, report: Callable[[], DriverReport], say: Callable[[str], None], *, every_seconds: float) -> None:

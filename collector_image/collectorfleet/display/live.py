@@ -17,7 +17,7 @@ from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
 
 REDRAWS_PER_SECOND = 4
-MOST_ROWS = 12  # the report lists the worst collectors first; more rows would push the totals off the screen
+MOST_ROWS = 12  # more rows would push the totals off the screen; the report lists the worst collectors first
 
 _COLOURS = {
     CollectorState.READY: "green",
@@ -46,7 +46,7 @@ class LiveTable:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # If the terminal was closed meanwhile, the run continues.
+        # If the user has closed the terminal, the run continues.
         with suppress(OSError):
             self._live.stop()
 

@@ -24,7 +24,7 @@ _WIDE: Final = ("mode", "staleness", "restarts", "groups", "reason")
 
 
 class Overview:
-    """A table with a header and a line for each fleet. Lines of later calls align with the earlier lines.
+    """A table with a header and a line for each fleet. The columns of later lines align with those of earlier lines.
 
     ``wide`` adds columns for details. ``namespaces`` adds the column of the namespace.
     """
@@ -34,7 +34,7 @@ class Overview:
         self._widths: Sequence[int] = ()
 
     def lines(self, fleets: Iterable[tuple[CollectorFleet, bool]], now: datetime) -> list[str]:
-        """Return a line for each fleet. The flag beside a fleet is True if the fleet was deleted.
+        """Return a line for each fleet. The second item of each pair is True if the fleet was deleted.
 
         The first call with a fleet also returns the header.
         """

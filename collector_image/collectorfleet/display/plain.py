@@ -15,7 +15,8 @@ _JOINERS: Final = "\u200c\u200d"
 def plain(text: str) -> str:
     """Return ``text`` in one line, with an escape for each character that is not printable.
 
-    An escape sequence could clear the screen or hide a line. Half of a surrogate pair cannot be encoded.
+    Printed unchanged, an escape sequence could clear the screen or hide a line, and half of a surrogate pair would
+    raise an error.
     """
     return text if text.isprintable() else "".join(map(_shown, text))
 

@@ -69,7 +69,7 @@ def lines(
 def in_a_sentence(fleet: CollectorFleet) -> str:
     """Return phase, reason and message of a fleet, or "" if the operator has not written the fleet's status yet.
 
-    ``Completed, Completed: the training function returned after 12 batches``
+    For example: ``Completed, Completed: the training function returned after 12 batches``
     """
     status = fleet.status or CollectorFleetStatus()
     ready = status.condition(ConditionType.READY)
@@ -118,7 +118,7 @@ def _event(one: EventRow) -> dict[str, Any]:
 
 def _title(fleet: CollectorFleet, status: CollectorFleetStatus, now: datetime) -> str:
     age = ago(fleet.metadata.creation_timestamp, now)
-    phase = status.phase.value if status.phase else "the operator has not seen it yet"
+    phase = status.phase.value if status.phase else "the operator has not seen the fleet yet"
     return f"{fleet.metadata.namespace}/{fleet.metadata.name}  {phase}  {age} old"
 
 
@@ -145,7 +145,7 @@ def _facts(status: CollectorFleetStatus, now: datetime) -> list[tuple[str, str]]
             ("checkpoint", f"{counted(status.checkpoint.frames, 'frame', by_thousands=True)}, {age} ago{failure}")
         )
     if status.driver and status.driver.restarts:
-        facts.append(("driver", f"started again {counted(status.driver.restarts, 'time')}"))
+        facts.append(("driver", f"restarted {counted(status.driver.restarts, 'time')}"))
     return facts
 
 

@@ -20,7 +20,7 @@ UNKNOWN = "-"
 
 
 def progress_line(report: DriverReport, elapsed_seconds: float) -> str:
-    """Return one line with the progress of a run.
+    """Return one line with the progress of a run. For example:
 
     ``12 s  frames 20,480  1,705 frames/s  weights 9 (acknowledged 9)  staleness 0  collectors 2/2  reward 87.1``
     """
@@ -100,7 +100,7 @@ def episodes(seen: EpisodesStatus) -> str:
 def ended(seen: EpisodesStatus) -> str:
     """Return the number of ended episodes and their means.
 
-    ``1,204 ended  return 87.1 (91 frames), mean of the last 100``
+    For example: ``1,204 ended  return 87.1 (91 frames), mean of the last 100``
     """
     newest = f"the last {seen.averaged}" if seen.averaged < seen.ended else "all"
     return f"{seen.ended:,} ended  return {episodes(seen)}, mean of {newest}"
@@ -117,7 +117,7 @@ def evaluation(seen: EvaluationStatus | None) -> str | None:
 def evaluations(seen: EvaluationStatus) -> str:
     """Return the text of :func:`evaluation` with counts, the evaluators, and the newest failure if there is one.
 
-    ``471.2 ±4.1 (version 120, best 480)  12 finished  evaluators 1/1``
+    For example: ``471.2 ±4.1 (version 120, best 480)  12 finished  evaluators 1/1``
     """
     unsuccessful = ((seen.failed, "failed"), (seen.skipped, "skipped"))
     counts = [f"{seen.finished} finished", *(f"{count} {what}" for count, what in unsuccessful if count)]
@@ -131,7 +131,7 @@ def evaluations(seen: EvaluationStatus) -> str:
 
 
 def metric(value: float) -> str:
-    """Format a metric with four digits, which are enough to watch a number change."""
+    """Format a metric with four digits, so that a user can see a number change."""
     return f"{value:.4g}"
 
 

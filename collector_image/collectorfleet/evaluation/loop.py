@@ -1,7 +1,7 @@
-"""The evaluation thread. Only this thread uses the evaluators' transport. So no batch waits for evaluators.
+"""The evaluation thread. It has its own transport for evaluators, so that no batch waits for evaluators.
 
-Read :meth:`EvaluationLoop.turn` first. Its steps are: start evaluators, submit episodes, wait for messages, and process
-them.
+Read :meth:`EvaluationLoop.turn` first. This method starts evaluators, submits episodes, waits for messages, and
+processes these messages.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class EvaluationLoop:
         self._restarts_environments = restarts_environments
         self._clock = clock
         self._schedule = Schedule(plan.interval)
-        # The gather thread adds versions while it holds its own lock. With this queue, it need not acquire ``changed``.
-        # The evaluation thread sometimes holds both locks, so acquiring ``changed`` there could cause a deadlock.
+        # The gather thread adds versions to this queue while it holds its own lock. The evaluation thread sometimes
+        # holds both locks. If the gather thread had to acquire ``changed``, too, a deadlock would be possible.
         self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
         self._latest: Candidate | None = None  # the newest published version
         self._has_warned_of_videos = False
@@ -108,9 +108,9 @@ class EvaluationLoop:
     def finish(self, timeout: float | None, stop_requested: Callable[[], bool]) -> bool:
         """Evaluate the newest version, and block until the evaluation ends. Return whether the evaluation succeeded.
 
-        The call stops waiting after ``timeout`` seconds. It stops earlier if ``stop_requested`` returns True, or if an
-        error has ended the run. It also stops earlier if no evaluator has been available for longer than an evaluator's
-        build deadline.
+        The call stops waiting after ``timeout`` seconds. None: no time limit. The call also stops waiting if
+        ``stop_requested`` returns True, or if an error has ended the run. It also stops waiting if no evaluator has
+        been available for longer than an evaluator's build deadline.
         """
         with self.changed:
             latest = self._latest
@@ -150,8 +150,8 @@ class EvaluationLoop:
             if weights is not None and self.keeps_best and self.state.best is not None:
                 self.best = (self.state.best, take(weights))
             elif self.keeps_best:
-                # The state has no weights of the earlier run's best result. So that result is dropped: the weights of
-                # the best result have to be known.
+                # ``state`` lacks the weights of the earlier run's best result. The loop drops this result, because it
+                # must be able to return the weights of the best result.
                 self.state.best = None
             reached = self.state.reached
         if reached:
@@ -167,7 +167,10 @@ class EvaluationLoop:
         self._transport.wake()
 
     def join(self, timeout: float | None) -> None:
-        """Block until the thread has ended. The thread ends after the loop was closed."""
+        """Block until the thread has ended, or ``timeout`` seconds have passed. None: no time limit.
+
+        The thread ends after :meth:`close`, or when the run has ended.
+        """
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout)
 
@@ -181,7 +184,7 @@ class EvaluationLoop:
             while not self._is_over:
                 self.turn()
         except Exception as error:
-            log.exception("evaluation failed; the run continues without it")
+            log.exception("evaluation failed; the run continues without evaluation")
             with self.changed:
                 self.state.last_failure = f"evaluation has ended: {describe(error)}"
         finally:
@@ -191,7 +194,7 @@ class EvaluationLoop:
                 self.changed.notify_all()
 
     def turn(self) -> None:
-        """Do all actions that are possible now. Then wait for messages, and process them."""
+        """Start evaluators and submit episodes if possible. Then wait up to 0.5 s for messages, and process them."""
         with self.changed:
             now = self._awake()
             for id_ in self.state.evaluators.to_start(now):
@@ -231,7 +234,7 @@ class EvaluationLoop:
             if self._shared.normalization.reported_by is None:
                 return False
             if waits is not None:
-                # If the waiting version was published before this report, it gets the normalization now.
+                # A version that was published before this report has no normalization yet. Add the normalization now.
                 weights = self._shared.versions.with_first_normalization(waits.weights)
                 self.state.pending = replace(waits, weights=weights)
         return True

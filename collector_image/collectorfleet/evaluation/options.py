@@ -43,7 +43,7 @@ class Video:
             recorded. An environment of Gymnasium needs ``render_mode="rgb_array"`` for this.
 
     Raises:
-        InvalidOption: a value cannot work.
+        InvalidOption: a value is invalid.
     """
 
     episodes: Annotated[int, Range(least=1, most=_MOST_RECORDED)] = 1
@@ -66,9 +66,9 @@ class Evaluation:
     Args:
         replicas: the number of evaluators. The number does not affect the results.
         create_env_fn: a function that builds the environment of an evaluator. None: the collectors' function. If the
-            function has a parameter ``collector_index``, it is 0 in every evaluator.
+            function has a parameter ``collector_index``, each evaluator passes 0.
         create_env_kwargs: arguments of ``create_env_fn``. If ``create_env_fn`` is None, they are arguments of the
-            collectors' function. In that case, an argument given here replaces the collectors' argument with the same
+            collectors' function. In this case, an argument given here replaces the collectors' argument of the same
             name.
         process: the simulator that each evaluator starts. None: evaluators start the collectors' simulator,
             or no simulator if ``create_env_fn`` is given.
@@ -82,7 +82,8 @@ class Evaluation:
         seeds: the seeds of the episodes, in order. A seed is from 0 to 2**31 - 1. If there are more episodes than
             seeds, further seeds are derived from these seeds.
         timeout: the time limit of one evaluation. An evaluation that takes longer fails.
-        stop_at_return: the iteration ends as soon as the mean return of an evaluation is at least this number.
+        stop_at_return: the iteration over batches ends as soon as the mean return of an evaluation is at least this
+            number. None: no mean return ends the iteration.
         keep_best: whether the weights of the version with the highest mean return are kept in memory, see
             :meth:`~collectorfleet.FleetCollector.best_weights`.
         video: options for the recorded episodes. None: no episode is recorded.
@@ -93,7 +94,7 @@ class Evaluation:
             from collectors.
 
     Raises:
-        InvalidOption: a value cannot work.
+        InvalidOption: a value is invalid, or two options exclude each other.
     """
 
     replicas: Annotated[int, Range(least=1, most=_MOST_EVALUATORS)] = 1

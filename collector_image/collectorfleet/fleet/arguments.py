@@ -124,7 +124,7 @@ class FleetArguments:
         """The initial number of collectors.
 
         This is ``num_collectors`` if given. Otherwise it is the length of the list arguments. Without list arguments,
-        it is 1.
+        it is the length of ``groups``, or 1 without ``groups``.
         """
         if self.num_collectors is not None:
             return self.num_collectors

@@ -1,6 +1,6 @@
-"""Detect changes of a policy's plain attributes.
+"""Detect changes of a policy's plain attributes, such as numbers and strings.
 
-These attributes are sent only once, with the policy. They are not sent with the policy's weights.
+The driver sends these attributes only once, with the policy. It does not send them with the policy's weights.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class _Module(NamedTuple):
 
 
 class SentAttributes:
-    """Those public attributes of a policy's modules that are numbers, strings or bools.
+    """The public attributes of a policy's modules that are numbers, strings or bools, such as ``training``.
 
-    An instance stores the values that these attributes had when the policy was sent. ``training`` is one of the
-    attributes. A comparison takes 0.3 ms for 1,000 modules.
+    An instance stores the values that these attributes had when the policy was sent. A comparison takes 0.3 ms for
+    1,000 modules.
     """
 
     def __init__(self, policy: nn.Module) -> None:

@@ -27,8 +27,8 @@ from collectorfleet.gather.shared import Staged
 from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.versions import PublishResult
 
-# The time limit for publishing the last version. The staleness bound does not delay this version, because no collector
-# uses this version. So a short wait is enough.
+# The time limit for publishing the last version. A short limit is enough: no collector uses this version, so the
+# staleness bound does not delay it.
 _PUBLISH_SECONDS: Final = 10.0
 
 
@@ -36,8 +36,8 @@ class FleetCollector(FleetControl):
     """Collects frames with a fleet of collectors, and replaces lost collectors. By default a collector is a Ray actor.
 
     The class accepts the arguments of :class:`torchrl.collectors.distributed.RayCollector`. You iterate over an
-    instance in the same way. In mode Sync a batch has ``shares`` equal parts, by default one part for each collector.
-    The shape of the batch is ``[shares, frames_per_batch / shares, ...]``. In mode Async a batch has
+    instance in the same way. With ``sync=True`` a batch has ``shares`` equal parts, by default one part for each
+    collector. The shape of the batch is ``[shares, frames_per_batch / shares, ...]``. With ``sync=False`` a batch has
     ``frames_per_batch`` frames of one collector. The entry ``("collector", "weights_version")`` (int64) of a frame is
     the version of the weights that produced the frame. The fleet collects nothing before you request the first batch.
     https://collectorfleet.github.io/collectorfleet/fleet-collector/ describes the arguments by topic.
@@ -96,7 +96,7 @@ class FleetCollector(FleetControl):
 
     @property
     def remote_collectors(self) -> list[Any]:
-        """The living collectors: Ray actors, or processes of this machine, depending on ``transport``."""
+        """The living collectors: Ray actors, or handles of processes, depending on ``transport``."""
         return self._transport.handles()
 
     # ---------------------------------------------------------------- batches
@@ -104,6 +104,10 @@ class FleetCollector(FleetControl):
         return Resumable(super().__iter__, self._waiting)
 
     def iterator(self) -> Iterator[TensorDictBase | None]:
+        """Yield the batches of the run. Then evaluate the last version, and shut the fleet down.
+
+        If the collectors write to a replay buffer themselves, each item is None.
+        """
         while True:
             if self._batches_since_update and 0 <= self._interval <= self._batches_since_update:
                 if not self._consumer.finished:
@@ -158,7 +162,12 @@ class FleetCollector(FleetControl):
 
         With a staleness bound, the fleet publishes at most one version for each batch that is handed out. A further
         version waits for the next batch, and the results of ``wait=True`` report this. If the policy is an inference
-        service, the call blocks until the service is updated, and returns None.
+        service, the call blocks until the service is updated, and returns None. If the run has ended with an error, the
+        call raises this error.
+
+        Raises:
+            InvalidOption: an argument is not supported, or a TorchRL learner publishes the weights. Or the name, shape
+                or dtype of a tensor does not fit the policy.
         """
         if worker_ids is not None:
             raise InvalidOption("worker_ids: every collector gets the newest weights; remove this argument")

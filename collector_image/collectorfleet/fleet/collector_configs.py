@@ -51,7 +51,7 @@ class CollectorConfigs:
 
 
 def _default_remote(options: FleetOptions, index: int) -> dict[str, Any]:
-    """Return the default options of a Ray actor. They are used if the caller gave no options."""
+    """Return the options of a Ray actor for a fleet without ``remote_configs``."""
     given = options.keywords(index)
     on_a_gpu = any(str(given.get(name)).startswith("cuda") for name in DEVICES)
     return _DEFAULT_REMOTE | ({"num_gpus": _DEFAULT_GPU_FRACTION} if on_a_gpu and options.uses_ray else {})
@@ -112,7 +112,7 @@ def _creator(create: Any, options: FleetOptions) -> Any:
 
 
 class BatchedEnvironmentFactory:
-    """A factory for a batch of environments, which are stepped together. One inner factory builds all environments."""
+    """A factory for a batch of environments that step together. The factory ``create_env`` builds each environment."""
 
     def __init__(self, create_env: Callable[..., Any], envs: int) -> None:
         self.__wrapped__ = create_env  # inspect.signature() reads the parameters from here

@@ -33,7 +33,7 @@ from collectorfleet_api.v1alpha1.report import DriverReport
 
 log = logging.getLogger(__name__)
 
-# The time limit for collectors to load the last version. Only the status needs this, so a short wait is enough.
+# The time limit for collectors to load the last version. A short wait is enough, because only the status depends on it.
 _SETTLE_SECONDS: Final = 5.0
 _PUBLISHES: Final = "update_policy_weights_"
 
@@ -73,7 +73,10 @@ class FleetControl(ParameterControl):
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None
     ) -> dict[str, int | float | bool]:
-        """Return the progress in TorchRL's format. The method calls no collector, and ignores ``timeout``."""
+        """Return the progress in TorchRL's format. The method calls no collector, and ignores ``timeout``.
+
+        Raises InvalidOption for another value of ``workers``.
+        """
         del timeout
         with self._consumer.shared.changed:
             return stats(self._consumer.shared, workers, self.requested_frames_per_batch)
@@ -99,7 +102,7 @@ class FleetControl(ParameterControl):
         """Return counters, the policy's state, :meth:`normalization` and the states of the collectors' environments.
 
         The result also has the environment parameters. Each collector answers between two rollouts. Raises TimeoutError
-        like :meth:`map_fn`.
+        and UserCodeError like :meth:`map_fn`.
         """
         state: OrderedDict[str, Any] = OrderedDict(self.counters())
         if isinstance(self.policy, nn.Module):
@@ -114,6 +117,7 @@ class FleetControl(ParameterControl):
 
         Raises:
             InvalidOption: batches were collected already.
+            TimeoutError, UserCodeError: see :meth:`map_fn`.
         """
         counters.restore(self._consumer.shared, state_dict)
         self.load_environment_parameters_state(state_dict.get("environment_parameters", {}))
@@ -148,7 +152,7 @@ class FleetControl(ParameterControl):
         """Seed the environments of all collectors, one collector after another. Return the next seed.
 
         If a collector is restarted later, its environment gets another seed. So it does not repeat the episodes of the
-        lost collector.
+        lost collector. Raises TimeoutError and UserCodeError like :meth:`map_fn`.
         """
         inquiry = self._inquiry("set_seed", timeout)
         for name in inquiry.names():
@@ -172,9 +176,9 @@ class FleetControl(ParameterControl):
 
         ``list_of_args`` and ``list_of_kwargs`` have one entry for each collector, in the order of the collectors'
         names. The returned list has the same order. Each collector answers between two rollouts. If a collector is lost
-        before it answers, the call is repeated in its replacement. If a collector is given up, the returned list has no
-        entry for it. If a collector is lost after its answer, its replacement lacks the changes that the call made, and
-        the driver logs a warning.
+        before it answers, the call is repeated in its replacement. If a lost collector is not replaced, the returned
+        list has no entry for it. If a collector is lost after its answer, its replacement lacks the changes that the
+        call made, and the driver logs a warning.
 
         Raises:
             InvalidOption: an argument is not a list with one entry for each collector, or the method updates the
@@ -195,7 +199,7 @@ class FleetControl(ParameterControl):
         return list(returned.values())
 
     def get_distant_attr(self, attr: str, timeout: float = 60.0) -> list[Any]:
-        """Return the value at the path ``attr`` in each collector, like :meth:`map_fn`."""
+        """Return the value at the path ``attr`` in each collector. :meth:`map_fn` describes order and errors."""
         inquiry = self._inquiry(f"get_distant_attr({attr!r})", timeout)
         return list(inquiry.call_all("attribute", dict.fromkeys(inquiry.names(), (attr,))).values())
 
@@ -209,9 +213,10 @@ class FleetControl(ParameterControl):
 
     @option_types.checked("")
     def resize(self, num_collectors: Collectors, min_available: Collectors | None = None) -> None:
-        """Change the number of collectors and the minimum number of available collectors.
+        """Change the number of collectors and the minimum number of available collectors. Returns at once.
 
-        You may also call this method during the iteration.
+        If ``min_available`` is None, the minimum does not change. You may call this method during the iteration, too.
+        Raises InvalidOption if a number is out of range.
         """
         self._consumer.resize(num_collectors, min_available)
 
@@ -228,6 +233,9 @@ class FleetControl(ParameterControl):
         """Collect into ``replay_buffer`` on a separate thread.
 
         If an error ends the collection, the driver logs the error, and the next ``update_policy_weights_()`` raises it.
+
+        Raises:
+            InvalidOption: the fleet has no replay buffer.
         """
         if self.replay_buffer is None:
             raise InvalidOption("start: no replay buffer receives the batches; pass replay_buffer")
@@ -249,6 +257,8 @@ class FleetControl(ParameterControl):
     def pause(self, timeout: float = 30.0, *, resume: bool = True) -> Iterator[None]:
         """Pause collection inside the context. The context begins when all open requests are answered.
 
+        After the context, collection resumes, unless ``resume`` is false or collection was paused before.
+
         Raises:
             TimeoutError: requests are still open after ``timeout`` seconds. In this case collection continues.
         """
@@ -262,9 +272,10 @@ class FleetControl(ParameterControl):
                 self._consumer.resume()
 
     def settle(self) -> None:
-        """Wait until the available collectors have acknowledged the newest version, so that the last status shows this.
+        """Wait until the available collectors have acknowledged the newest version, so that the last status shows it.
 
-        Blocks for at most 5 seconds. Returns at once if all versions are acknowledged or no collector is available.
+        Blocks for at most 5 seconds. Returns at once if all versions are acknowledged, if no collector is available, or
+        if the staleness bound delays the newest version.
         """
         self._consumer.settle(_SETTLE_SECONDS)
 
@@ -275,7 +286,7 @@ class FleetControl(ParameterControl):
         raise_on_error: bool = True,  # noqa: ARG002 (TorchRL's signature)
         shutdown_ray: bool = False,
     ) -> None:
-        """End the collectors. Blocks for at most ``timeout`` seconds.
+        """End the collectors. Blocks for at most ``timeout`` seconds. None: no time limit.
 
         Shuts Ray down only if ``shutdown_ray`` is true.
         """

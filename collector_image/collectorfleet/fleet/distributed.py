@@ -47,14 +47,17 @@ class Common:
         policy_factory, frames_per_batch, total_frames, device, storing_device, env_device, policy_device,
             max_frames_per_traj, init_random_frames, reset_at_each_iter, postproc, split_trajs, exploration_type,
             collector_class, collector_kwargs, num_workers_per_collector: see :class:`~collectorfleet.FleetCollector`.
-        max_weight_update_interval: the fleet publishes the policy after this number of batches.
+        max_weight_update_interval: the fleet publishes the policy after this number of batches. -1: this argument does
+            not make the fleet publish. DistributedSyncCollector then publishes after each batch, unless
+            ``update_interval`` is given.
         backend: only "gloo" is allowed. It sends frames and weights from CPU to CPU.
-        launcher: "mp" starts processes on this machine, and "ray" starts actors on a Ray cluster.
+        launcher: "mp" starts processes on this machine, and "ray" starts actors on a Ray cluster. The default
+            "submitit" raises InvalidOption, because the fleet cannot start Slurm jobs.
         tcp_port: ignored, because each process group uses a free port of this machine.
-        slurm_kwargs: raises InvalidOption, because the fleet cannot start Slurm jobs.
+        slurm_kwargs: must be None, because the fleet cannot start Slurm jobs.
 
     Raises:
-        InvalidOption: an argument cannot work, or has no effect.
+        InvalidOption: an argument has an invalid value, or has no effect.
     """
 
     create_env_fn: Sequence[Any]

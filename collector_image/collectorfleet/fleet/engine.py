@@ -1,6 +1,6 @@
-"""The parts of a FleetCollector: a transport with collectors, the gather thread, and a watch of Ray's nodes.
+"""The parts of a FleetCollector: a transport with collectors, the gather thread, and a thread that watches Ray's nodes.
 
-Ray is started, and its nodes are watched, only if the transport uses Ray.
+If the transport does not use Ray, the engine starts neither Ray nor this thread.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Engine:
             self.nodes.start()
 
     def stop(self, timeout: float | None) -> None:
-        """End collectors and evaluators. Blocks for at most ``timeout`` seconds."""
+        """End collectors and evaluators. Blocks for at most ``timeout`` seconds. None: no time limit."""
         if self.nodes is not None:
             self.nodes.stop()
         self.consumer.close()
@@ -186,7 +186,7 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
 
 def _scaling(options: FleetOptions) -> ScalingPolicy:
     if options.launcher is not None:
-        return HighestIndexes()  # hosts have ranks; a smaller fleet uses the first ranks
+        return HighestIndexes()  # hosts have ranks, and a smaller fleet uses the hosts with the lowest ranks
     return options.scaling_policy or EmptyWholePods()
 
 

@@ -26,7 +26,7 @@ class EvaluationControl(BaseCollector):
     def _publish_last(self) -> None:
         """If the fleet publishes automatically, publish the present policy.
 
-        Block until the newest weights are published.
+        Block until the newest weights are published, but at most 10 s.
         """
 
     @property
@@ -92,8 +92,8 @@ class EvaluationControl(BaseCollector):
         """Evaluate the present policy as the last version of the run, and block until the evaluation ends.
 
         The iteration calls this method at its end. Returns whether the evaluation finished in time. The method stops
-        waiting in three cases: ``timeout`` seconds have passed, ``stop_requested`` returns True, or the evaluation
-        exceeds its own timeout.
+        waiting after ``timeout`` seconds (None: no limit), or if ``stop_requested`` returns True. It also stops waiting
+        if the evaluation exceeds its own timeout, or if no evaluator has been available for ``first_request_timeout``.
 
         Raises UserCodeError if the environment or the policy of an evaluator raised an error.
         """

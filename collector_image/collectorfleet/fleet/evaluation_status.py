@@ -14,7 +14,10 @@ _LONGEST_FAILURE = 300
 
 
 def evaluation_status(loop: EvaluationLoop) -> EvaluationStatus:
-    """Return the present status. The caller must not hold the lock of the gather's state."""
+    """Return the present status.
+
+    The caller must not hold the lock of the gather's state, because this function acquires the loop's lock.
+    """
     with loop.changed:
         return _status(loop.state)
 

@@ -21,8 +21,11 @@ class Inquiry:
 
     ``what`` is the name of the call in messages. All collectors must be built within ``timeout`` seconds. They must
     then answer within another ``timeout`` seconds. If a collector is lost before it answers, the call is repeated in
-    its replacement. Methods raise TimeoutError and UserCodeError with the name of the collector. If the run has ended
-    with an error, methods raise this error.
+    its replacement. If the run has ended with an error, the methods raise this error.
+
+    Raises:
+        TimeoutError: a collector was not built, did not answer, or was not replaced in time.
+        UserCodeError: the called method raised an error, or its result cannot be sent. The message names the collector.
     """
 
     def __init__(self, consumer: Consumer, transport: FleetTransport, what: str, timeout: float) -> None:
@@ -40,9 +43,8 @@ class Inquiry:
     def call_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
         """Call ``method`` in several collectors at the same time. Return the answers by the collectors' names.
 
-        The keys of ``arguments`` are the names of the collectors to call. The values are their arguments. None: call
-        all collectors without arguments. If a collector is given up without a replacement, the result has no answer for
-        it.
+        ``arguments`` maps names of collectors to their arguments. Only these collectors are called. None: call all
+        collectors without arguments. If a lost collector is not replaced, the result has no answer of this collector.
         """
         there = self._there()
         given = dict.fromkeys(there, ()) if arguments is None else {n: arguments[n] for n in arguments if n in there}
@@ -68,7 +70,7 @@ class Inquiry:
                     return [value]
                 case Failed(cause, traceback):
                     raise UserCodeError(f"{self._what} (collector {id_})", cause, traceback)
-            # The collector is lost. The gather thread gets a message about the loss, too, and replaces the collector.
+            # The collector is lost. The gather thread also gets a message about the loss, and replaces the collector.
             other = wait_replaced(self._consumer.shared, id_, self._left())
             if other is None and self._left():
                 return []
@@ -82,7 +84,7 @@ class Inquiry:
         try:
             return self._transport.answer(asked, self._left())
         except TimeoutError as error:
-            raise TimeoutError(f"{self._what}: no answer of {id_} within {self._timeout:g} s") from error
+            raise TimeoutError(f"{self._what}: no answer from {id_} within {self._timeout:g} s") from error
 
     def _there(self) -> dict[str, CollectorId]:
         try:

@@ -20,7 +20,7 @@ class Resumable(Iterator[T], Generic[T]):
     """An iterator over the items of ``begin()``. After an interrupt, it calls ``begin()`` again.
 
     An interrupt is a BaseException that is not an Exception, such as KeyboardInterrupt. ``begin()`` returns an
-    iterator. If that iterator ends or raises an Exception, the iteration ends, as with a generator. All iterators of a
+    iterator. If this iterator ends or raises an Exception, the iteration ends, as in a generator. All iterators of a
     collector share the dict ``waiting``. The dict contains the id of the thread that waits for a batch.
 
     Raises:

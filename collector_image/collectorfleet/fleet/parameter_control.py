@@ -17,8 +17,7 @@ from collectorfleet_api.counts import counted
 
 log = logging.getLogger("collectorfleet")
 
-# The limit for the size of all parameters. They are part of the status, of every checkpoint, and of requests to
-# collectors.
+# The limit for the size of all parameters. The status, every checkpoint, and requests to collectors contain parameters.
 _MOST_BYTES: Final = 64 * 1024
 _CURRENT: Final = "parameters"
 
@@ -42,17 +41,17 @@ class ParameterControl(EvaluationControl):
         ``by_collector`` maps names of collectors, such as ``"c0"``, to their parameters. Parameters that this call does
         not name do not change. Values are numbers, strings, bools, None, and lists and dicts of such values.
 
-        The call returns at once. A collector gets the parameters with its next request. The argument
-        ``environment_parameters`` of the fleet defines how the parameters are set in an environment. The entry
-        ``("collector", "environment_parameters_version")`` (int64) of a frame is the version of the parameters that the
-        frame's environment had. Before the first change the version is 0. Collectors that start later begin with the
-        newest parameters. Any thread may call this method.
+        The call returns at once. A collector gets the parameters with its next request. The fleet's argument
+        ``environment_parameters`` defines how a collector sets the parameters in an environment. Each frame has the
+        version of its environment's parameters in ``("collector", "environment_parameters_version")`` (int64). Before
+        the first change, the version is 0. Collectors that start later begin with the newest parameters. Any thread may
+        call this method.
 
         If an environment rejects the parameters, the iteration raises :class:`~collectorfleet.UserCodeError`.
 
         Raises:
-            InvalidOption: the fleet has no ``environment_parameters``, the group or collector does not exist, or a
-                value has a type that is not listed above.
+            InvalidOption: the fleet has no ``environment_parameters``, or the group or collector does not exist. Also
+                raised if a value has a type that is not listed above, or if all parameters take more than 64 KiB.
         """
         if (parameters is None) == (by_collector is None):
             raise InvalidOption("set_environment_parameters: pass either parameters or by_collector")

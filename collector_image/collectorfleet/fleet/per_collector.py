@@ -22,6 +22,7 @@ class PerCollector:
 
     @classmethod
     def of(cls, value: Any) -> PerCollector:
+        """Return the values of an argument. If ``value`` is not a list, it applies to all collectors."""
         return cls(value if is_list(value) else [value])
 
     def __getitem__(self, index: int) -> Any:

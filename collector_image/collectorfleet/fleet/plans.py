@@ -28,9 +28,9 @@ def plan_of(options: FleetOptions) -> Plan:
 def replanning(options: FleetOptions) -> Callable[[Plan, int], Plan] | None:
     """Return a function that adapts the plan to a new number of collectors.
 
-    The function changes the number of shares of a batch. Return None if the plan never changes. In mode Async, the plan
-    never changes. In mode Sync, the plan never changes if the options fix the number of shares, or if collectors cannot
-    change the size of a request. It also never changes if all batches in the replay buffer must have the same size.
+    The function changes the number of shares of a batch. In mode Async, this number never changes, and the result is
+    None. In mode Sync, the result is None if the options fix the number of shares, or if collectors cannot change the
+    size of a request. The result is also None if all batches in the replay buffer must have the same size.
     """
     fixed = options.shares or options.first_shares or options.has_processes or options.writes_equal_batches
     if not options.sync or fixed:

@@ -1,11 +1,11 @@
-"""Memory for batches. The memory of a batch is reused when no tensor refers to it any more.
+"""Memory for batches. As soon as no tensor refers to the memory of a batch, the memory is reused.
 
 Allocating 50 MB for a batch takes more time than filling this memory, because the kernel clears new memory page by
-page. The pool returns memory as an array object. The tensor made from the array, and all views of the tensor, keep the
-array object alive. When the array object is deleted, the pool gets the memory back.
+page. The pool makes an array object for the memory, and a tensor from the array. The tensor and all views of the tensor
+keep the array object alive. When the array object is deleted, the pool gets the memory back.
 
-The pool keeps free memory up to a limit. Free memory and used memory together are at most the largest amount of used
-memory in the last 256 requests. So memory is not kept for batch sizes that no longer occur.
+The pool limits its free memory. Free memory and used memory together are at most the largest amount of used memory in
+the last 256 requests. So the pool keeps no memory for batch sizes that no longer occur.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collectorfleet.recent import LargestOfRecent
 
 Memory = npt.NDArray[np.uint8]
 
-# The pool is not used for smaller tensors, because the allocator is as fast for them.
+# The pool is not used for smaller tensors, because torch allocates them as fast as the pool.
 SMALLEST_BYTES = 64 * 2**10
 # The number of recent requests that determine the limit of free memory. Each batch needs a few requests.
 _LATELY = 256
@@ -32,7 +32,8 @@ _LATELY = 256
 class BufferPool:
     """A pool of memory for tensors.
 
-    Any thread may request memory. The thread that drops the last reference to the memory returns it to the pool.
+    Any thread may request memory. The thread that drops the last reference to the memory returns the memory to the
+    pool.
     """
 
     def __init__(self) -> None:

@@ -37,7 +37,10 @@ _BADNESS = {
 
 
 def report(shared: Shared, now: float, transport: str, spilled_bytes: int | None = None) -> DriverReport:
-    """Return the present status. The caller holds the lock of ``shared``."""
+    """Return the present status. The caller must hold the lock of ``shared``.
+
+    ``now`` is the time of a monotonic clock, in seconds. ``transport`` is the name of the transport.
+    """
     return DriverReport(
         weights=_weights(shared, transport),
         progress=_progress(shared, now, spilled_bytes),
@@ -197,7 +200,7 @@ def _state(shared: Shared, slot: Slot) -> CollectorState:
 
 
 def stats(shared: Shared, workers: str, frames_per_batch: int) -> dict[str, int | float | bool]:
-    """Return the progress under TorchRL's names. The caller holds the lock of ``shared``.
+    """Return the progress under TorchRL's names. The caller must hold the lock of ``shared``.
 
     Raises:
         InvalidOption: ``workers`` is none of 'aggregate', 'per_worker' and 'both'.

@@ -1,4 +1,4 @@
-"""Check that the parts of a Sync batch have the same entries. TorchRL would stack different dtypes silently."""
+"""Check that the parts of a Sync batch have the same entries. TorchRL would stack different dtypes without an error."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from torch import Tensor
 
 from collectorfleet.errors import InvalidOption
 
-_ADVICE = (
-    "give their environments and policies the same entries, or use mode Async, where each batch is of one collector"
-)
+_ADVICE = "give their environments and policies the same entries, or use mode Async, with one collector per batch"
 
 
 def check_same_entries(
@@ -46,8 +44,8 @@ def _difference(
 ) -> str:
     """Describe the first entry of ``view`` that is missing or different in ``other``.
 
-    The result is empty if there is no difference. The first ``dims`` dimensions are not compared. These dimensions
-    belong to the batch, and parts may have different numbers of steps.
+    The result is empty if there is no difference. The first ``dims`` dimensions are not compared. They are the
+    dimensions of the batch, and parts may have different numbers of steps.
     """
     dims = view.ndim if dims < 0 else dims
     for key in view.keys():  # noqa: SIM118  (of a TensorDict, which iterates over something else)

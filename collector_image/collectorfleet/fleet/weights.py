@@ -10,6 +10,7 @@ from typing import Any, Final
 import torch
 from tensordict import TensorDictBase
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.codec.settings import move_settings
@@ -46,10 +47,10 @@ class WeightsSource:
         self._names = names
         self._attributes = SentAttributes(policy) if isinstance(policy, nn.Module) else None
         self._published: dict[str, Tensor] = {}
-        # The dtypes of the policy that is sent to collectors. If collectors build the policy, its dtypes are unknown,
-        # and this dict is empty.
-        self._dtypes = (
-            {name: tensor.dtype for name, tensor in _named(policy)}
+        # The shapes and dtypes of the policy that is sent to collectors. If collectors build the policy, they are
+        # unknown, and this dict is empty.
+        self._sent = (
+            {name: (_shape(tensor), tensor.dtype) for name, tensor in _named(policy) if not is_lazy(tensor)}
             if isinstance(policy, nn.Module) and not is_service(policy)
             else {}
         )
@@ -72,14 +73,14 @@ class WeightsSource:
         """Return a snapshot of the weights ``given``, or of all models if ``given`` is None.
 
         Return None if there are no tensors. ``given`` has weights of ``model``, or of the policy if ``model`` is None.
-        ``given`` is a module, a (nested) TensorDict or a dict of tensors. If it lacks some of the model's tensors, the
-        snapshot has the model's present values of these tensors. If ``model`` is None, ``given`` may also be a dict
-        with weights of several models. Its keys are the names of the models. For models that ``given`` does not name,
-        the snapshot has the last published values.
+        ``given`` is a module, a (nested) TensorDict or a dict of tensors. If ``given`` lacks some of the model's
+        tensors, the snapshot has the model's present values of these tensors. If ``model`` is None, ``given`` may also
+        be a dict that maps names of models to their weights. For models that ``given`` does not name, the snapshot has
+        the last published values.
 
         Raises:
-            InvalidOption: ``given`` has a name that the model lacks, a tensor has no values, or collectors would round
-                a tensor whose dtype has changed.
+            InvalidOption: the model lacks a name of ``given``, or a tensor has no values. Or a tensor's shape differs
+                from its shape in the collectors, or collectors would round it because its dtype has changed.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)
@@ -99,7 +100,7 @@ class WeightsSource:
             tensors, whole = self._tensors(model or POLICY, given), not self.models
         if not tensors:
             return None
-        self._check_dtypes(tensors)
+        self._check_loadable(tensors)
         if self.models:
             # Collectors may skip versions, and a new collector loads only the newest version. So each version must have
             # all models.
@@ -108,18 +109,22 @@ class WeightsSource:
             tensors = self._published
         return snapshots.take(tensors, dtype=self._dtype, names=self._names, whole=whole)
 
-    def _check_dtypes(self, tensors: Mapping[str, Tensor]) -> None:
-        """Raise InvalidOption if collectors would round a tensor.
+    def _check_loadable(self, tensors: Mapping[str, Tensor]) -> None:
+        """Raise InvalidOption if a tensor does not fit the collectors' policy, or if collectors would round it.
 
-        Without this check, the error would only occur in a collector.
+        Without this check, the error would only occur in a collector, and would end the run.
         """
         included = snapshots.including(self._names)
         for name, tensor in tensors.items():
-            at_first = self._dtypes.get(name)
-            if at_first is None:
+            if name not in self._sent or not included(name):
                 continue
-            published = snapshots.dtype_in_snapshot(tensor, self._dtype)
-            if included(name) and (sentence := snapshots.rounding(name, published, at_first)):
+            shape, dtype = self._sent[name]
+            if _shape(tensor) != shape:
+                raise InvalidOption(
+                    f"weights: {name} has the shape {_shape(tensor)}, but in the collectors' policy it has the shape "
+                    f"{shape}; publish weights of the policy that the fleet was created with"
+                )
+            if sentence := snapshots.rounding(name, snapshots.dtype_in_snapshot(tensor, self._dtype), dtype):
                 raise InvalidOption(sentence)
 
     def _model(self, path: str) -> Any:
@@ -161,6 +166,10 @@ def _completed(
     covered = {known[name] for name in given}
     own = snapshots.tensors_of(model, prefer)
     return {**given, **{name: tensor for name, tensor in own.items() if known[name] not in covered}}
+
+
+def _shape(tensor: Tensor) -> list[int]:
+    return list(tensor.shape)
 
 
 def _named(model: nn.Module) -> list[tuple[str, Tensor]]:

@@ -2,7 +2,7 @@
 
 A debugger, a frozen container or a sleeping laptop can stop the driver process for some time. After such a stop, all
 deadlines have passed, and the driver has not yet received the collectors' answers. But the collectors did not cause the
-delay, so most of the stopped time does not count.
+delay, so the deadlines count at most 10 s of such a stop.
 """
 
 from __future__ import annotations
@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-# The thread reads the clock several times per second. A gap of more than this number of seconds counts as this number.
+# The thread reads the clock several times per second. A gap between two readings counts as at most this number of
+# seconds.
 LONGEST_GAP_SECONDS: Final = 10.0
 
 
 class AwakeClock:
-    """The time of ``clock``, but a gap between two readings counts as at most 10 s. Only one thread may use a clock."""
+    """A clock that follows ``clock``, but counts a gap between two readings as at most 10 s. Times are in seconds.
+
+    Only one thread may call the clock.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

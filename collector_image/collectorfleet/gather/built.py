@@ -12,8 +12,9 @@ def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
     """Block until every expected collector is built. Return the ids of the built collectors by name.
 
     Raises:
-        TimeoutError: some collectors are not built within ``timeout`` seconds. The message names these collectors and
-            what they wait for.
+        TimeoutError: some collectors are not built within ``timeout`` seconds. The message names up to three of these
+            collectors, and what each of them waits for.
+        CollectorClosed: the gather was closed. If an error ended the run, the function raises this error instead.
     """
     living, slots = shared.gather.collectors, shared.slots
 
@@ -33,7 +34,8 @@ def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
 def wait_replaced(shared: Shared, lost: CollectorId, timeout: float) -> CollectorId | None:
     """Block until the replacement of the collector ``lost`` is built. Return the id of the replacement.
 
-    Return None if the slot is given up or removed, or after ``timeout`` seconds.
+    Return None if the slot is given up or removed, or after ``timeout`` seconds. Raises CollectorClosed if the gather
+    was closed. If an error ended the run, raises this error.
     """
     living, slots = shared.gather.collectors, shared.slots
 

@@ -24,8 +24,8 @@ log = logging.getLogger("collectorfleet")
 class Consumer:
     """The consumer's interface to the gather thread. Any thread may call any method.
 
-    ``replanned`` is a function that returns the plan for a new number of collectors. If it is None, the plan never
-    changes.
+    ``replanned(plan, collectors)`` returns the plan for a new number of collectors. If ``replanned`` is None, the plan
+    never changes.
     """
 
     def __init__(
@@ -47,7 +47,8 @@ class Consumer:
     def next(self) -> Batch | None:
         """Block until a batch is ready, and return the batch. Return None at the end of the run.
 
-        If an exception interrupts the call, the next call returns the batch that this call requested.
+        If an exception interrupts the call, the next call returns the batch that this call requested. Raises the error
+        that ended the run, or CollectorClosed if the gather was closed.
         """
         started = self._clock()
         with self.shared.changed:
@@ -90,7 +91,7 @@ class Consumer:
 
     @property
     def finished(self) -> bool:
-        """Whether all requested frames were handed out."""
+        """Whether all requested frames were handed out, or the run has already reached its goal."""
         with self.shared.changed:
             return self.shared.gather.finished
 
@@ -198,7 +199,7 @@ class Consumer:
     def node_died(self, node: str) -> None:
         """Record that the transport treats this node as dead.
 
-        Losses of the collectors on this node then do not count as failures.
+        Losses of collectors on this node then do not count against the limit of restarts.
         """
         with self.shared.changed:
             self.shared.died_nodes.append(node)

@@ -28,7 +28,8 @@ def restore(shared: Shared, counters: Mapping[str, Any]) -> None:
     """Continue from ``counters``.
 
     Raises:
-        InvalidOption: ``counters`` is incomplete, or batches were collected already.
+        InvalidOption: ``counters`` is incomplete, a batch was already requested, or the saved normalization does not
+            fit the environments.
     """
     if missing := {"frames", "version"} - counters.keys():
         raise InvalidOption(

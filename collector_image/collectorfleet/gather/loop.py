@@ -43,7 +43,7 @@ log = logging.getLogger("collectorfleet")
 
 # The interval at which the thread checks deadlines and restart delays. All other events wake the thread.
 _LONGEST_WAIT_SECONDS = 0.25
-# The interval while some collectors still need an offer. It is shorter, because the rate of offers is limited.
+# The interval while the rate limit delays offers. It is shorter, so that the thread sends these offers soon.
 _PACED_WAIT_SECONDS = 0.01
 
 
@@ -185,7 +185,7 @@ class GatherLoop:
     def _built(self, one: Collector, started: Started, now: float) -> None:
         shared, pod = self._shared, started.pod
         shared.gather.collectors.built(one, pod, started.pid, now, started.loop)
-        log.info("%s: steps by %s", one.id.name, started.loop)
+        log.info("%s: the rollout loop is %s", one.id.name, started.loop)
         for notice in shared.notices.of_built(one.id.name, started.findings):
             log.warning(notice)
         shared.drained_pods.pop(pod, None)
@@ -221,7 +221,9 @@ class GatherLoop:
         if answer.loop is not None:
             one.loop = answer.loop
             is_new = shared.notices.is_new(one.loop)
-            log.log(logging.WARNING if is_new else logging.INFO, "%s: the loop is now %s", one.id.name, one.loop)
+            log.log(
+                logging.WARNING if is_new else logging.INFO, "%s: the rollout loop is now %s", one.id.name, one.loop
+            )
             shared.note_change()
         if answer.first_starts and (warning := shared.first_starts.noted(one.id, answer.first_starts)):
             log.warning(warning)
@@ -236,7 +238,7 @@ class GatherLoop:
             self._applied(one, version, now)
         elif proven is None:
             log.info(
-                "%s applied version %d, which is too old to be compared; the collector was offered newer versions",
+                "%s applied version %d, whose digest is no longer stored; the collector was offered newer versions",
                 one.id,
                 version,
             )
@@ -248,7 +250,7 @@ class GatherLoop:
         shared = self._shared
         joined = one.state is not CollectorState.READY
         if not joined and version <= (one.applied_version or 0):
-            return  # a request for an exact version loaded an older version again
+            return  # for a request of an exact version, the collector loaded an older version again
         shared.gather.collectors.applied(one, version, now)
         log.info("%s applied version %d", one.id.name, version)
         shared.versions.acknowledged(shared.gather.collectors.acknowledged)

@@ -27,7 +27,7 @@ _TRIES_TO_PROVE: Final = 3
 class Losses:
     """Handles losses of collectors, for the gather thread. The caller holds the lock.
 
-    ``now`` is a time of the gather thread's AwakeClock.
+    ``now`` is a time of the gather thread's AwakeClock, in seconds.
     """
 
     def __init__(self, shared: Shared, outbox: Outbox, policy: FailurePolicy, now: float) -> None:

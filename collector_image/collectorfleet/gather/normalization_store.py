@@ -24,7 +24,7 @@ class NormalizationStore:
         self._shared = shared
         self._transport = transport
         self._stored: Stored | None = None
-        self._of = 0  # ``changes`` of the stored normalization
+        self._of = 0  # the value of ``changes`` when the normalization was stored
 
     def now(self) -> Stored | None:
         """Return the present normalization in the store, or None if the environments have no normalization."""

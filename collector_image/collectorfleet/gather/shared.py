@@ -26,7 +26,12 @@ from collectorfleet.messages import CollectorId, Stored, Weights
 
 @dataclass(frozen=True)
 class Limits:
-    """Deadlines, and the minimum number of available collectors."""
+    """Deadlines, and the minimum number of available collectors.
+
+    ``request`` and ``first_request`` are the shortest deadlines of a request and of a collector's first request. The
+    building of a collector has the deadline ``first_request``, and so has the loading of its first weights.
+    ``available`` is the longest time for which fewer than ``min_available`` collectors may be available.
+    """
 
     request: timedelta
     first_request: timedelta

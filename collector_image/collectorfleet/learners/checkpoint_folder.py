@@ -40,7 +40,7 @@ class NewFolder:
             if not is_full(error):
                 raise
             # Training works without the folder.
-            log.warning("checkpoint_dir: %s is made with the first checkpoint: %s", path, describe(error))
+            log.warning("checkpoint_dir: %s is created with the first checkpoint: %s", path, describe(error))
             self._is_ours = False
             return
         if any(path.iterdir()):
@@ -55,7 +55,8 @@ class NewFolder:
         except FileExistsError as error:
             if not self._is_ours:
                 raise InvalidOption(
-                    f"checkpoint_dir: another program made {self._path} while the volume was full; start this program "
+                    f"checkpoint_dir: another program created {self._path} while the volume was full; start this "
+                    "program "
                     "again with a new empty folder"
                 ) from error
         self._is_ours = True

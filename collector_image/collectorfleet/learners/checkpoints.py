@@ -19,7 +19,7 @@ from collectorfleet.learners.roster import Place
 
 @dataclass(frozen=True)
 class Learner:
-    """A policy's actor, and the file of its checkpoints."""
+    """A policy's actor, and the file of its checkpoints. The file is None if the shards write no checkpoints."""
 
     actor: Any
     kept_in: Path | None  # a new file, because an earlier policy of the same id may still write its file
@@ -108,12 +108,17 @@ class Checkpoints:
         who = f"replay actor of shard {shard}"
         answer(who, partial(replay.forget.remote, policy_id), deadline)
         kept = self._replay_file(shard)
-        # If this process has not written anything, a file of this name is another driver's file.
-        if self._has_begun_to_write and self._folder is not None and kept is not None and kept.exists():
-            # Without a new checkpoint, a restarted replay actor would load the dropped frames.
+        if self._folder is not None and kept is not None and self._resumes_frames(shard, kept):
+            # Without a new file, a restarted replay actor would load the dropped frames.
             with self._folder.writing():
+                self._has_begun_to_write = True
                 answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
         self._undropped.discard((policy_id, shard))
+
+    def _resumes_frames(self, shard: int, kept: Path) -> bool:
+        """Return whether a restarted replay actor would load frames from an earlier checkpoint, or from ``kept``."""
+        # If this process has not written anything, a file of this name is another driver's file.
+        return bool(self._earlier.replay_files(shard)) or (self._has_begun_to_write and kept.exists())
 
     def new_policy_file(self, policy_id: str) -> Path | None:
         """Return the path of a file that no earlier policy uses."""

@@ -157,7 +157,7 @@ class LearnerFeed:
     def version_of(self, policy_id: str, weights_version: int) -> int:
         """Return the policy's version for a frame with this ``("collector", "weights_version")``.
 
-        Versions of a policy count from 1.
+        Versions of a policy count from 1. Raises InvalidOption if the feed has no policy with this id.
         """
         if policy_id not in self._modules:
             known = ", ".join(self._modules)

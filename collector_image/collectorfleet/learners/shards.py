@@ -152,6 +152,7 @@ class LearnerShards:
             InvalidOption: the policy does not exist, or a feed still sends frames to the policy.
             UserCodeError, InfrastructureError: the policy is removed, but the replay actor could not drop its frames.
                 The frames are dropped at the next checkpoint, or when a policy of this id is added to this shard.
+            OSError: the policy is removed, but ``checkpoint_dir`` cannot be made. The frames are dropped as above.
             FolderTakenOver: the policy is removed, but the run has a newer driver.
         """
         actor = self.get_policy_actor(policy_id)

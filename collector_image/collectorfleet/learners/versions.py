@@ -71,14 +71,14 @@ class PolicyVersions:
         self._staged.append((staged, tuple(changed)))
 
     def of(self, policy_id: str, fleet_version: int) -> int:
-        """Return the version of the policy that ``fleet_version`` contains. Raise KeyError for an unknown policy."""
+        """Return the policy's own version in ``fleet_version`` of the fleet. Raise KeyError for an unknown policy."""
         began = self._begun()[policy_id]
         return 1 + self._dropped[policy_id] + bisect_right(began, fleet_version)
 
     def status(
         self, policy_id: str, published: int | None, acknowledged: int | None, stored: Mapping[int, int]
     ) -> PolicyStatus:
-        """Compute the status of a policy from versions of the fleet. ``stored`` has the number of frames by version."""
+        """Compute the status of a policy from versions of the fleet. ``stored`` maps these versions to frame counts."""
         current = None if published is None else self.of(policy_id, published)
         frames = sum(stored.values())
         staleness = None

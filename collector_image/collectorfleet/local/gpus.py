@@ -43,12 +43,12 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
     if sum(_gpus_for(asked[name], own[name].replicas) for name in own) <= gpus:
         return GpuShares(asked)
     many = sum(own[name].replicas for name in own if asked[name])
-    wanted = f"groups ask for GPUs for {counted(many, 'collector')}"
+    wanted = f"groups request GPUs for {counted(many, 'collector')}"
     if not gpus:
         note = f"{wanted}, but this machine has no GPU: collectors run on the CPU"
         return GpuShares(dict.fromkeys(own, 0.0), note)
     equal = _equal(many, gpus)
-    note = f"{wanted}, and this machine has {gpus:g}: each of them gets {equal:g}"
+    note = f"{wanted}, and this machine has {gpus:g}: each collector gets {equal:g}"
     return GpuShares({name: equal if asked[name] else 0.0 for name in own}, note)
 
 
@@ -61,7 +61,7 @@ class LearnerGpus:
 
 
 def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
-    """Return the GPUs of the manifest, or 0 if they do not fit.
+    """Return the number of GPUs that the manifest requests for learners, rounded up, or 0 if they do not fit.
 
     If collectors request GPUs, one GPU has to remain for the collectors.
     """
@@ -69,7 +69,7 @@ def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
     left = any(spec.of_group(name).collectors.resources.gpu for name in spec.group_names)
     if not asked or ceil(asked) + left <= gpus:
         return LearnerGpus(ceil(asked))
-    here = f"{gpus:g} for them and collectors" if gpus else "no GPU"
+    here = f"{gpus:g} for learners and collectors" if gpus else "no GPU"
     return LearnerGpus(0, f"learners.gpus is {asked:g}, but this machine has {here}: policies learn on the CPU")
 
 
@@ -87,7 +87,7 @@ def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
     on_one_gpu = sum(share * replicas for share, replicas in shares) <= min(gpus, 1) + 1e-9
     if not gpu_shares(spec, gpus).note and (on_gpus_of_their_own or on_one_gpu):
         return ""
-    here = f"{gpus:g} for them and collectors" if gpus else "no GPU"
+    here = f"{gpus:g} for evaluators and collectors" if gpus else "no GPU"
     replicas = spec.evaluation.replicas
     wanted = f"evaluation.resources.gpu is {asked:g} for {replicas} evaluator{'s' * (replicas != 1)}"
     return f"{wanted}, but this machine has {here}: evaluators run on the CPU"
@@ -105,7 +105,7 @@ def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
     if not gpus:
         return GpuShare(0, f"{wanted}, but this machine has no GPU: collectors run on the CPU")
     share = _equal(collectors.replicas, gpus)
-    return GpuShare(share, f"{wanted}, and this machine has {gpus:g}: each gets {share:g}")
+    return GpuShare(share, f"{wanted}, and this machine has {gpus:g}: each collector gets {share:g}")
 
 
 def _equal(collectors: int, gpus: float) -> float:

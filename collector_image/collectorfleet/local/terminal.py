@@ -67,6 +67,6 @@ class Terminal:
 
 
 def _print(line: str, stream: TextIO) -> None:
-    # The run continues after the terminal or the pipe is closed, as by `| head`, and if the volume is full.
+    # A closed terminal, a closed pipe (for example `| head`) or a full volume must not end the run.
     with suppress(OSError):
         print(plain(line), file=stream, flush=True)

@@ -43,7 +43,7 @@ def wait_for(address: str) -> bool:
         if os.getppid() != parent:
             return False
         if time.monotonic() >= say_at:
-            log.info("waiting for the head at %s: %s", address, problem)
+            log.info("waiting for the Ray head at %s: %s", address, problem)
             say_at += SAY_SECONDS
         time.sleep(LOOK_SECONDS)
     return True

@@ -1,8 +1,9 @@
 """Decide which driver runs a fleet: the holder of its Lease. Pure. ``lease_loop`` applies the decisions.
 
-The operator creates the Lease, and the driver renews it. If another driver holds the Lease, a driver waits. It takes
-over when the holder has not renewed the Lease for ``leaseDurationSeconds``. The waiting driver measures this time with
-its own monotonic clock, from the last change that it has seen. Clocks of different nodes may differ.
+The operator creates the Lease, and the driver renews it. If another driver holds the Lease, a driver waits. The waiting
+driver takes over when the holder has not renewed the Lease for ``leaseDurationSeconds``. The waiting driver measures
+this time with its own monotonic clock, because the clocks of nodes may differ. The time begins at the last change that
+the waiting driver has seen.
 
 Each patch contains the resource version of the Lease that it changes. If two drivers take over at the same time, the
 API server refuses the patch of one driver.

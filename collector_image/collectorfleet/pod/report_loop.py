@@ -27,7 +27,7 @@ RETRY_SECONDS: Final = 1.0
 # Building a report takes milliseconds.
 LOOK_SECONDS: Final = 0.1
 LAST_REPORT_SECONDS: Final = 10.0
-_ORDERED: Final = StopReason(EndReason.ORDERED, "the operator asked it to, at the end of a batch")
+_ORDERED: Final = StopReason(EndReason.ORDERED, "the operator asked the driver to end after its batch")
 
 
 class ReportLoop:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from collectorfleet_api import names
 
 TERMINATION_LOG: Final = Path("/dev/termination-log")
-# Kubernetes' default. It is for pods of an earlier operator, which does not set the variable.
+# The default of Kubernetes. It applies to pods of an earlier operator, which did not set the variable.
 DEFAULT_GRACE_SECONDS: Final = 30.0
 
 

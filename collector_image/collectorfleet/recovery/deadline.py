@@ -12,7 +12,7 @@ _REMEMBERED = 100
 
 @dataclass
 class LearnedDeadline:
-    """A deadline that is five times the longest duration among the fleet's last 100 requests, but at least a minimum.
+    """A deadline that is five times the longest duration of the last 100 requests, but at least a minimum.
 
     Args:
         floor: the minimum for every request, in seconds.

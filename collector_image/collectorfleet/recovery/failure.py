@@ -52,6 +52,8 @@ Decision = Replace | GiveUp | Fail
 
 
 class FailurePolicy(Protocol):
+    """Decides about each lost collector. If ``decide`` raises, the run ends with a UserCodeError."""
+
     def decide(self, loss: Loss) -> Decision: ...
 
 

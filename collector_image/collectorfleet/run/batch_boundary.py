@@ -1,8 +1,8 @@
 """Between two batches of a run, check for requests to stop, and take checkpoints.
 
-When the training function requests the next batch, it has processed the previous batch. The counters and the training
-state match only at this moment. This is true if the main thread iterates. With ``collector.start()``, another thread
-iterates while the training function works, so counters and state may never match.
+When the training function requests the next batch, it has processed the previous batch. Only at this moment, the
+counters and the training state match, provided that the main thread iterates. With ``collector.start()``, another
+thread iterates while the training function works, so counters and state may never match.
 """
 
 from __future__ import annotations

@@ -132,5 +132,5 @@ def seconds_for_batch(way: EndReason, killed_after: float | None, checkpoint_sec
         return _SECONDS_OF_A_PERSON
     end_seconds = min(END_SECONDS, killed_after / 3)
     if way is EndReason.TAKEN_OVER:
-        killed_after = min(killed_after, _KILLED_AFTER)  # another driver has the checkpoints
+        killed_after = min(killed_after, _KILLED_AFTER)  # this driver writes no checkpoint any more
     return max(0.0, killed_after - end_seconds - _SLOWER_CHECKPOINT * checkpoint_seconds)

@@ -1,10 +1,11 @@
 """Fence a folder on shared storage, so that only the newest driver can change the folder.
 
 A driver may lose its fleet without noticing, for instance on a partitioned node, and continue to write. So each driver
-writes into its own staging folder. To publish a finished file or folder, the driver renames it out of the staging
-folder. To remove a file or folder, the driver renames it into the staging folder. A new driver takes away the staging
-folders of earlier drivers before it reads anything. From then on, an earlier driver cannot rename anything in the
-folder, even if it continues after a long pause.
+writes into its own staging folder. The name of this folder contains the driver's *turn*: its place in the order in
+which drivers took the folder. To publish a finished file or folder, the driver renames it out of the staging folder. To
+remove a file or folder, the driver renames it into the staging folder. A new driver takes away the staging folders of
+earlier drivers before it reads anything. From then on, an earlier driver cannot rename anything in the folder, even if
+it continues after a long pause.
 
 ::
 

@@ -58,4 +58,4 @@ def remove(path: Path) -> None:
         if not os.path.lexists(path):
             return
         time.sleep(_PAUSE_SECONDS)
-    raise OSError(errno.EEXIST, f"removed {_REMOVAL_TRIES} times, but another process makes it again", str(path))
+    raise OSError(errno.EEXIST, f"removed {_REMOVAL_TRIES} times, but another process creates it again", str(path))

@@ -74,5 +74,6 @@ def _sentence(saved: Position, position: Position, *, behind_output: bool) -> st
     lost = f"{frames_were} lost with earlier drivers; the next version is {position.version + 1}"
     if saved == Position():
         return f"starting over, because there is no checkpoint and no output to resume from: {lost}"
-    where = "after the output's" if behind_output else "from the checkpoint at"
-    return f"resuming {where} {counted(saved.frames, 'frame')}: {lost}"
+    frames = counted(saved.frames, "frame")
+    where = f"after {frames} of output" if behind_output else f"from the checkpoint at {frames}"
+    return f"resuming {where}: {lost}"

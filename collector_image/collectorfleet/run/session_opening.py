@@ -66,10 +66,11 @@ def open_session(
         lambda: making.checkpoints.write(session.position()),
         lambda metrics: run_log.add(metrics, session.position().frames),
     )
-    video_files = None if videos is None else VideoFolder(videos)
     session = Session(making, run, starting, stop)
-    # The writer opens the output before loggers create files, because the loggers' files may be in the output's folder.
+    # The writer opens the output before other files exist, because videos and files of loggers may be in the output's
+    # folder.
     writer = _writer(fleet, history.run_id)
+    video_files = None if videos is None else VideoFolder(videos)
     run_log = open_run_log(fleet, session.report, video_files)
     session.set_video_log(run_log, video_files)
     with run_log, _open(session, stop):

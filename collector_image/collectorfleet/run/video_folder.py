@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from collectorfleet.durable_files import write
 from collectorfleet.evaluation.result import EpisodeVideo
+from collectorfleet.run.fenced_folder import FencedFolder
+from collectorfleet.run.folders import make
 from collectorfleet.timeline.videos import FOLDER, name_of, prefix_of
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, EvaluationStatus
 
@@ -25,23 +26,37 @@ def video_folder(spec: CollectorFleetSpec, checkpoints: Path | None, scratch: Pa
 
 
 class VideoFolder:
-    """The folder at ``path``. The first video creates it."""
+    """The folder at ``path``. Only the newest driver can change it."""
 
     def __init__(self, path: Path) -> None:
+        """Make the folder and become its driver. Raises FolderTakenOver if a newer driver takes the folder now.
+
+        An OSError is raised by :meth:`log_video` instead, because a run does not need its videos.
+        """
         self._path = path
         self._newest: Path | None = None
+        self._files = FencedFolder(path)
+        self._problem: OSError | None = None
+        try:
+            make(path)
+            self._files.take()
+        except OSError as error:
+            self._problem = error
 
     def log_video(self, video: EpisodeVideo) -> None:
-        """Write the video to a file, atomically. Raises OSError."""
-        self._path.mkdir(parents=True, exist_ok=True)
-        file = self._path / name_of(video.version, video.episode, video.episode_return)
-        write(file, lambda out: out.write(video.data))
+        """Write the video to a file, atomically. Blocks until it is on disk. Raises FolderTakenOver or OSError."""
+        if self._problem is not None:
+            raise self._problem
+        make(self._path)  # somebody may have removed the folder
+        name = name_of(video.version, video.episode, video.episode_return)
+        with self._files.publishing(name) as place:
+            place.write_bytes(video.data)
         # A resumed driver may evaluate a version again. The return may then differ from the return in the earlier
         # file's name.
         for earlier in self._path.glob(f"{prefix_of(video.version, video.episode)}*"):
-            if earlier != file:
-                earlier.unlink(missing_ok=True)
-        self._newest = file
+            if earlier.name != name:
+                self._files.remove(earlier.name)
+        self._newest = self._path / name
 
     def named_in(self, evaluation: EvaluationStatus) -> EvaluationStatus:
         """Return ``evaluation`` with the path of the newest video. Any thread may call it."""

@@ -24,7 +24,7 @@ _OPERATIONAL_OF_DRIVER: Final = frozenset({"checkpoint", "livenessDeadlineSecond
 
 
 def configuration(spec: CollectorFleetSpec) -> Configuration:
-    """Return the configuration as JSON values. People share it, so it has no pod templates and no secrets."""
+    """Return the configuration as JSON values. Users may publish it, so it omits pod templates and secrets."""
     wire = spec.to_wire()
     found = {key: _shared(key, value) for key, value in wire.items() if key not in _OPERATIONAL}
     found["driver"] = {key: value for key, value in found["driver"].items() if key not in _OPERATIONAL_OF_DRIVER}

@@ -110,7 +110,7 @@ class Recorder:
         if row.last_error is not None and row.last_error != known[1]:
             self._add_event(now, row.last_error, row.name)
         elif row.restarts > known[0]:
-            self._add_event(now, row.last_error or "started again", row.name)
+            self._add_event(now, row.last_error or "restarted", row.name)
 
     def _add_event(self, now: float, what: str, collector: str | None = None) -> None:
         self._events.append(RunEvent(time=now, what=what[:_LONGEST], collector=collector))

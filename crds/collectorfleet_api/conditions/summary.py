@@ -42,7 +42,7 @@ def _ready_underway(required: Sequence[Condition]) -> Condition:
     missing = next((one for one in required if not is_true(one)), None)
     if missing is not None:
         return condition(ConditionType.READY, False, missing.reason, missing.message)
-    text = required[-1].message if required else "the fleet collects"
+    text = required[-1].message if required else "the fleet collects frames"
     return condition(ConditionType.READY, True, Reason.COLLECTING, text)
 
 

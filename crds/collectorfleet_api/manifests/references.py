@@ -36,18 +36,24 @@ def missing_keys(fleet: CollectorFleet, objects: Sequence[Mapping[str, Any]]) ->
         keys = _keys(reference.config_map, fleet.metadata.namespace, objects)
         if keys is None or reference.key in keys:
             continue
-        hint = did_you_mean(reference.key, sorted(keys)) or "; add the key, or name another one"
+        hint = did_you_mean(reference.key, sorted(keys)) or _remedy(reference.key)
         image = "" if reference.required else ", so the driver looks for the script in the image only"
         message = f'ConfigMap "{reference.config_map}" in this file has no key "{reference.key}"{image}{hint}'
         found.append(MissingKey(Problem(reference.field, message), reference.required))
     return found
 
 
+def _remedy(key: str) -> str:
+    # No key has a slash.
+    return "; name a key, or leave the folder out" if "/" in key else "; add the key, or name another one"
+
+
 def _references(fleet: CollectorFleet) -> Iterator[_Reference]:
     code, script = fleet.spec.code, fleet.spec.driver.script
     if code is None:
         return
-    if code.config_map is not None and script is not None:
+    # An absolute path names a file of the image.
+    if code.config_map is not None and script is not None and not script.startswith("/"):
         yield _Reference("spec.driver.script", code.config_map, script, required=False)
     archive, authority = code.archive, code.certificate_authority
     if archive is not None and archive.config_map is not None:

@@ -94,7 +94,9 @@ def read_documents(text: str) -> Iterator[Document]:
         raise
     except (ValueError, OverflowError) as error:  # PyYAML converts numbers of any size
         line = loader.line + 1 if loader is not None else 1
-        text = "not YAML: an escape such as \\U00110000, or the version of %YAML, is too large; correct it"
+        text = (
+            "not YAML: an escape such as \\U00110000 is out of range, or the version in %YAML is too high; correct it"
+        )
         raise YamlError(line, text) from error
     finally:
         if loader is not None:
@@ -233,7 +235,11 @@ class _Reading:
         if node.tag != _PLAIN and not node.tag.startswith("tag:yaml.org,2002:"):
             self._problem(path, f"the tag {node.tag} means nothing in a manifest; leave it out")
         if _NOT_FINITE.fullmatch(node.value):
-            self._problem(path, f"{node.value} is a number that JSON does not have; put it in quotes and convert it")
+            self._problem(
+                path,
+                f"{node.value} is a number that JSON does not have; put it in quotes, and convert the text in your "
+                "code",
+            )
             return None
         return plain_value(node.value)
 

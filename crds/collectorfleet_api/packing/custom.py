@@ -1,8 +1,8 @@
 """Computes how many collectors fit into a pod by Ray's custom resources, such as simulator licences.
 
 A pod with 4 licences has room for 4 collectors with 1 licence each, or for 8 collectors with 0.5 each. Ray counts
-licences in ten-thousandths. Ray adds the licences of a pod, unlike its GPUs: three collectors with 0.6 licences each
-fit into a pod with 2 licences.
+licences in ten-thousandths. Unlike a share of a GPU, a collector's 0.6 licences may come from two licences. So three
+collectors with 0.6 licences each fit into a pod with 2 licences.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def _fitting(name: str, requested: float, per_pod: int) -> int | Refusal:
     if units > per_pod * UNITS:
         return Refusal(
             place,
-            f"a collector asks for {_amount(units)} {name}, but a worker pod has {per_pod} "
+            f"a collector requests {_amount(units)} {name}, but a worker pod has {per_pod} "
             "(spec.workers.customPerPod); "
-            f"set it to at least {-(-units // UNITS)} there, or ask for less",
+            f"raise this amount to at least {-(-units // UNITS)}, or request less",
         )
     return per_pod * UNITS // units
 

@@ -152,8 +152,8 @@ def collectors_that_fit(units: int, gpus_per_pod: int) -> int:
 def _too_small(units: int, gpus_per_pod: int) -> Refusal:
     return Refusal(
         "spec.collectors.resources.gpu",
-        f"a collector asks for {_gpus(units)}, but a worker pod has {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
-        f"(spec.workers.gpu.perPod); set perPod to at least {units // UNITS_PER_GPU}, or ask for fewer GPUs",
+        f"a collector requests {_gpus(units)}, but a worker pod has {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
+        f"(spec.workers.gpu.perPod); set perPod to at least {units // UNITS_PER_GPU}, or request fewer GPUs",
     )
 
 

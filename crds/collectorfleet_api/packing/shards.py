@@ -125,18 +125,18 @@ def _not_held(packing: ShardPacking, group: LearnerGroup, pods: Sequence[PodSize
     if sum(held) >= wanted:
         return None
     each = f" of {packing.gpu_per_policy:g} GPU" if packing.gpu_units else ""
-    asked = f"a shard of {_policies(slots)}{each} asks for {_size(shard)} in one pod"
+    asked = f"a shard of {_policies(slots)}{each} requests {_size(shard)} in one pod"
     if any(held):
         return Refusal(
             "shards",
             f"{asked}, but {counted(len(pods), 'pod')} have room for {sum(held)} of {wanted} shards; add room for "
-            f"{wanted - sum(held)} more, or ask for fewer GPUs, policies or shards",
+            f"{wanted - sum(held)} more, or request fewer GPUs, policies or shards",
         )
     largest = max(pods, key=lambda pod: (pod.gpus, pod.cpus), default=PodSize(Fraction(0)))
     return Refusal(
         "shards",
         f"{asked}, but the largest of {counted(len(pods), 'pod')} has {_size(largest)}; "
-        "use larger pods or more shards, or ask for fewer GPUs or policies",
+        "use larger pods or more shards, or request fewer GPUs or policies",
     )
 
 

@@ -228,8 +228,8 @@ def _older_than_bounded(fleet: CollectorFleet) -> Iterator[Problem]:
         return
     yield Problem(
         f"spec.{path}",
-        f"{what} can have frames of weights that are older than maxStaleness {bound}, which limits only how "
-        "far ahead batches are requested; status.weights.staleness shows their age",
+        f"{what} can have frames that are staler than maxStaleness {bound}, because this bound limits only how "
+        "far ahead batches are requested; status.weights.staleness shows their staleness",
     )
 
 

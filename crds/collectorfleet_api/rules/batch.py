@@ -55,7 +55,7 @@ def first_shares_problems(fleet: CollectorFleet) -> Iterator[Problem]:
         yield Problem(
             "spec.collection.stragglers.firstShares",
             f"{first} is not fewer than collectors.replicas {replicas}, so each batch waits for all shares; use a "
-            "smaller number, or leave stragglers out",
+            "smaller number, or remove stragglers",
         )
 
 

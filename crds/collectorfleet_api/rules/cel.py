@@ -50,21 +50,21 @@ class Rule:
 _NAME = [
     Rule(
         f"self.metadata.name.size() <= {MAX_NAME_LENGTH}",
-        f"metadata.name: at most {MAX_NAME_LENGTH} characters, because its Ray cluster is named after it",
-        f"'metadata.name: %d characters are too many for the Ray cluster that is named after it; "
+        f"metadata.name: at most {MAX_NAME_LENGTH} characters, because the fleet's Ray cluster has the same name",
+        f"'metadata.name: %d characters are too many for the Ray cluster, which has the same name; "
         f"use at most {MAX_NAME_LENGTH}'.format([self.metadata.name.size()])",
     ),
     Rule(
         f"self.spec.launcher == 'RayCluster' || self.metadata.name.size() <= {MAX_NAME_LENGTH_OF_A_JOB}",
-        f"metadata.name: at most {MAX_NAME_LENGTH_OF_A_JOB} characters with launcher Job, because its pods are named "
-        "after it",
-        f"'metadata.name: %d characters are too many for the pods of launcher Job that are named after it; "
+        f"metadata.name: at most {MAX_NAME_LENGTH_OF_A_JOB} characters with launcher Job, because the names of its "
+        "pods begin with this name",
+        f"'metadata.name: %d characters are too many for the pods of launcher Job, whose names begin with this name; "
         f"use at most {MAX_NAME_LENGTH_OF_A_JOB}'.format([self.metadata.name.size()])",
     ),
     Rule(
         f"self.metadata.name.matches('^{SERVICE_NAME}$')",
         "metadata.name: use lower-case letters, digits and '-', starting with a letter and not ending in '-', "
-        "because Services are named after it",
+        "because Services are named after the fleet",
     ),
 ]
 
@@ -78,7 +78,7 @@ _UNKNOWN_BATCH = "!has(self.collection.framesPerBatch)"  # a script sets this fi
 _FRAMES = "self.collection.framesPerBatch"
 _WHOLE_STEPS = Rule(
     f"{_UNKNOWN_BATCH} || {_STEP} < 1 || {_FRAMES} % {_STEP} == 0",
-    "framesPerBatch must be a multiple of the environments that step together: environment.perCollector, "
+    "framesPerBatch must be a multiple of the number of environments that step together: environment.perCollector, "
     "times collectors.numWorkersPerCollector for class Sync",
     "'%d is not a multiple of the %d environments of a collector that step together (environment.perCollector, "
     f"collectors.numWorkersPerCollector); use %d or %d'.format([{_FRAMES}, {_STEP}, {_FRAMES} - {_FRAMES} % {_STEP},"
@@ -101,8 +101,8 @@ _SHARES = Rule(
     f" && {_FIXED.replace('self.', _OLD)} == 0"
     f" && has({_OLD}collection.framesPerBatch) && {_OLD}collection.framesPerBatch == {_FRAMES}"
     f" && {_STEP.replace('self.', _OLD)} == {_STEP})",
-    "a Sync batch is split into equal shares: framesPerBatch must be a multiple of their number, which is "
-    "collection.shares, stragglers.firstShares or else collectors.replicas, times the environments that step together",
+    "in mode Sync, framesPerBatch must be a multiple of the number of shares (collection.shares, "
+    "stragglers.firstShares or collectors.replicas) times the number of environments that step together",
     "'%d cannot be divided into %d shares (%s)%s; use %d or %d'.format(["
     f"{_FRAMES}, {_NUMBER_OF_SHARES},"
     f" has(self.collection.shares) ? 'collection.shares' : {_FIXED} > 0 ? 'collection.stragglers.firstShares'"
@@ -117,10 +117,10 @@ _FIRST_SHARES = Rule(
     f"!({FIRST_SHARES}) || self.collection.stragglers.firstShares < self.collectors.replicas"
     f" || (oldSelf.hasValue() && {FIRST_SHARES.replace('self.', _OLD)}"
     f" && {_OLD}collection.stragglers.firstShares == self.collection.stragglers.firstShares)",
-    "not fewer than collectors.replicas, so each batch waits for all shares; use a smaller number, or leave "
-    "stragglers out",
+    "not fewer than collectors.replicas, so each batch waits for all shares; use a smaller number, or "
+    "remove stragglers",
     "'%d is not fewer than collectors.replicas %d, so each batch waits for all shares; use a smaller number, or "
-    "leave stragglers out'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
+    "remove stragglers'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
     field=".collection.stragglers.firstShares",
     on_create_too=True,
 )
@@ -133,16 +133,16 @@ _FITTING = (
 _PER_POD = [
     Rule(
         f"{_GPU} <= double(self.workers.gpu.perPod) || {_GPU} != double(int({_GPU}))",
-        "a collector asks for more GPUs than a worker pod has; raise workers.gpu.perPod or ask for fewer",
-        "'a collector asks for %d GPUs, but a worker pod has %d (workers.gpu.perPod); set perPod to at least %d, or "
-        "ask"
-        f" for fewer GPUs'.format([int({_GPU}), self.workers.gpu.perPod, int({_GPU})])",
+        "a collector requests more GPUs than a worker pod has; raise workers.gpu.perPod or request fewer",
+        "'a collector requests %d GPUs, but a worker pod has %d (workers.gpu.perPod); set perPod to at least %d, or "
+        f"request fewer GPUs'.format([int({_GPU}), self.workers.gpu.perPod, int({_GPU})])",
         field=".collectors.resources.gpu",
     ),
     Rule(
         f"!has(self.workers.collectorsPerPod) || {_UNITS} <= 0 || {_GPU} > double(self.workers.gpu.perPod)"
         f" || self.workers.collectorsPerPod <= {_FITTING}",
-        "so many collectors do not fit on the GPUs of a worker pod; lower collectorsPerPod or raise workers.gpu.perPod",
+        "this number of collectors does not fit on the GPUs of a worker pod; lower collectorsPerPod or raise "
+        "workers.gpu.perPod",
         "'%d collectors of %s GPU do not fit on the %d GPU of a worker pod, which has room for %d; use at most %d, or "
         "raise"
         f" workers.gpu.perPod'.format([self.workers.collectorsPerPod, {_GPU}, self.workers.gpu.perPod, {_FITTING},"
@@ -198,7 +198,7 @@ _SHARE = [
 
 _RAY_VERSION = Rule(
     "int(self.split('.')[0]) > 2 || (int(self.split('.')[0]) == 2 && int(self.split('.')[1]) >= 52)",
-    "older than 2.52.0, the first Ray with token authentication; build the image with a newer one",
+    "older than 2.52.0, the first Ray with token authentication; build the image with a newer Ray",
 )
 
 

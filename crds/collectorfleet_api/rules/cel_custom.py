@@ -41,12 +41,12 @@ def _first(rule: str, told: str) -> str:
 
 ENOUGH: Final = f"{_ASKED}.all(k, {_is_enough(_ASKED, _PER_POD)})"
 ENOUGH_SENTENCE: Final = (
-    "a collector asks for more of a custom resource than a worker pod has; raise workers.customPerPod, or ask for less"
+    "a collector requests more of a custom resource than a worker pod has; raise workers.customPerPod, or request less"
 )
 ENOUGH_MESSAGE_EXPRESSION: Final = _first(
     _is_enough(_ASKED, _PER_POD),
-    "'a collector asks for %s %s, but a worker pod has %d (workers.customPerPod); set it to at least %d there, or ask "
-    f"for less'.format([{_ASKED}[k], k, k in {_PER_POD} ? {_PER_POD}[k] : 0, int({_ASKED}[k] + 0.9999)])",
+    "'a collector requests %s %s, but a worker pod has %d (workers.customPerPod); raise this amount to at least %d, or "
+    f"request less'.format([{_ASKED}[k], k, k in {_PER_POD} ? {_PER_POD}[k] : 0, int({_ASKED}[k] + 0.9999)])",
 )
 
 _FITTING: Final = f"{_PER_POD}[k] * 10000 / int({_ASKED}[k] * 10000.0 + 0.5)"
@@ -71,8 +71,8 @@ FIT_IN_GROUPS: Final = (
     f"!has({_GROUPS}) || {_GROUPS}.all(g, {_OWN_ASKED}.all(k, {_fit(_OWN_ASKED, _OWN_PER_POD, _OWN_COLLECTORS)}))"
 )
 
-# Below, `self` is the custom resources of one collector.
-# For whole numbers, the API server treats a minimum of 0.0001 as 0.
+# Below, `self` is the custom resources of one collector. For whole numbers, the API server treats a minimum of 0.0001
+# as 0. So this rule refuses 0.
 ABOVE_ZERO: Final = "self.all(k, self[k] > 0.0)"
 ABOVE_ZERO_SENTENCE: Final = "0 is too small; use 0.0001 or more"
 _COARSE: Final = (

@@ -15,7 +15,7 @@ from collectorfleet_api.v1alpha1.learners import Learners
 
 _PATH: Final = "spec.learners"
 _FIELDS: Final = {"gpus": "gpus", "max_policies": "maxPolicies", "shards": "shards"}
-# A combination reports problems of this field, with the same numbers.
+# A rule in `combinations.learners` reports problems of this field, so `learner_problems` leaves them out.
 _REPORTED_BY_COMBINATION: Final = "shards"
 # Warn above this unused fraction of the pods' GPUs. Smaller fractions result from rounding and from shards with fewer
 # places.

@@ -30,7 +30,9 @@ def sentences(error: ValidationError, model: type[Model], within: str = "") -> l
     errors = error.errors(include_url=False)
     shown = [Problem(_path(within, found["loc"]), _sentence(found, model)) for found in errors[:MOST_PROBLEMS]]
     if len(errors) > MOST_PROBLEMS:
-        rest = f"this and {len(errors) - MOST_PROBLEMS - 1} more problems are not shown; correct the others first"
+        rest = (
+            f"this and {len(errors) - MOST_PROBLEMS - 1} more problems are not shown; correct the shown problems first"
+        )
         shown.append(Problem(_path(within, errors[MOST_PROBLEMS]["loc"]), rest))
     return shown
 

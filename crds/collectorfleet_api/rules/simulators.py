@@ -1,4 +1,7 @@
-"""Finds keyword arguments that a simulator's addresses would overwrite. CEL cannot read the keys."""
+"""Finds keyword arguments that a simulator's addresses would overwrite.
+
+There is no CEL for this rule, because CEL cannot read the keys of ``kwargs``.
+"""
 
 from __future__ import annotations
 

@@ -83,10 +83,13 @@ def _metadata_problems(metadata: Any) -> Iterator[Problem]:
 def _name(fleet: CollectorFleet) -> Iterator[Problem]:
     name = fleet.metadata.name
     if len(name) > MAX_NAME_LENGTH:
-        text = f"{len(name)} characters are too many for the Ray cluster that is named after it; use at most"
+        text = f"{len(name)} characters are too many for the Ray cluster, which has the same name; use at most"
         yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH}")
     if not fleet.spec.has_ray and len(name) > MAX_NAME_LENGTH_OF_A_JOB:
-        text = f"{len(name)} characters are too many for the pods of launcher Job that are named after it; use at most"
+        text = (
+            f"{len(name)} characters are too many for the pods of launcher Job, whose names begin with this name; use "
+            "at most"
+        )
         yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH_OF_A_JOB}")
     if not re.fullmatch(SERVICE_NAME, name):
         yield Problem(
@@ -140,7 +143,7 @@ def _ray_version(fleet: CollectorFleet) -> Iterator[Problem]:
     if tuple(int(part) for part in version.split(".")) < _OLDEST_RAY:
         oldest = ".".join(map(str, _OLDEST_RAY))
         text = f"{version} is older than {oldest}, the first Ray with token authentication"
-        yield Problem("spec.ray.version", f"{text}; build the image with a newer one")
+        yield Problem("spec.ray.version", f"{text}; build the image with a newer Ray")
 
 
 def _pull_secrets(fleet: CollectorFleet) -> Iterator[Problem]:

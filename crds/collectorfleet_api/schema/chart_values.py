@@ -83,7 +83,7 @@ def json_schema(node: Schema) -> Schema:
         raise ValueError(f"no JSON schema is known for {sorted(unknown)} in {node}")
     found: Schema = {"type": _type(node), **{key: node[key] for key in node if key in _KEPT and key != "type"}}
     if "type" not in node:
-        # In the CRD, `maxItems` excludes lists. In this schema, the type excludes them.
+        # A quantity has no type in the CRD, so `maxItems` excludes lists there. In this schema, the type excludes them.
         found.pop("maxItems", None)
     if "properties" in node:
         found["properties"] = {name: json_schema(inner) for name, inner in node["properties"].items()}

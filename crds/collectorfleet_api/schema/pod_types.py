@@ -1,7 +1,7 @@
 """``python -m collectorfleet_api.schema.pod_types FOLDER`` prints the types of a pod's fields for ``rules.pods``.
 
 FOLDER has the schemas of the package ``kubernetes-validate``. The package has 108 MB, with 1.8 MB of JSON for each
-version. ``validate`` needs 28 kB.
+version. ``validate`` needs only the 28 kB that this module prints.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Stragglers(Model):
         le=1,
         description=(
             "Fraction of the shares, between 0 and 1. Once this fraction has arrived, the other collectors return the "
-            "frames that they have. In missing frames, `traj_ids` is -1 and `collector/mask` is False."
+            "frames that they have. For missing frames, `traj_ids` is -1 and `collector/mask` is False."
         ),
     )
 

@@ -76,13 +76,14 @@ class Driver(Model):
         default=None,
         description=(
             "If a driver does not renew its Lease for this many seconds, the driver counts as hung. The operator "
-            "deletes the driver's pod, and another driver starts. If the driver has to be killed, this restart counts "
-            "towards `backoffLimit`. Absent: hung drivers are not replaced."
+            "deletes the driver's pod, and another driver starts. If the driver does not end on SIGTERM, "
+            "Kubernetes kills the driver, and this restart counts towards `backoffLimit`. Absent: hung drivers are not "
+            "replaced."
         ),
     )
     log: Log | None = Field(
         default=None,
-        description=("Loggers that record the numbers of the run. Absent: the numbers are in the status only."),
+        description=("Loggers that record the metrics of the run. Absent: the metrics are in the status only."),
     )
     template: PodTemplate = Field(
         default_factory=dict,

@@ -48,7 +48,7 @@ class GroupEnvironment(Model):
     process: Process | None = Field(
         default=None,
         description=(
-            "The simulator of the group's environment. Absent: the simulator of `spec.environment`, or none if you set "
+            "The simulator of this environment. Absent: the simulator of `spec.environment`, or none if you set "
             "`factory` here."
         ),
     )

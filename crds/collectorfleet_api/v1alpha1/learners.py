@@ -16,7 +16,7 @@ from collectorfleet_api.v1alpha1.base import Model, Positive
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.types import AttributePath, Cpu, ImportPath, Memory, PodTemplate, PolicyId, Preserved
 
-# Each policy has a row in the status.
+# The limit bounds the size of the status, which has a row for each policy.
 MOST_POLICIES: Final = 100
 
 

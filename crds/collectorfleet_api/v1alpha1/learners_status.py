@@ -32,7 +32,7 @@ class LearnerPolicyStatus(Model):
     publish_lag: Count | None = Field(
         default=None, description="Number of versions by which the slowest collector is behind."
     )
-    frames: Count = Field(description="Number of frames in the policy's buffer that have a version.")
+    frames: Count = Field(description="Number of frames in the policy's buffer that have a weights version.")
     staleness: PolicyStaleness | None = Field(
         default=None, description=("Staleness of these frames, in versions of the policy. Absent: there are no frames.")
     )

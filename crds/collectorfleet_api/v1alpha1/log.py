@@ -28,6 +28,6 @@ class Log(Model):
     every_seconds: Positive = Field(
         default=10,
         description=(
-            "Minimum seconds between records of the fleet's numbers. Values of `run.report` are logged at once."
+            "Minimum seconds between records of the fleet's metrics. Values of `run.report` are logged at once."
         ),
     )

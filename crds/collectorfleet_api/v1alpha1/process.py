@@ -24,9 +24,10 @@ class Process(Model):
         min_length=1,
         max_length=100,
         description=(
-            "Program and arguments. The program has to stay in the foreground. The collector replaces `{NAME}` with "
-            "the number of the port NAME, and `{python}` with the path of its Python. The environment variable "
-            "`PORT_NAME` has the number as well."
+            "Program and arguments. The program has to stay in the foreground. For a port `grpc`, the collector "
+            "replaces "
+            "`{grpc}` in this list with the number of the port, and sets the environment variable `PORT_GRPC`. The "
+            "collector replaces `{python}` with the path of its Python."
         ),
     )
     ports: Annotated[list[PortName], AfterValidator(_each_once)] = Field(

@@ -48,8 +48,8 @@ class Progress(Model):
     frames_lost: Count = Field(
         default=0,
         description=(
-            "Frames that lost drivers handed out after the point from which the next driver resumed, summed "
-            "over all lost drivers. No other field counts these frames."
+            "Number of lost frames. Earlier drivers handed out these frames, but the next driver resumed "
+            "at an earlier point. No other field counts these frames."
         ),
     )
     replay_buffer_frames_lost: Count = Field(

@@ -25,8 +25,8 @@ class Toleration(Model):
     key: LabelKey | None = Field(
         default=None,
         description=(
-            "Key of the taint. If the key is absent and the operator is Exists, pods tolerate every taint "
-            "that has `effect`."
+            "Key of the taint. If you omit the key and `operator` is Exists, pods tolerate every taint with this "
+            "`effect`."
         ),
     )
     operator: TolerationOperator = Field(

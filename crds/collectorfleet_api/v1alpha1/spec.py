@@ -95,8 +95,8 @@ class CollectorFleetSpec(Model):
         default=Launcher.RAY_CLUSTER,
         description=(
             "The kind of pods that run the collectors. RayCluster: the worker pods of a Ray cluster. Job: the worker "
-            "pods of an Indexed Job, without Ray. The collectors form a process group with the driver. Job needs "
-            "`collection.transport: TorchDistributed`."
+            "pods of an Indexed Job, without Ray. With Job, the collectors and the driver form a process group, and "
+            "`collection.transport` must be TorchDistributed."
         ),
     )
     collection: Collection = Field(default_factory=Collection, description="How the driver gathers batches.")
@@ -153,8 +153,8 @@ class CollectorFleetSpec(Model):
         default=600,
         description=(
             "The driver must deliver the first batch within this many seconds. After this time the fleet is "
-            "Stalled, but the operator does not end the run. If the operator orders a driver to stop because "
-            "its pods must become free, the driver has the same time to end its batch."
+            "Stalled, but the operator does not end the run. If the operator has to "
+            "free the pods, for example to suspend the fleet, the driver has the same time to end its batch."
         ),
     )
     suspend: bool = Field(

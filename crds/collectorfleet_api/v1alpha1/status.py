@@ -45,8 +45,8 @@ class RayClusterStatus(Model):
     groups: list[WorkerGroupStatus] = Field(
         default_factory=list,
         description=(
-            "Worker pods and GPU shares of each group in `spec.collectors.groups`. The learner pods together "
-            "have one item, and so do the evaluator pods, if they exist."
+            "Worker pods and GPU shares of each group in `spec.collectors.groups`. Learner pods, if any, together have "
+            "one further item. Evaluator pods, if any, together have another item."
         ),
         json_schema_extra=BY_NAME,
     )
@@ -102,7 +102,7 @@ class Orders(Model):
         max_length=1000,
         description="Worker pods that the operator replaces. The driver drains their collectors.",
     )
-    since: Time = Field(description="When the operator first gave the present orders.")
+    since: Time = Field(description="When the operator first gave the current orders.")
 
 
 class OperatorStatus(Model):

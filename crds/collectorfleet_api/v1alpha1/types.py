@@ -63,7 +63,8 @@ HttpUrl = Annotated[
     *_matching(
         _HTTP_URL,
         2048,
-        "is not a URL of http or https without a user; put code that needs a password into a ConfigMap or an image",
+        "is not a valid http or https URL, or contains a user; put code that needs a password into a ConfigMap or an "
+        "image",
     ),
 ]
 GitUrl = Annotated[
@@ -71,8 +72,8 @@ GitUrl = Annotated[
     *_matching(
         _HTTP_URL,
         2048,
-        "is not a repository by https or http without a user; write https://git.example.com/me/lab.git, and name a "
-        "Secret in credentialsSecret if it needs a password",
+        "is not a valid http or https URL, or contains a user; write https://git.example.com/me/lab.git, and name a "
+        "Secret in credentialsSecret if the repository needs a password",
     ),
 ]
 Sha256 = Annotated[

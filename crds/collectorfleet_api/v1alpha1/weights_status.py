@@ -1,4 +1,4 @@
-"""``status.weights``: published versions, their publishes and the staleness of batches."""
+"""``status.weights``: the published version, the counts of publishes, and the staleness of batches."""
 
 from __future__ import annotations
 

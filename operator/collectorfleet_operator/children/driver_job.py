@@ -148,7 +148,7 @@ def _template(fleet: CollectorFleet) -> Object:
         ],
         terminationGracePeriodSeconds=_default_grace_seconds(driver),
     )
-    # The annotation follows the merge, so that the user's template cannot replace it.
+    # The annotation is set after the merge, so that the user's template cannot replace it.
     template["metadata"]["annotations"][names.SPEC_ANNOTATION] = json.dumps(fleet.spec.to_wire())
     return template
 

@@ -1,4 +1,4 @@
-"""The driver's Service. By its DNS name, the hosts of collectors find the address of the current driver pod."""
+"""The driver's Service. Hosts of collectors resolve its DNS name to the address of the current driver pod."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVICE: Final = Kind("v1", "Service", "services")
 def driver_service(fleet: CollectorFleet) -> Object:
     """Return the manifest of the headless Service.
 
-    A process group connects pods directly, at ports that the group chooses.
+    The Service is headless, because a process group connects pods directly, at ports that the group chooses.
     """
     return manifest(
         fleet,

@@ -85,8 +85,8 @@ def pod_template(
         # If NVIDIA's runtime is the default, a container without a GPU request sees all GPUs of its node.
         template = merge(merge(ours, _without_gpus(first["name"])), user)
     _leave_lost_nodes(template["spec"])
-    # These labels follow the merge, so that the user's template cannot replace them. The operator selects pods by these
-    # labels.
+    # These labels are set after the merge, so that the user's template cannot replace them. The operator selects pods
+    # by these labels.
     template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **labels(fleet, role)}
     return template
 

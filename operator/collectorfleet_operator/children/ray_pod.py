@@ -21,10 +21,10 @@ _WORKER_GRACE_SECONDS: Final = 30
 # have no Ray Serve, collectors end before the signal, and a deleted head does not answer.
 _NO_DRAINING: Final = {"name": "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S", "value": "0"}
 _ROLES_WITH_POD_NAME: Final = (PodRole.WORKER, PodRole.EVALUATOR)
-# Ends Ray once no actor in the pod has a connection to another host. A driver removes its collectors from the pod. An
-# actor without a connection has neither a driver nor a head that could end the actor. Process titles distinguish actors
-# from Ray's idle workers and agents. The kill runs in the background, because a hook that ends with its container
-# fails.
+# The script ends Ray once no actor in the pod has a connection to another host. A driver removes its collectors from
+# the pod. An actor without a connection has neither a driver nor a head that could end the actor. Process titles
+# distinguish actors from Ray's idle workers and agents. The kill runs in the background, because a hook that ends with
+# its container fails.
 _PRE_STOP_SCRIPT: Final = """
 sockets() {
   for process in /proc/[0-9]*; do

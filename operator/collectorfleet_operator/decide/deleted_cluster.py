@@ -1,6 +1,7 @@
 """Decides when a RayCluster may be deleted, and shortens the grace period of a deleted RayCluster's pods. Pure.
 
-A driver that gets SIGTERM needs its collectors for its batch, and its learners for its checkpoint.
+A driver that gets SIGTERM still needs its collectors for its batch, and its learners for its checkpoint. So if the run
+can resume, the RayCluster stays until this driver has ended or is lost.
 
 KubeRay finds pods by name. So the operator creates the next RayCluster only after the deleted RayCluster's pods are
 gone. Worker pods have a long grace period, in which collectors end their rollouts. After the end of the driver, these

@@ -1,4 +1,4 @@
-"""Conversion of the times in a driver's report to the API server's clock. Pure."""
+"""Convert the times in a driver's report to the API server's clock. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a driver still uses a lost or terminating Ray head, and which pods of a lost head to delete. Pure."""
+"""Decide whether a driver still uses a lost or terminating Ray head, and which pods of a lost head to delete. Pure."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def describe_leftovers(pod: Pod) -> str:
     if CONTAINER not in pod.exits or not names:
         return ""
     keep = f"container {names[0]} keeps" if len(names) == 1 else f"containers {', '.join(names)} keep"
-    return f"{keep} its pod (an init container with restartPolicy Always would end with the driver)"
+    return f"{keep} its pod running (an init container with restartPolicy Always would end with the driver)"
 
 
 @cached_per_situation

@@ -153,7 +153,7 @@ def _deadlines(seen: Situation, job: Job) -> list[Limit]:
     if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):
         text = (
             f"no batch within {spec.startup_deadline_seconds} s (spec.startupDeadlineSeconds) after Job "
-            f"{job.name} was made"
+            f"{job.name} was created"
         )
         found.append(Limit(job.created + timedelta(seconds=spec.startup_deadline_seconds), text))
     return found
@@ -165,7 +165,7 @@ def _idle(seen: Situation, job: Job) -> list[Limit]:
         return []
     if seen.report is not None and seen.report.evaluation is not None and seen.report.evaluation.running_version:
         return []  # not idle: the evaluation of the last version runs after the last batch
-    text = f"no batch was taken for {seconds} s (spec.idleTimeoutSeconds)"
+    text = f"the driver handed out no batch for {seconds} s (spec.idleTimeoutSeconds)"
     return [Limit(progress.last_batch_time + timedelta(seconds=seconds), text)]
 
 

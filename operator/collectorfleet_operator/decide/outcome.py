@@ -45,7 +45,7 @@ def outcome(seen: Situation) -> Outcome:
     """Return the state of the run from the driver's pod and its Job, or from the status if both are gone.
 
     The status counts too, so that the deletion of the Job does not start another run. The pod takes precedence over the
-    Job, because the Job ends a second later. A completed fleet would look broken in this second.
+    Job, because the Job ends a second later. Otherwise, a completed fleet would look broken in this second.
 
     The module ``retry`` decides whether a failed run is tried again. A suspended and resumed fleet is also tried again.
     """

@@ -1,8 +1,8 @@
 """The next actions for a fleet, in order, and the time of the next plan. Pure: a function of one observation.
 
-The operator creates service account, Lease, the driver's Job and the collectors' objects in one plan. The driver's pod
-and the collectors' pods wait for each other. If a decision depends on time alone, the plan has a deadline, so no action
-waits for an event that may not come. Plans are idempotent: after the actions of a plan, a second plan has no actions.
+One plan creates service account, Lease, the driver's Job and the collectors' objects, because the pods of driver and
+collectors wait for each other. If a decision depends on time alone, the plan has a deadline, so no action waits for an
+event that may not come. Plans are idempotent: after the actions of a plan, a second plan has no actions.
 """
 
 from __future__ import annotations
@@ -131,7 +131,10 @@ def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
     if seen.is_usable(seen.job):
         if is_expired:
             yield delete(
-                JOB, seen.job.name, seen.job.uid, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}"
+                JOB,
+                seen.job.name,
+                seen.job.uid,
+                f"the time of spec.ttlSecondsAfterFinished has passed since the fleet {end.verb}",
             )
         elif recorded_condition(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED):
             yield delete(JOB, seen.job.name, seen.job.uid, end.message)

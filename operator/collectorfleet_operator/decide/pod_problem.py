@@ -44,7 +44,7 @@ def problem(pod: Object) -> PodProblem | None:
 
 def _fits_nowhere(pod: Object, scheduler_words: str) -> str:
     requests = insufficient_requests(pod, scheduler_words)
-    return f"asks for {requests}; {scheduler_words}" if requests else scheduler_words
+    return f"the pod requests {requests}; {scheduler_words}" if requests else scheduler_words
 
 
 def _container_problem(pod: Object, status: Object) -> PodProblem | None:

@@ -1,6 +1,6 @@
 """The ``PodsReady`` condition that the operator writes into the Workload of an admitted fleet. Pure.
 
-Kueue evicts a Workload without ``PodsReady`` after a timeout: by default after 30 minutes, since Kueue 0.19.
+Kueue evicts a Workload without ``PodsReady`` after a timeout. The default timeout is 30 minutes since Kueue 0.19.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def why_tried_again(seen: Situation) -> str:
     if seen.problems:
         return ""
     if code_is_newer(seen):
-        return "the ConfigMap of its code has changed since it began"
+        return "the ConfigMap of its code has changed since the run began"
     if seen.is_usable(seen.job):
         return _another_try(seen) if seen.spec_is_held else ""
     failed = recorded_failure(seen)

@@ -12,7 +12,7 @@ from collectorfleet_operator.decide.situation import Situation, cached_per_situa
 def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
     """Return the driver's report with the ready collectors on silent nodes as retired and not available.
 
-    If a batch was delivered since the silence of a node began, the node's collectors do not change.
+    If a batch was delivered since the silence of a node began, the node's collectors stay as reported.
 
     Ray takes longer than Kubernetes to detect a lost node. If only the node's kubelet fails, the collectors on the node
     still collect.

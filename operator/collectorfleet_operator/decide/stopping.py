@@ -175,7 +175,7 @@ def orders(seen: Situation) -> Orders | None:
 
 
 def why_end(seen: Situation, stop: Stop) -> str:
-    """Return why the Job of a driver that must end is deleted now.
+    """Return why the Job is deleted now, for a driver that must end.
 
     Return an empty text while the operator waits for the driver.
     """

@@ -54,7 +54,7 @@ def _share_a_token(seen: Situation) -> Iterator[Action]:
     """Create the token Secret of a fleet without Ray, before the pods that wait for it."""
     if seen.cluster is None and not seen.present.spec.has_ray:
         made = with_propagated(seen, token_secret(seen.present))
-        why = describe(SECRET, name_of(made), "the token that its pods share")
+        why = describe(SECRET, name_of(made), "the token that the fleet's pods share")
         yield CreateSecret(SECRET, made, names.HOSTS_TOKEN_KEY, why)
 
 

@@ -1,4 +1,4 @@
-"""The operator as a process: the process runs one session after another until it gets a signal to stop."""
+"""Run the operator's process: one session after another, until a signal to stop arrives."""
 
 from __future__ import annotations
 

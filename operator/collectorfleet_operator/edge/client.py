@@ -25,6 +25,7 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.edge.errors import (
+    NotConfiguredError,
     NotFoundError,
     NotLeadingError,
     NotServedError,
@@ -89,13 +90,19 @@ class Kube:
     async def connect(cls, *traces: aiohttp.TraceConfig) -> AsyncIterator[Kube]:
         """Connect with the pod's service account, or outside of a cluster with KUBECONFIG.
 
-        ``traces`` are called with every request.
+        ``traces`` are called with every request. Raises NotConfiguredError.
         """
         configuration = client.Configuration()
-        if in_cluster():
-            config.load_incluster_config(client_configuration=configuration)
-        else:
-            await config.load_kube_config(client_configuration=configuration)
+        try:
+            if in_cluster():
+                config.load_incluster_config(client_configuration=configuration)
+            else:
+                await config.load_kube_config(client_configuration=configuration)
+        except Exception as error:  # any class: the library does not validate the file
+            raise NotConfiguredError(
+                f"cannot connect to a cluster: {type(error).__name__}; set KUBECONFIG to a valid kubeconfig, or run "
+                "the operator in a pod with a service account"
+            ) from error
         configuration.trace_configs = list(traces)
         # Otherwise each request would look up proxies in the environment and passwords in netrc.
         configuration.client_session_kwargs = {"trust_env": False}
@@ -112,7 +119,7 @@ class Kube:
         return Kube(self._api, self._may_write, versions)
 
     def as_served(self, kind: Kind) -> Kind:
-        """Return the kind in the requested version."""
+        """Return the kind in the API version that this client uses."""
         return kind.at(self._versions[kind.group]) if kind.group in self._versions else kind
 
     async def versions(self, group: str) -> frozenset[str]:
@@ -251,7 +258,7 @@ class Kube:
 
     def _check_lease(self, what: str) -> None:
         if not self._may_write():
-            raise NotLeadingError(what, "not sent: another operator may lead by now")
+            raise NotLeadingError(what, "not sent: another operator may be the leader by now")
 
     async def _ask_object(self, what: str, request: Any) -> Object:
         found = await self._ask(what, request)
@@ -305,7 +312,7 @@ async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 def _proxy(host: str) -> str | None:
-    """Return the proxy for this host from the environment, or None without one."""
+    """Return the proxy that the environment sets for this host, or None if there is none."""
     url = urlsplit(host)
     return None if proxy_bypass(url.netloc) else getproxies().get(url.scheme)
 

@@ -8,6 +8,10 @@ import re
 _UNDECLARED = re.compile(r"(\.[\w.\[\]=\"\\-]+): field not declared in schema")
 
 
+class NotConfiguredError(Exception):
+    """The kubeconfig or the pod's service account does not name an API server."""
+
+
 class KubeError(Exception):
     """A failed request. ``message`` is the API server's message."""
 

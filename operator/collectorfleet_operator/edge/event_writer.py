@@ -38,7 +38,8 @@ MAX_UNWRITTEN_EVENTS: Final = 50
 class EventWriter:
     """The unwritten Events of all fleets.
 
-    They survive a session: otherwise a change that the stored status already contains would never get its Event.
+    These Events survive a session. Otherwise, a change that the stored status already contains would never get its
+    Event.
     """
 
     def __init__(self, kube: Kube, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic) -> None:

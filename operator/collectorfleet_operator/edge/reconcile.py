@@ -1,4 +1,4 @@
-"""The reconcile of one fleet: observe, plan, carry out, write Events and status, return when the fleet is due again."""
+"""Reconcile one fleet: observe, plan, carry out, write Events and status, and return when the fleet is due again."""
 
 from __future__ import annotations
 

@@ -211,7 +211,8 @@ class Resync:
         try:
             found = await self._kube.find(CONFIG_MAP, config_map.namespace, config_map.name)
         except RefusedError:
-            # Not an error: without the right to read the ConfigMap, the user can start another try in other ways.
+            # The operator lacks the right to read the ConfigMap. This is no error, because the user can start another
+            # try in other ways.
             return None
         return changed_at(found) if found is not None else None
 

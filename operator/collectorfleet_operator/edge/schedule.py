@@ -1,4 +1,4 @@
-"""The times at which keys are due for work: soon, but never twice at the same time or in quick succession. Pure.
+"""Decide when the work on a key is due: soon, but never twice at the same time or in quick succession. Pure.
 
 A key is due at once if it was idle. If several events arrive during the work, or right after the work, the key is due
 again just once. If the work on a key fails, the key is due again after a delay. The delay doubles with each failure. So

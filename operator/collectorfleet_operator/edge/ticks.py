@@ -30,7 +30,7 @@ TOGETHER_SECONDS: Final = 0.5
 
 
 def retry_seconds(failures: int) -> float:
-    """Return the delay before the next try. ``failures`` is the number of successive failures, and at least 1."""
+    """Return the seconds before the next try. ``failures`` is the number of successive failures, and at least 1."""
     # The exponent has a bound, because the power would exceed the range of a float within a day.
     return min(RETRY_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_RETRY_SECONDS)
 
@@ -71,7 +71,10 @@ class Ticks:
             pass
 
     async def tick(self, *, everything: bool) -> bool:
-        """Run the steps that are due, or all steps. Return whether a step ends the ticks."""
+        """Run the steps that are due. Return True if a step ends the ticks.
+
+        With ``everything``, or after a tick with an unanswered request, run all steps.
+        """
         self._ticks += 1
         everything = everything or bool(self._unanswered)
         for step in self._steps:

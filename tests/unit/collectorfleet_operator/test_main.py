@@ -1,9 +1,14 @@
-"""The operator's program, where its packages are not installed."""
+"""The operator's program where it cannot begin."""
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 from tests.cluster.binaries import ROOT
 
@@ -14,3 +19,43 @@ def test_the_modules_are_those_of_the_packages_in_the_extra() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(NEEDS.modules) == {re.split(r"[^\w-]", package)[0].replace("-", "_") for package in extras["operator"]}
     assert NEEDS.missing() == []
+
+
+def started(folder: Path, kubeconfig: str, port: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the operator outside of a pod until it ends by itself."""
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "KUBECONFIG": str(folder / "kubeconfig"),
+        "PYTHONPATH": f"{ROOT}/crds:{ROOT}/operator:{ROOT}/collector_image",
+    }
+    (folder / "kubeconfig").write_text(kubeconfig)
+    words = [sys.executable, "-m", "collectorfleet_operator", f"--health-port={port}"]
+    return subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_without_a_cluster_it_says_what_to_set(tmp_path: Path) -> None:
+    done = started(tmp_path, "a text")
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert ": cannot connect to a cluster: " in last
+    assert last.endswith("; set KUBECONFIG to a valid kubeconfig, or run the operator in a pod with a service account")
+    assert done.returncode == 64
+
+
+KUBECONFIG = """
+current-context: it
+clusters: [{name: it, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: it, user: {}}]
+contexts: [{name: it, context: {cluster: it, user: it}}]
+"""
+
+
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = started(tmp_path, KUBECONFIG, port)
+    assert "Traceback" not in done.stderr
+    assert f"{port}" in done.stderr.splitlines()[-1]
+    assert "address already in use" in done.stderr.splitlines()[-1]
+    assert done.returncode == 1

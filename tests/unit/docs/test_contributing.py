@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +41,28 @@ def test_a_command_is_a_target_of_make(command: str) -> None:
     make, target = command.split()
     done = subprocess.run([make, "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("target", ["check", "run", "venv"])
+def test_a_system_without_wheels_of_torch_is_told_what_it_can_do(target: str, tmp_path: Path) -> None:
+    outside_of_make = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    # Without the sentence, the next step fails at once instead of installing 6 GB.
+    for name, script in {"uname": "echo Darwin", "python3": "exit 1"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        ["make", f"VENV={tmp_path}/venv", target],
+        cwd=ROOT,
+        env={**outside_of_make, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    sentence, failed = done.stderr.splitlines()
+    assert sentence.startswith(".venv needs Linux, because the pinned torch ")
+    assert sentence.endswith("Here, use make dist, make docs, and the commands for clusters (docs/cli.md).")
+    assert failed.startswith("make: ***")
+    assert not (tmp_path / "venv").exists()
 
 
 def test_a_commit_is_checked_by_what_continuous_integration_runs() -> None:

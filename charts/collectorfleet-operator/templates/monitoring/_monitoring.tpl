@@ -1,4 +1,4 @@
-{{- /* The chart's labels and those that somebody's Prometheus or Grafana looks for: (list . labels). */}}
+{{- /* The chart's labels, and the labels that a Prometheus or Grafana selects by: (list . labels). */}}
 {{- define "collectorfleet-operator.monitoringLabels" -}}
 {{- merge (include "collectorfleet-operator.labels" (index . 0) | fromYaml) (index . 1) | toYaml }}
 {{- end }}

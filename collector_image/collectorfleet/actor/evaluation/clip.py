@@ -32,6 +32,6 @@ class Clip:
         """
         self.frames.append(frame)
         if len(self.frames) > MOST_FRAMES:
-            # The number of frames is odd here. So the newest frame is not dropped.
+            # The number of frames is odd here. So the slice keeps the newest frame.
             self.frames = self.frames[::2]
             self._every *= 2

@@ -25,7 +25,7 @@ class CannotRender(Exception):
 
 
 class Frames:
-    """Reads the frames of ``env``, one frame for each environment of a batch.
+    """Reads the frames of ``env``. Each environment of a batch has one frame.
 
     Args:
         pixel_key: the entry of the observations that has the frames. None: ``env.render()`` returns them.

@@ -74,7 +74,7 @@ class FrozenNormalization:
             )
 
     def load(self, snapshot: snapshots.Snapshot) -> str:
-        """Load checked statistics into the environment in place. Return the digest of the loaded statistics."""
+        """Load statistics that :meth:`check` accepts, in place. Return the digest of the loaded statistics."""
         given = codec.decode(snapshot)
         proofs = dict(given)
         for name, theirs in _matched(self._kept, given).items():

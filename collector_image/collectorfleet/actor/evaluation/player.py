@@ -148,7 +148,10 @@ def _limited(env: EnvBase, frames: int | None) -> EnvBase:
 
 
 def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Return the reward of each environment in one step, float64. With several agents, the mean of their rewards."""
+    """Return the reward of each environment in one step, float64 ``[environments]``.
+
+    If an environment has several agents, its reward is the mean of their rewards.
+    """
     found = [
         _by_environment(env, stepped.get(("next", key) if isinstance(key, str) else ("next", *key)))
         for key in env.reward_keys
@@ -180,8 +183,8 @@ def _by_environment(env: EnvBase, values: Tensor) -> Tensor:
 def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> ModulesTarget:
     """Return the tensors to load weights into. The tensors have the same names as in a collector."""
     modules: dict[str, nn.Module] = {_POLICY_PREFIX: policy} if isinstance(policy, nn.Module) else {}
-    # The attribute paths of further models start at TorchRL's collector. So the holder has these two attributes of the
-    # collector.
+    # The paths in ``config.models`` start at TorchRL's collector, which an evaluator does not have. So the holder has
+    # two attributes of a collector.
     holder = SimpleNamespace(env=env, policy=policy)
     for path in config.models:
         module: Any = reduce(getattr, path.split("."), holder)

@@ -1,8 +1,8 @@
 """The normalization of a collector's environment. The driver reads and replaces this normalization.
 
 When the collector loads a weights version, the statistics of the version replace the statistics of the environment. The
-contribution of the collector consists of the statistics of the steps since its last answer. The collector sends each
-contribution only once, in its next answer to the driver.
+*contribution* of the collector is the statistics of the steps since its last answer. The collector sends each
+contribution once, in its next answer to the driver.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class EnvironmentNormalization:
     def of(cls, env: EnvBase, *, constants: bool) -> EnvironmentNormalization | None:
         """Return the normalization of ``env``. Return None if ``env`` has no statistics.
 
-        Raises InvalidOption, see :func:`find`. ``constants``: whether the normalization includes constants.
+        If ``constants`` is true, the normalization includes constants. Raises InvalidOption if ``env`` has statistics
+        that cannot be read.
         """
         kept = {name: those for name, those in find(env).items() if those[0].is_updated_by_steps or constants}
         return cls(kept) if kept else None
@@ -92,7 +93,7 @@ class EnvironmentNormalization:
         return found or None
 
     def reset_base(self) -> None:
-        """Exclude the present statistics from the next contribution, because they come from a loaded state."""
+        """Exclude the present statistics from the next contribution. Call this after a state was loaded."""
         with self._lock:
             self._base = self._read()
 

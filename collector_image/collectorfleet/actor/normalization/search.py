@@ -22,8 +22,8 @@ _INSTEAD: Final = "freeze the transform (freeze()), or make it constant (to_obse
 def find(env: EnvBase) -> dict[str, list[Kept]]:
     """Return all statistics of an environment by name.
 
-    If several equal environments step together, as in a SerialEnv, each name has the statistics of all these
-    environments.
+    If several equal environments step together, as in a SerialEnv, each name has one item for each environment.
+    Environments that share memory count once.
 
     Raises:
         InvalidOption: the environment has statistics that cannot be read.
@@ -31,14 +31,14 @@ def find(env: EnvBase) -> dict[str, list[Kept]]:
     found: dict[str, list[Kept]] = {}
     for name, kept in _in(env, ""):
         there = found.setdefault(name, [])
-        # Environments of the same EnvCreator share the memory of their statistics. So only one of them is listed.
+        # Environments of the same EnvCreator share the memory of their statistics. List this memory only once.
         if all(other.identity != kept.identity for other in there):
             there.append(kept)
     return found
 
 
 def build_without_running_statistics(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
-    """Build an environment of a collector with several processes.
+    """Build an environment for a collector with several processes.
 
     Such an environment cannot share running statistics with the fleet.
 
@@ -117,8 +117,8 @@ def _refuse_unknown(transform: Transform) -> None:
 def _look_into_processes(env: ParallelEnv) -> None:
     """Reject running statistics of environments in separate processes.
 
-    This process cannot inspect an environment in another process. So this function builds an environment of each kind
-    in this process, inspects the environment and closes it.
+    This process cannot inspect an environment in another process. So this function builds one environment of each kind
+    in this process, inspects it and closes it.
     """
     count = 1 if are_alike(env) else env.num_workers
     for create, arguments in list(zip(env.create_env_fn, env.create_env_kwargs, strict=True))[:count]:

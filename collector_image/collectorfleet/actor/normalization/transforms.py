@@ -46,8 +46,8 @@ class Kept(Protocol):
 class OfVecNormV2:
     """Statistics of VecNormV2: means with exponential decay.
 
-    If the decay is 1, the statistics are means over all steps. In this case the sum is the mean times the number of
-    updates.
+    If the decay is 1, the statistics are means over all steps. In this case, :meth:`read` returns sums: the mean times
+    the number of updates.
     """
 
     def __init__(self, transform: Any, key: Any) -> None:
@@ -84,7 +84,7 @@ class OfVecNormV2:
 class OfVecNorm:
     """Statistics of VecNorm: the sums and the count of the values, all with exponential decay.
 
-    Because the count decays as well, this class counts the updates separately.
+    Because the count decays as well, a wrapper of the update method counts the updates.
     """
 
     _NAMES = ("sum", "ssq", "count")

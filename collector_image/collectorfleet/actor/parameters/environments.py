@@ -14,13 +14,13 @@ from collectorfleet.messages import Parameters
 from collectorfleet.parameters import EnvironmentParameters
 from collectorfleet.torchrl_private.environments import environments_of
 
-# When a process of a ParallelEnv has built its environment, it sets attributes with these names on the environment.
+# A process of a ParallelEnv sets attributes with these names on its environment, as soon as the environment is built.
 _OFFER: Final = "offer_environment_parameters"
 _ROWS: Final = "environment_parameters_rows"
 
 
 class ParameterizedEnvironments:
-    """All environments in ``env``. Their order is the order of rows in a batch of ``env``."""
+    """All environments in ``env``, in the order of the rows in a batch of ``env``."""
 
     def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:
         self._env = env
@@ -64,7 +64,8 @@ def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
     there: list[ParameterizedEnvironments] = []
 
     def environments() -> ParameterizedEnvironments:
-        # Built only at the first call, because building starts the processes of every ParallelEnv inside ``env``.
+        # The object is built only at the first call, because its constructor starts the processes of every ParallelEnv
+        # inside ``env``.
         if not there:
             there.append(ParameterizedEnvironments(env, options, keeps_errors=True))
         return there[0]

@@ -43,9 +43,10 @@ class Row(NamedTuple):
 class ParameterizedEnvironment:
     """An environment that takes parameters and contains no other environments.
 
-    With ``apply="reset"`` the environment must be a single environment, because the environments of a batch are reset
-    at different times. If ``keeps_errors`` is true, a reset stores errors of the user's code in :class:`Row` and does
-    not raise them. An environment in a separate process needs this, because a raised error would end the process.
+    With ``apply="reset"``, the environment must be a single environment, because the environments of a batch are reset
+    at different times. If ``keeps_errors`` is true, a reset does not raise an error that occurs when parameters are set
+    or checked. :meth:`row` then returns the text of the error. An environment in a separate process needs this option,
+    because a raised error would end the process.
     """
 
     def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:
@@ -133,7 +134,7 @@ class ParameterizedEnvironment:
         setattr(owner, name, watched)
 
     def _give_options(self) -> None:
-        """Pass the parameters as options to the reset of the innermost environment.
+        """Make the reset of the innermost environment receive the parameters as options.
 
         Wrappers around this environment may drop options or skip a reset.
         """

@@ -24,7 +24,7 @@ _GYMNASIUMS: Final = frozenset(
 
 
 class ParametersRefused(TypeError):
-    """An environment rejects parameters, or its values differ from the values that were set."""
+    """An environment rejects parameters, or no longer has the values that were set."""
 
 
 def _nothing(_: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Determine which version of the environment parameters each frame of a rollout has."""
+"""Determine the version of the environment parameters for each frame of a rollout."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from collectorfleet.torchrl_private.collectors import carrier_of
 class ParameterStamps:
     """The parameters of a collector's environments, and the parameter versions of its frames.
 
-    Parameters are offered only between two rollouts. So each row of a rollout has at most two versions. Each
-    environment counts its resets, and each reset begins a trajectory. One of these resets sets the newest version. From
-    this reset on, the frames of the row have the newest version.
+    Parameters are offered only between two rollouts. So each row of a rollout has at most two versions. A row has the
+    frames of one environment. Each environment counts its resets, and each reset begins a trajectory. One of these
+    resets sets the newest version. From this reset on, the frames of the row have the newest version.
     """
 
     def __init__(self, collector: Any, options: EnvironmentParameters) -> None:
@@ -103,10 +103,11 @@ class ParameterStamps:
 
 
 def _ordinals(ids: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-    """Return, for each frame, how many trajectories began in its row up to this frame: ``[rows, steps]``.
+    """Return for each frame how many trajectories began in its row up to this frame, int64 ``[rows, steps]``.
 
-    Also return how many trajectories began in each row. This number includes a trajectory that begins with the first
-    frame of the next rollout. Frames with the id -1 are padding of a rollout that was cut short, and do not count.
+    Also return how many trajectories began in each row, int64 ``[rows]``. This number includes a trajectory that begins
+    with the first frame of the next rollout. Frames with the id -1 are padding of a rollout that was cut short, and do
+    not count. ``before`` and ``after`` have the trajectory id of each row before and after the rollout.
     """
     ordinals = torch.empty_like(ids)
     begun = torch.empty(len(ids), dtype=torch.int64)

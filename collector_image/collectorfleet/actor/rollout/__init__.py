@@ -4,6 +4,6 @@ TorchRL's loop makes several TensorDicts in each step. The fast loops call envir
 the results into the batch. If no fast loop supports the environment, the policy or an option, TorchRL's loop makes the
 rollouts. In this case :class:`FastLoopUnsupported` names the unsupported part and the reason.
 
-TorchRL's *carrier* is the TensorDict with which a collector begins its next step. Each loop reads the carrier before
-its first step, and writes the carrier after its last step.
+The *carrier* of TorchRL's collector is the TensorDict with which the next step begins. Each loop reads the carrier
+before its first step, and writes the carrier after its last step.
 """

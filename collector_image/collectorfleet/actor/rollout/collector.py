@@ -1,4 +1,7 @@
-"""TorchRL's collector with a faster loop. The loop is used only if its rollouts equal those of TorchRL's loop."""
+"""TorchRL's collector with a faster loop.
+
+The faster loop is used only if its rollouts equal the rollouts of TorchRL's loop.
+"""
 
 from __future__ import annotations
 
@@ -82,15 +85,20 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
         ``call`` may change the weights. Such a change does not affect the policy's outputs of earlier steps.
         """
-        found = self._choose()  # before ``call`` is stored; otherwise a new choice would set ``call`` twice
+        found = self._choose()  # choose before ``call`` is stored, because otherwise a new choice would set it twice
         self._before_policy = call
         self._use(found)
 
     @torch.no_grad()
     def rollout(self) -> TensorDictBase:
+        """Make one rollout with the chosen loop, and return its frames.
+
+        Raises:
+            FastLoopUnsupported: ``must_be_fast`` is true, but TorchRL's loop would have to make steps.
+        """
         if self.pre_collect_hook is not None:
             with calling(Origin.PRE_COLLECT_HOOK):
-                self.pre_collect_hook()  # called before the choice, because the hook may change the environment
+                self.pre_collect_hook()  # called before the loop is chosen: the hook may change the environment
         found = self._choose()
         if isinstance(found, FastLoopUnsupported):
             if self.must_be_fast:

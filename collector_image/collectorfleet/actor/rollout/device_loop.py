@@ -1,7 +1,7 @@
 """Make the steps of one rollout with an environment that consists of batched tensors, on any device.
 
-A step launches kernels and does not wait for their results. The host needs some results, such as the number of ended
-trajectories. The loop reads these results after the rollout.
+A step launches kernels and does not wait for their results. The loop reads results that the host needs, such as the
+number of ended trajectories, only after the rollout.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ class DeviceLoop:
     def _ask(self, now: Values) -> tuple[Values, Values, list[str]]:
         """Call the policy. Return its inputs, its outputs, and the keys of the inputs that the policy wrote into."""
         if not self._tried:
-            # In the first call, the policy gets copies of its inputs. The copies are compared with the inputs, because
-            # torch's write counts miss some writes.
+            # In the first call, the policy gets copies of its inputs. The loop compares the copies with the inputs,
+            # because torch's write counts miss some writes.
             self._tried = True
             shown = {**now, **{key: now[key].clone() for key in self.policy.reads}}
             outputs = self._act(shown)
@@ -256,7 +256,7 @@ class DeviceLoop:
             rows.write_next(step - 1, {key: now[key] for key in written})
 
     def _shares(self, mask: Tensor | None) -> bool:
-        """Return whether, in TorchRL's loop, ``next`` of this step and the following observation share memory."""
+        """Return whether ``next`` of this step and the following observation share memory in TorchRL's loop."""
         return self.envs.shares_observations and (mask is None or not bool(mask.any()))
 
     def _left(self, outputs: Values, mask: Tensor | None) -> Values:

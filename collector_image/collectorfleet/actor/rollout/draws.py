@@ -1,7 +1,7 @@
 """Draw from common distributions without distribution objects. Creating such an object takes more time than the draw.
 
-With the same generator, each draw equals the draw of the distribution class in every bit. But the draw needs fewer
-calls of torch.
+With the same generator state, each draw equals the draw of the distribution class in every bit, with fewer calls of
+torch.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def _choose(probabilities: Tensor) -> Tensor:
     """Draw one index for each row, ``[rows, 1]``, as ``torch.multinomial`` does."""
     if not probabilities.is_cuda:
         return torch.multinomial(probabilities, 1, replacement=True)
-    # On a GPU, multinomial checks the probabilities, and the host has to wait for the check. This line draws the same
-    # index without the check.
+    # On a GPU, multinomial checks the probabilities, and the host has to wait for the check. The next line draws the
+    # same index without the check.
     return torch.div(probabilities, torch.empty_like(probabilities).exponential_(1)).argmax(-1, keepdim=True)
 
 

@@ -85,7 +85,7 @@ class EnvironmentLoop:
         batch.get(TRAJECTORY).fill_(-1)
         time = batch.ndim - 1
         for key, rows in outputs.items():
-            # A hook may have removed an entry from the batch.
+            # ``entry`` is None if a hook has removed the entry from the batch.
             entry = batch.get(key)
             if entry is not None and self._has(key, rows):
                 self._stack(key, rows, time, entry.narrow(time, 0, taken))
@@ -109,8 +109,8 @@ class EnvironmentLoop:
     def _has(self, key: Any, rows: list[Any]) -> bool:
         """Return whether the steps of this rollout have the entry ``key``.
 
-        Before the first call of the policy, steps with random actions have no outputs of the policy. Like TorchRL, this
-        method accepts an entry that no step has.
+        Like TorchRL, this method accepts an entry that no step has. For example, steps with random actions have no
+        outputs of the policy before the first call of the policy.
 
         Raises:
             ValueError: only some steps have the entry. The method also raises this error if no step has the entry, but

@@ -51,7 +51,7 @@ class Stepped(Protocol):
         """
 
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
-        """Reset the environments ``which`` in TorchRL's order, and write their rows of ``observations``."""
+        """Reset the environments ``which`` in the order of TorchRL's loop. Write their rows of ``observations``."""
 
     def store_state(self, ends: Ends | None) -> None:
         """Store the state that TorchRL needs for the environments' next step.
@@ -137,11 +137,13 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
             base.start()
         chains = [_unwrap(one) for one in environments_of(base)]
         inner = chains[0][1]
-        # All environments must have equal transforms, so the settings of the transforms are compared. The first
-        # environment's transforms are then used for all environments. This is possible because supported transforms
-        # keep no state outside the data.
+        # The loop uses the first environment's transforms for all environments. This works because supported transforms
+        # keep no state outside the data. All environments must have equal transforms, so the settings are compared.
         for _, others in chains:
-            require([_settings(one) for one in others] == [_settings(one) for one in inner], "transforms differ")
+            require(
+                [_settings(one) for one in others] == [_settings(one) for one in inner],
+                "the environments have different transforms",
+            )
         wrappers = [one for one, _ in chains]
     else:
         wrappers, inner = [base], []

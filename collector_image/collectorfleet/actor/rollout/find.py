@@ -55,7 +55,7 @@ def find_loop(collector: Collector) -> ChosenLoop:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (the user's code may raise any error; the environment can step itself)
         why = f"inspecting it raised {type(error).__name__}: {error}"
-    if not isinstance(base_of(collector.env), GymLikeEnv):  # these environments convert CPU arrays into tensors
+    if not isinstance(base_of(collector.env), GymLikeEnv):  # a GymLikeEnv converts CPU arrays into tensors
         with suppress(FastLoopUnsupported):
             return find_tensor_loop(collector)
     return _found(collector, _find_environment_loop(collector, why), list(containers(collector.env)))
@@ -79,8 +79,8 @@ def _found(
     policy_parts = list(loop.policy.modules)
     kept: list[Any] = []  # objects whose tensors a CUDA graph reads by address
     if recorded or loop.policy.is_recorded:
-        # A replay uses the values from the time of the recording, such as numbers in attributes. So the structure
-        # includes all inner modules, to detect changes of such values.
+        # A replay uses values from the time of the recording, such as numbers in attributes. The structure includes all
+        # inner modules, so that changes of such values are detected.
         policy_parts = list({id(inner): inner for one in policy_parts for inner in one.modules()}.values())
         kept = [*policy_parts, *(environments if recorded else [])]
     objects = [*environments, *policy_parts]
@@ -121,7 +121,7 @@ def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
     known = {key for spec in specs for key in spec.keys(True, True)}
     policy = _policy(collector, list(known), recorded=is_recorded(collector))
     keys = _tensors(batch)
-    require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
+    require(set(policy.writes) <= keys, "the batch lacks an entry that the policy writes")
     return EnvironmentLoop(policy, keys - {TRAJECTORY}, policy.reads, why)
 
 
@@ -140,8 +140,8 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     known = {*envs.keys, *policy.writes, *collector.env.reward_keys, "action", TRAJECTORY}
     kept = {*keys, *carrier_of(collector).keys(True, True)}
     unknown = [key for key in kept - known if key != "collector" and not (isinstance(key, tuple) and key[0] == "next")]
-    require(not unknown, f"no spec has {', '.join(sorted(map(str, unknown)))}")
-    require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
+    require(not unknown, f"no spec describes {', '.join(sorted(map(str, unknown)))}")
+    require(set(policy.writes) <= keys, "the batch lacks an entry that the policy writes")
     return DeviceLoop(envs, policy, keys, device, records=recorded and envs.capture_problem is None)
 
 

@@ -1,6 +1,6 @@
 """Find the layers of a network.
 
-A loop calls their ``forward`` directly, to avoid the overhead of ``nn.Module.__call__``.
+A loop calls the ``forward`` methods of the layers directly, to avoid the overhead of ``nn.Module.__call__``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
     """Return ``forward`` of each layer, in order.
 
-    Return None if torch would do more than call these methods in order. The overhead of calling a module is as large as
-    the computation of a small layer. For a network with a single layer, the direct call is not faster, so the result is
-    None.
+    Return None if a call of the network does more than call these methods in order. The overhead of calling a module is
+    as large as the computation of a small layer. For a network with a single layer, the direct call is not faster, so
+    the result is None.
     """
     if not isinstance(network, nn.Module) or _has_any_global_hook():  # type: ignore[no-untyped-call]
         return None

@@ -36,8 +36,8 @@ class LeftOver(NamedTuple):
 
     Args:
         begins: the first of these steps.
-        shares: whether, in TorchRL's loop, the observation of the first step and ``next`` of the previous step share
-            memory.
+        shares: whether the observation of the first step shares memory with ``next`` of the previous step in TorchRL's
+            loop.
         why: the reason why the fast loop stopped.
     """
 
@@ -53,8 +53,8 @@ class Loop:
         keys: all keys of a batch.
         observed: the array for raw observations, ``[environments, *shape]``, and the transforms that turn raw
             observations into observations. None: the observations are not transformed.
-        ends: the entries that the policy reads among ``done``, ``terminated`` and ``truncated``. At the start of a step
-            these entries are always False.
+        ends: those of the entries ``done``, ``terminated`` and ``truncated`` that the policy reads. At the start of a
+            step, these entries are always False.
     """
 
     name = "Fast"
@@ -107,7 +107,7 @@ class Loop:
         for transform in self._stepping:
             transform.begin(stage.frames[0])
         ended = RolloutEnds()
-        # In frames with random actions, the other outputs of the policy are the policy's last outputs.
+        # Frames with random actions keep the last outputs of the policy, except for the action.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}
         outputs: list[PolicyRows] = []
@@ -223,7 +223,7 @@ class Loop:
         stacked = self._observed is not None and self._observed[1].reads_frames
         require(not stacked, f"{WRITES}, from which CatFrames builds the next one; {CLONE}")
         # In this loop, environments that were not reset share the written memory with the previous frame. TorchRL's
-        # loop would keep the old values in that frame.
+        # loop would keep the old values in the previous frame.
         require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:
@@ -231,7 +231,7 @@ class Loop:
             require(key == self._envs.key, f"the policy writes into the counter {key}; {CLONE}")
 
     def _left(self, values: Values, over: Sequence[int]) -> Values:
-        """Return the outputs that the policy leaves in TorchRL's carrier for the next step.
+        """Return the policy's outputs that stay in TorchRL's carrier for the next step.
 
         If only some environments were reset, the outputs of these environments are zero.
         """

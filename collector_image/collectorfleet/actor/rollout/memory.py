@@ -100,6 +100,6 @@ def name_of_entry(key: Any) -> str:
 def missing_entry(name: str, where: str) -> ValueError:
     """Return the error for an entry that only some steps have.
 
-    Without this error, the batch would silently have the value of another step.
+    Without this error, the batch would have the value of another step.
     """
     return ValueError(f"{name} is missing {where}; return each entry of the spec at each step and each reset")

@@ -53,8 +53,8 @@ class DirectCall:
     def __init__(self, module: TensorDictModule) -> None:
         self._in = tuple(module.in_keys)
         self._out = tuple(module.out_keys_source)
-        # The inner module, if it can be called directly. None: the outer module calls another method, or adds
-        # arguments.
+        # The inner module, which can be called directly. None: the outer module calls another method of the inner
+        # module, or adds arguments.
         self._plain = module.module if module.method is None and not module.method_kwargs else None
         self._module = module
         self._layers: list[Callable[[Tensor], Any]] | None = None
@@ -100,7 +100,7 @@ class TensorDictCall:
 
 
 class DrawCall:
-    """The draw of a ``ProbabilisticTensorDictModule``, with the result that the module itself would give."""
+    """The draw of a ``ProbabilisticTensorDictModule``, with the same result as a call of the module."""
 
     def __init__(self, module: ProbabilisticTensorDictModule) -> None:
         self._module = module
@@ -126,10 +126,10 @@ class DrawCall:
             self._draw = self._draw if self._compare(values, self._draw) else None
 
     def _compare(self, values: Values, draw: Draw) -> bool:
-        """Draw from the distribution object.
+        """Draw from the distribution object, and compare the draw with the result of ``draw``.
 
-        Return whether ``draw`` gives the same result and the same generator state. The result and the state may differ
-        in other versions of torch or TorchRL, or for unusual shapes of the parameters.
+        Return whether the two results and the two generator states are equal. They may differ in other versions of
+        torch or TorchRL, or for unusual shapes of the parameters.
         """
         parameters = {name: values[key] for name, key in self._parameters}
         random = RandomState.of(next(iter(parameters.values())).device)

@@ -13,10 +13,10 @@ _REFERENCES: Final = 2
 
 
 def owned(tensor: Tensor) -> Tensor:
-    """Return the tensor if no other code refers to the tensor or its memory, otherwise a copy.
+    """Return the tensor if no other code refers to the tensor or its memory. Otherwise return a copy.
 
-    Call the function without keeping a reference to the tensor. The copy is needed if a policy returns a view of its
-    parameters, memory of numpy, or a tensor that it overwrites in each step.
+    The caller must not keep a reference to the tensor during the call. Some policies return a view of their parameters,
+    memory of numpy, or a tensor that they overwrite in each step. Such a tensor must be copied.
     """
     alone = sys.getrefcount(tensor) <= _REFERENCES and count_sharers(tensor) == 1 and _memory_is_torchs(tensor)
     return tensor if alone else tensor.clone()

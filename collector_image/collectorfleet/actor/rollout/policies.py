@@ -57,8 +57,8 @@ class Policy:
 
     ``reads`` are the keys of the frame that the policy reads. ``writes`` are the keys of its outputs, in order. This
     class does not call hooks of ``modules``, and reads the settings of ``modules`` only once. If ``device`` is not
-    None, the policy is on ``device`` and the frames are on the CPU. In this case the policy copies inputs to ``device``
-    and outputs to the CPU.
+    None, the policy is on ``device``, and the frames are on the CPU. In this case, a call copies the inputs to
+    ``device`` and the outputs to the CPU.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class Policy:
         if self._whole is None:
             outputs = self._call_each(read)
         else:
-            # This call may overwrite the graph's outputs of the previous call. The caller has already copied these
-            # outputs.
+            # Tell torch that the next call may overwrite the graph's outputs of the previous call. The caller has
+            # already copied these outputs.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
             outputs = self._whole(read)
         values.update(outputs if self._device is None else {key: tensor.cpu() for key, tensor in outputs.items()})

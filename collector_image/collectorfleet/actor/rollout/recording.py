@@ -30,8 +30,8 @@ class GraphedFunction:
     """Calls the function ``call`` a few times, then records ``call`` as a CUDA graph, and then replays the graph.
 
     ``call`` takes and returns tensors by key. Each call must launch the same kernels, and must not read results on the
-    host. It must draw random numbers from torch's default generator. The graph reads all tensors that are no arguments,
-    such as weights, at fixed addresses. So such tensors may only be changed in place.
+    host. It must draw random numbers from torch's default generator. Some tensors are not arguments of ``call``, such
+    as weights. The graph reads these tensors at fixed addresses, so they may only be changed in place.
     """
 
     def __init__(self, call: Callable[[Values], Values]) -> None:

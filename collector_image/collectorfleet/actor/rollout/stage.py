@@ -18,7 +18,7 @@ from torch import Tensor
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.ownership import count_sharers
 
-# This number of bytes fits the cache of a core, so the steps are still in the cache when the loop copies them.
+# This number of bytes fits into the cache of a core. So the steps are still in the cache when the loop copies them.
 _CACHED_BYTES: Final = 128 * 1024
 _FEWEST_STEPS: Final = 4
 _MOST_STEPS: Final = 64
@@ -107,8 +107,8 @@ class Stage:
         self.outputs = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in outputs.items()}
         self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
         self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
-        # Memory blocks that a policy still referenced when the stage left them. If a policy keeps only a few tensors,
-        # the stage alternates between two blocks.
+        # Memory blocks that the stage has replaced because a policy still referenced them. If a policy keeps only a few
+        # tensors, the stage alternates between two blocks.
         self._left: list[_Memory] = []
         self._make_frames()
 
@@ -133,7 +133,7 @@ class Stage:
     def _leave_kept(self) -> None:
         """If a policy still references the frames, continue with another memory block.
 
-        So these frames are not overwritten.
+        The policy's frames then stay unchanged.
         """
         if self._count_references() == self._references:
             return
@@ -146,7 +146,7 @@ class Stage:
         self._make_frames()
 
     def output_rows(self, values: Mapping[str, Tensor], *, random: bool) -> list[PolicyRows]:
-        """Return the rows for the policy's outputs in ``values``. ``random``: whether the action is random."""
+        """Return the rows for the policy's outputs in ``values``. If ``random`` is true, the action is random."""
         # A random action may have another dtype than the policy's actions. It is converted to the dtype of the policy's
         # actions.
         return [

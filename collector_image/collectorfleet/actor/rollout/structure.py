@@ -15,8 +15,8 @@ from collectorfleet.torchrl_private.environments import CACHES, environments_of
 _PLAIN: Final = (bool, int, float, str)
 _COLLECTIONS: Final = (dict, list)
 _LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
-# Environments and transforms have a dozen more dicts from nn.Module. Loops do not use these dicts. Comparing these
-# dicts for many environments would take long.
+# The dicts of environments and transforms that are compared. An environment or a transform has a dozen more dicts from
+# ``nn.Module``. Loops do not use these dicts, and comparing them for many environments would take long.
 _DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
 
 
@@ -114,7 +114,7 @@ def _same(now: list[Any], before: list[Any]) -> bool:
 def chain(env: EnvBase) -> Iterator[Any]:
     """Yield an environment, its transforms, and all environments inside it, with their transforms.
 
-    If a class that TorchRL does not define contains environments, these environments are left out.
+    Environments inside other classes than ``TransformedEnv`` and ``SerialEnv`` are left out.
     """
     while type(env) is TransformedEnv:
         yield env
@@ -127,9 +127,11 @@ def chain(env: EnvBase) -> Iterator[Any]:
 
 
 def containers(env: EnvBase) -> Iterator[Any]:
-    """Yield only the objects that contain transforms. A change of a transform's settings does not change these objects.
+    """Yield the objects that contain transforms.
 
-    This is enough for a loop that calls the environment's ``step``, because that method reads the settings itself.
+    The environment below all transforms, and transforms without inner transforms, are left out.
+
+    A loop that calls the environment's ``step`` needs only these objects, because ``step`` reads the settings itself.
     """
     while type(env) is TransformedEnv:
         yield env

@@ -215,8 +215,8 @@ class TensorEnvironment:
     def _hide_lost_observations(self, reached: Values) -> None:
         """Replace the observation after an episode's last step by NaN or 0.
 
-        This is only needed for environments that reset themselves. In place of the last observation, such an
-        environment returns the first observation of the next episode.
+        Only environments that reset themselves need this. In place of the last observation, such an environment returns
+        the first observation of the next episode.
         """
         self._shown = {key: reached[key] for key in self._observations if key in reached}
         done = self._any_end(reached)
@@ -255,7 +255,7 @@ def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
 
 
 def zeroed_by_partial_reset(tensor: Tensor, mask: Tensor) -> Tensor:
-    """Return an entry as TorchRL's loop leaves it after a reset that does not write the entry.
+    """Return the value that an entry has in TorchRL's loop after a reset that does not write the entry.
 
     If only some environments were reset, the entry is zero in these environments. Otherwise the entry is unchanged.
     """
@@ -302,9 +302,9 @@ def transforms(env: EnvBase) -> Iterator[Transform]:
 
 
 def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tuple[type, ...]) -> str | None:
-    """Return a sentence about the first part that lacks the attribute ``promise``.
+    """Return a sentence about the first part whose attribute ``promise`` is missing or false.
 
-    Return None if all parts have the attribute. Parts of the types in ``known`` do not need the attribute.
+    Return None if there is no such part. Parts of the types in ``known`` do not need the attribute.
     """
     names = (type(one).__name__ for one in parts if not getattr(one, promise, type(one) in known))
     return next((f"{name} does not declare {promise}" for name in names), None)

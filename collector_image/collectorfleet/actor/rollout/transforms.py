@@ -25,7 +25,7 @@ from collectorfleet.actor.rollout.stage import Frame
 from collectorfleet.torchrl_private.environments import RESET_KEY
 from collectorfleet.torchrl_private.transforms import frames_of, transformed
 
-# These transforms compute an observation only from the environment's present observation, without earlier observations.
+# These transforms compute an observation from the environment's present observation, without earlier observations.
 BY_ITSELF: Final = (DoubleToFloat, ObservationNorm, ToTensorImage, GrayScale)
 
 
@@ -49,7 +49,7 @@ class Stepping(Protocol):
         """
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
-        """Set the numbers of the environments ``which``, which were just reset."""
+        """Set the numbers in ``frame`` for the environments ``which``, which were just reset."""
 
 
 class Steps:
@@ -69,7 +69,7 @@ class Steps:
     def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (a counter ignores it)
         counts = after.arrays[self.key]
         np.add(before.arrays[self.key], 1, out=counts)
-        # In most steps, a comparison of the largest count with the limit is enough.
+        # In most steps, comparing the largest count with the limit shows that no episode is truncated.
         self._longest += 1
         if self._most is None or self._longest < self._most:
             return None
@@ -176,7 +176,7 @@ class Stack:
         self._begun: np.ndarray | None = None
 
     def begin(self) -> None:
-        # Use the frames in TorchRL's transform, because the policy may have written into the stack in its observation.
+        # Use the stack in TorchRL's transform. The policy may have written into the stack in its observation.
         self._begun = self._buffer.clone().numpy()
 
     def step(self, seen: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
@@ -198,7 +198,7 @@ class Stack:
         return np.concatenate([*[np.full_like(seen, self._transform.padding_value)] * (count - 1), seen], self._axis)
 
     def store_state(self, stacked: np.ndarray) -> None:
-        # TorchRL's transform reads these frames if environments are reset between two rollouts, or if a state is saved.
+        # TorchRL's transform reads this stack if environments are reset between two rollouts, or if a state is saved.
         self._buffer.copy_(torch.from_numpy(stacked).view(self._buffer.shape))
 
     @property

@@ -1,4 +1,4 @@
-"""Call Gymnasium's vector environments without TorchRL's wrapper. That wrapper undoes their automatic resets."""
+"""Call Gymnasium's vector environments directly, because TorchRL's wrapper undoes their automatic resets."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class VectorEnvironment:
         ends = Ends.of(terminated, truncated)
         if self.resets_itself:
             self._begun[...] = observations
-            # In one mode, Gymnasium returns the last observation of an episode only with the next step. TorchRL's
-            # frames have zeros in this case.
+            # In one autoreset mode, Gymnasium returns the last observation of an episode only with the next step. In
+            # this mode, TorchRL's frames have zeros.
             last = infos.get("final_obs")
             for row in ends.which:
                 observations[row] = 0 if last is None else self._fitting(last[row])

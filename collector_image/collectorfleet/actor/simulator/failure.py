@@ -63,7 +63,7 @@ def name_of(arguments: Sequence[str]) -> str:
 
 
 def last_lines(tail: Sequence[str]) -> str:
-    """Return the last lines of a simulator's output as the end of a sentence."""
+    """Return the last lines of a simulator's output as the last part of a sentence in a message."""
     if not tail:
         return "it printed nothing"
     cut = (line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..." for line in tail[-_LAST_LINES:])

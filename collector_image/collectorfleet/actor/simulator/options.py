@@ -15,7 +15,7 @@ from collectorfleet import option_types
 from collectorfleet.errors import InvalidOption
 from collectorfleet.option_ranges import Timeout
 
-# The keyword argument with which the environment factory gets the addresses.
+# The environment factory gets the addresses in this keyword argument.
 ADDRESSES: Final = "process"
 # The placeholder for the collector's own interpreter.
 PYTHON: Final = "python"
@@ -37,7 +37,7 @@ class SimulatorProcess:
         ready_timeout: the time limit for the simulator to listen on all of its ports.
 
     Raises:
-        InvalidOption: a value cannot work.
+        InvalidOption: a value is invalid.
     """
 
     command: Sequence[str]

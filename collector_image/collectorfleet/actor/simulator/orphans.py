@@ -16,14 +16,15 @@ _LOOK_SECONDS: Final = 5.0
 def reap_supervisors_as_init() -> None:
     """Start a thread that reaps orphaned supervisors. Do nothing if this process is not process 1 of a container.
 
-    Process 1 adopts orphans. Returns at once. The thread runs until this process ends. The thread reaps no other
-    children, because ``subprocess`` and ``multiprocessing`` reap their own children.
+    Process 1 adopts orphans, and must reap them. This function returns at once, and the thread runs until this process
+    ends. The thread reaps no other children, because ``subprocess`` and ``multiprocessing`` reap their own children.
     """
     if os.getpid() == 1:
         start_to_reap()
 
 
 def start_to_reap() -> None:
+    """Start the thread of :func:`reap_supervisors_as_init`, also in a process that is not process 1."""
     threading.Thread(target=_reap_for_ever, name="supervisor-reaper", daemon=True).start()
 
 

@@ -57,11 +57,11 @@ def reserve(names: Iterable[str]) -> Reservation:
 
 
 def are_free(ports: Iterable[int]) -> bool:
-    """Return whether a server could listen on each port now."""
+    """Return whether a server could now listen on all of these ports."""
     for port in ports:
         with socket.socket() as probe:
-            # Most servers set this option, too. With this option, a port counts as free even if connections of an ended
-            # server are left.
+            # Most servers set this option, too. With this option, a port counts as free even if the kernel still has
+            # connections of an ended server.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))

@@ -25,9 +25,9 @@ _TAIL_SECONDS: Final = 2.0
 class SimulatorProcess:
     """A running simulator.
 
-    :meth:`stop` ends the simulator. The simulator also ends when this process ends, even by SIGKILL. ``held`` are
-    sockets that the supervisor keeps open until the simulator has ended. Raises OSError if the supervisor cannot be
-    started.
+    :meth:`stop` ends the simulator. The simulator also ends when this process ends, even by SIGKILL. The supervisor
+    keeps the sockets ``held`` open until the simulator has ended. The constructor raises OSError if the supervisor
+    cannot be started.
     """
 
     def __init__(self, arguments: Sequence[str], variables: Mapping[str, str], held: Sequence[socket.socket]) -> None:
@@ -84,7 +84,7 @@ class SimulatorProcess:
                     self._note(json.loads(line))
         finally:
             if self.exit is None:
-                self.exit = Exit(None, how="ended with its supervisor")
+                self.exit = Exit(None, how="ended together with its supervisor process")
             self.ended.set()
             self._has_tail.set()
 
@@ -119,7 +119,7 @@ _controls: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 
 def _close_controls() -> None:
-    # Close the control socket in a fork. Otherwise the simulator would run on as long as the fork.
+    # Close the control socket in a fork. Otherwise, the simulator would run as long as the fork.
     for control in list(_controls):
         # ``close()`` of the socket would wait for the reader thread, and a fork does not have this thread.
         with contextlib.suppress(OSError):

@@ -87,7 +87,7 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
         closed = [one for one, port in chosen.items() if not found.get(port, set()) - foreign]
         if not closed:
             return
-        # A socket must belong to another program in two checks in a row, because processes may begin or end during one
+        # Report a socket of another program only if two checks in a row find it. Processes may begin or end during one
         # check.
         taken = [chosen[one] for one in closed if found.get(chosen[one], set()) & before]
         if taken:

@@ -15,10 +15,10 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.user_code import accepts, name_of
 
 _LOOK_SECONDS: Final = 0.5
-# After an error of the environment, the watch waits up to this number of seconds for the simulator's end. A lost
-# connection may raise an error before the end of the simulator is detected.
+# After an error of the environment, the watch waits up to this number of seconds for the simulator's end. When the
+# simulator ends, its lost connection may raise an error before the watch detects the end.
 _NOTICED_SECONDS: Final = 2.0
-# The seconds between the simulator's end and the report. In this time the environment can raise its own error, which
+# The seconds between the simulator's end and the report. In this time, the environment can raise its own error, which
 # has a traceback.
 _RAISES_SECONDS: Final = 5.0
 # The watch uses this fraction of the driver's deadline. So its report arrives before the driver treats the collector as
@@ -65,7 +65,7 @@ class WatchedSimulator:
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Watch the simulator with a deadline, while the context is active. One rollout runs in the context."""
+        """Set a deadline for the one rollout that runs inside the context."""
         first, begun = self._rollouts == 0, time.monotonic()
         allowed = self._limits.first_request_seconds if first else self._limits.request_seconds
         self._allow(max(allowed, _OF_THE_LONGEST / _PART * self._longest))
@@ -100,7 +100,7 @@ class WatchedSimulator:
         try:
             self._watch()
         except Exception as error:  # noqa: BLE001  (reported)
-            # Without this report, the driver would wait for a simulator that is no longer watched.
+            # Without this report, the driver would wait for a simulator that this thread no longer watches.
             self._report_failure(f"{self._started.name}: the collector can no longer watch it: {error!r}")
 
     def _watch(self) -> None:

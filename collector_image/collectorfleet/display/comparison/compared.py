@@ -27,7 +27,8 @@ Row = tuple[int, Group, Estimate, Estimate]  # the group's place, the group, its
 class Compared:
     """The groups of some runs, with their statistics.
 
-    Raises InvalidOption if a run has no returns or a damaged timeline, or if a chart cannot show so many groups.
+    Raises InvalidOption if a run has no returns, if a timeline is damaged, or if there are more than ``MOST_GROUPS``
+    groups.
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:

@@ -19,8 +19,8 @@ _LONGEST: Final = 40  # characters of a value in a name
 class Group:
     """A group of runs whose configurations differ only in seeds.
 
-    The groups' configurations differ at some paths. ``differences`` has this group's value for each of these paths. It
-    is empty if this group's configuration is unknown.
+    The configurations of the groups differ at some paths. ``differences`` has this group's value at each of these
+    paths. If this group's configuration is unknown, ``differences`` is empty.
     """
 
     name: str
@@ -74,7 +74,7 @@ def _in_turn(path: str, known: Sequence[Leaves]) -> str:
 
 
 def _with_names_of_their_own(groups: Sequence[Group]) -> Sequence[Group]:
-    """Add the group's letter to each name that several groups share. Long names are cut, so names can be equal."""
+    """Add the group's letter to each name that several groups have. Names can be equal, because long names are cut."""
     names = [group.name for group in groups]
     return [
         replace(group, name=f"{group.name} ({letter(place)})") if names.count(group.name) > 1 else group

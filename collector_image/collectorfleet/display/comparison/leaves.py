@@ -54,7 +54,7 @@ def _has_fields(value: list[Any]) -> bool:
 
 
 def _normalized(value: Any) -> Any:
-    """Return 1 for 1.0: JSON has one kind of numbers."""
+    """Return 1 for 1.0, also in lists, because JSON has only one kind of number."""
     if isinstance(value, list):
         return [_normalized(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -26,7 +26,7 @@ _OVER = {Axis.FRAMES: "over frames", Axis.TIME: "over time"}
 
 
 def page(compared: Compared) -> str:
-    """Return one HTML document, which loads nothing from outside."""
+    """Return one HTML document, which loads no other file."""
     groups = compared.groups
     runs = sum(group.count for group in groups)
     title = f"Comparison of {counted(runs, 'run')} in {counted(len(groups), 'group')}"

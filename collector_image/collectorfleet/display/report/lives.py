@@ -1,4 +1,4 @@
-"""Draw the states of each collector over time, as a lane of SVG. Pure."""
+"""Draw the states of each collector over time, as one row of an SVG. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BAR: Final = 10
 
 
 def lives(frame: Frame, began: float, of_each: Mapping[str, Sequence[Span]]) -> str:
-    """Draw a lane for each collector, with a bar for each state in the state's color. Return "" without collectors.
+    """Draw a row for each collector, with a bar for each state in the state's color. Return "" without collectors.
 
-    Lanes are in the order of the collectors' numbers. ``began`` is the start of the run in seconds since the epoch.
+    Rows are in the order of the collectors' numbers. ``began`` is the start of the run in seconds since the epoch.
     """
     if not of_each:
         return ""

@@ -18,10 +18,10 @@ from collectorfleet.timeline.videos import VideoFile
 
 
 def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str:
-    """Return one HTML document, which loads nothing from outside.
+    """Return one HTML document, which loads no other file.
 
-    ``state`` is the current state of the run in one sentence. If ``state`` is empty, the page shows the end that the
-    timeline records. ``shown`` are videos of episodes.
+    ``state`` is the current state of the run in one sentence. If ``state`` is empty, the page shows how the run ended
+    according to the timeline. ``shown`` are videos of episodes.
     """
     drawn = "\n".join(filter(None, [*_plots(run), videos(shown)]))
     body = f"{_head(run, state)}\n{drawn}\n{_happened(run)}\n{_reported(run)}"
@@ -126,7 +126,7 @@ def _frame(run: Timeline) -> Frame:
 
 def _happened(run: Timeline) -> str:
     if not run.happened:
-        return "<section><h2>What happened</h2><p>Nothing was lost, and nothing was started again.</p></section>"
+        return "<section><h2>What happened</h2><p>Nothing was lost, and nothing was restarted.</p></section>"
     rows = "".join(
         f"<tr><td>{ticks.duration(one.time - run.began)}</td><td>{escape(one.collector or 'driver')}</td>"
         f"<td>{escape(one.what)}</td></tr>"

@@ -18,7 +18,7 @@ _SEEDS = 2**31
 
 
 def seed_of(number: int, seeds: Sequence[int]) -> int:
-    """Return the seed of rollout ``number``.
+    """Return the seed of rollout ``number``. The first rollout has number 0.
 
     Rollouts use ``seeds`` in order. If there are more rollouts than seeds, the seeds of later rollouts are derived from
     ``seeds``.

@@ -21,6 +21,8 @@ class EvaluationPlan:
     """The settings of the evaluation.
 
     Args:
+        replicas: the number of evaluators.
+        interval: the interval between two evaluations.
         episodes: the number of episodes of one evaluation.
         seeds: the seeds of the episodes, see :func:`seed_of`.
         timeout_seconds: the time limit of one evaluation without a recording.
@@ -74,7 +76,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Play:
-    """A request to an evaluator to run a rollout. ``weights`` are sent with the request if the evaluator lacks them."""
+    """A request to an evaluator to run a rollout. ``weights`` is None if the evaluator got them before."""
 
     evaluator: CollectorId
     request: Request

@@ -8,7 +8,7 @@ from typing import Final
 
 from collectorfleet.messages import Answer, CollectorId, Proof
 
-# With each further loss in a row, the delay before the restart doubles.
+# The delay before a restart doubles with each further loss, until the evaluator finishes a rollout.
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 60.0
 
@@ -29,9 +29,9 @@ class Evaluator:
     loaded: int | None = None  # the version whose digest was verified
     sent: int | None = None  # the version that was last sent to the evaluator
     proof: Proof = ()  # the digests of the version ``sent``
-    unproven: list[Answer] = field(default_factory=list)
-    losses: int = 0  # in a row
-    again_at: float = 0.0
+    unproven: list[Answer] = field(default_factory=list)  # answers of versions whose digest is not verified yet
+    losses: int = 0  # since the last finished rollout
+    again_at: float = 0.0  # the time from which the evaluator may be restarted
 
 
 class Evaluators:

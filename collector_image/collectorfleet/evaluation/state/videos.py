@@ -10,8 +10,8 @@ from collectorfleet.evaluation.result import EpisodeVideo, EvaluationResult
 from collectorfleet.evaluation.state.episodes import seed_of
 from collectorfleet.messages import Recorded
 
-# If this number of evaluators in a row were lost while they recorded, the renderer is probably the cause. The run then
-# records no further episodes.
+# If this number of evaluators were lost one after another while they recorded, the renderer is probably the cause. The
+# run then records no further episodes.
 MOST_LOSSES: Final = 2
 # The time limit for rendering, as a fraction of an evaluation's timeout. The timeout of a recorded evaluation is longer
 # by this fraction.
@@ -89,7 +89,7 @@ class Videos:
         self.newest: tuple[EpisodeVideo, ...] = ()
         self.failure: str | None = None
         self._plan = plan
-        self._losses = 0  # in a row
+        self._losses = 0  # number of evaluators that were lost while recording, since the last recorded rollout
 
     @property
     def is_enabled(self) -> bool:

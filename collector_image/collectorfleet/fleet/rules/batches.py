@@ -21,7 +21,7 @@ def _whole_trajectories(options: FleetArguments) -> bool:
 def _compiles_one_graph(options: FleetArguments) -> bool:
     """Return whether a collector compiles its policy with ``fullgraph``.
 
-    A full graph cannot contain calls of Python.
+    With ``fullgraph``, the compiled function cannot call code that torch does not compile.
     """
     given = [dict(keywords or {}).get("compile_policy") for keywords in options.of_each("collector_kwargs").values]
     return any(isinstance(one, Mapping) and one.get("fullgraph") for one in given)
@@ -64,7 +64,8 @@ BATCHES: Final = (
         "threshold-or-whole-trajectories",
         "split_trajs",
         not_both("split_trajs", "preemptive_threshold"),
-        "batches with preemptive_threshold have gaps and cannot be split into trajectories; pass one of the two",
+        "batches with preemptive_threshold have gaps and cannot be split into trajectories; leave split_trajs or "
+        "preemptive_threshold out",
     ),
     Rule(
         "update-between-steps-needs-class-single",
@@ -86,8 +87,8 @@ BATCHES: Final = (
         "exact-staleness-or-update-between-steps",
         "update_between_steps",
         not_both("update_between_steps", "exact_staleness"),
-        "batches would have frames of several versions, but exact_staleness allows only one version; pass one of the "
-        "two",
+        "batches would have frames of several versions, but exact_staleness allows only one version; leave "
+        "update_between_steps or exact_staleness out",
     ),
     Rule(
         "compact-observations-of-one-version",

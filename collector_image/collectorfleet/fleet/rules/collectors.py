@@ -88,7 +88,7 @@ _TAKEN_BY_ONE_PROCESS: Final = (*_TAKEN, "return_same_td")
 
 
 def _is_driven(options: FleetArguments) -> bool:
-    """Return whether the fleet can build and step the class like a collector of TorchRL for one machine."""
+    """Return whether the fleet can build and step the class like TorchRL's own collectors for one machine."""
     found = options.collector_type
     # TorchRL's AsyncCollector is an exception. Its argument is one environment, not a list with one environment for
     # each process.
@@ -203,7 +203,8 @@ COLLECTORS: Final = (
         "environment-errors-have-one-judge",
         "on_environment_error",
         lambda options: options.on_environment_error == OnEnvironmentError.FAIL or options.failure_policy is None,
-        "a failure_policy decides about the fault EnvironmentError itself; pass one of the two",
+        "failure_policy also decides about exceptions in environments; leave on_environment_error or failure_policy "
+        "out",
     ),
     Rule(
         "service-is-reachable",

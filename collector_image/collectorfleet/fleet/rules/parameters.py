@@ -25,7 +25,7 @@ PARAMETERS: Final = (
         "environment_parameters",
         lambda options: not _takes_parameters(options) or options.keywords(0).get("trajs_per_batch") is None,
         "with trajs_per_batch, parameters could change within a trajectory, and the parameters of its frames would be "
-        "unknown; leave one of the two out",
+        "unknown; leave trajs_per_batch or environment_parameters out",
     ),
     Rule(
         "parameters-need-trajectories",

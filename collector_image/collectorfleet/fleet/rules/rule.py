@@ -13,7 +13,7 @@ Question = Callable[[FleetArguments], bool]
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition for the options. If the condition is false, the rule is broken, and the message is about ``option``.
+    """A condition for the options. If ``holds`` returns False, ``sentence`` says what is wrong with ``option``.
 
     Manifests may have a rule with the same ``name``, see ``collectorfleet_api.rules``.
     """

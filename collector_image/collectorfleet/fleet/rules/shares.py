@@ -49,7 +49,7 @@ SHARES: Final = (
         "exact-staleness-in-sync",
         "exact_staleness",
         lambda options: options.sync or not options.exact_staleness,
-        "only with sync=True is the version of a batch fixed when the batch is requested; use sync=True, or leave "
+        "with sync=False, the version of a batch is not fixed when the batch is requested; use sync=True, or leave "
         "exact_staleness out and set max_staleness",
     ),
     _needs_sync("stragglers-in-sync", "first_shares"),

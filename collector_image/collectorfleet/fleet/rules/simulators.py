@@ -77,7 +77,7 @@ SIMULATORS: Final = (
         "process",
         lambda options: not _is_built(options),
         "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
-        "builds it",
+        "builds the environment",
     ),
     Rule(
         "simulator-or-env-creator",

@@ -20,7 +20,7 @@ RULES: Final = (*TYPES, *VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *E
 
 
 def check(options: FleetArguments) -> None:
-    """Raise the error of the first broken rule. It is InvalidOption, or TypeError if TorchRL also raises TypeError."""
+    """Raise the error of the first broken rule: InvalidOption, or TypeError if TorchRL raises TypeError as well."""
     for rule in RULES:
         if not rule.holds(options):
             raise rule.error_for(options)

@@ -19,7 +19,7 @@ _HAVE_A_RULE: Final = (
 
 
 def _rules() -> Sequence[Rule]:
-    """Return one rule for each option. Options of the type Any, and options with another rule, have none here."""
+    """Return one rule for each option, except for options of the type Any and options in ``_HAVE_A_RULE``."""
     hints = option_types.hints_of(FleetArguments)
     names = [field.name for field in fields(FleetArguments)]
     return [_rule(name, hints[name]) for name in names if name not in _HAVE_A_RULE and hints[name] is not Any]

@@ -29,7 +29,7 @@ class LearnerPublisher:
     """Starts a relay actor for a learner, and a thread that calls ``publish`` with the weights from the relay.
 
     The thread runs until ``is_over`` returns True. ``publish`` is a bound method. The thread has only a weak reference
-    to the method's object. If that object is deleted, the thread ends.
+    to the object of this method. If the object is deleted, the thread ends.
     """
 
     def __init__(self, policy: nn.Module, publish: Publish, is_over: Callable[[], bool]) -> None:

@@ -2,8 +2,8 @@
 
 The learner cannot call the driver, because the driver is not an actor. So learner and driver both call the relay.
 TorchRL's learner requests the tensor names, shapes and dtypes of each receiver, and then sends its weights to all
-receivers. Here the driver is the only receiver, for any number of collectors. The driver publishes the weights as
-usual.
+receivers. In a fleet, the relay is the only receiver. The driver gets the weights from the relay, and publishes them to
+all collectors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tensordict import TensorDictBase
 class LearnerWeights(NamedTuple):
     """Weights that the driver has not copied yet.
 
-    ``weights`` is a list with the Ray object reference of the weights.
+    ``weights`` is a list with one item: the Ray object reference of the weights.
     """
 
     number: int
@@ -48,7 +48,7 @@ class Relay:
     async def publish(self, weights: list[Any], model_version: int | None) -> None:
         """Queue the learner's weights, and wait until the driver has copied these weights.
 
-        If the driver did not copy them, raises RuntimeError with the driver's reason.
+        Raises RuntimeError with the driver's reason if the driver did not publish the weights.
         """
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._count += 1

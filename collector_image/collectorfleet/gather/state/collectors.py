@@ -28,8 +28,8 @@ _Place = tuple[int, int, int, Collector]
 class Collectors:
     """All living collectors, by the name of the slot.
 
-    The time of an operation does not depend on the size of the fleet. The exceptions are the start of the fleet and an
-    iteration over all collectors.
+    The average time of an operation grows at most with the logarithm of the size of the fleet. The exceptions are the
+    start of the fleet and an iteration over all collectors.
     """
 
     def __init__(self) -> None:

@@ -29,6 +29,6 @@ class FirstStarts:
             who = f"{collector.name} and the collector that it replaced"
         return (
             f"environment: the first episodes of {who} began with the same observations, so their "
-            "environments may share a seed and produce the same frames; remove the seed, or give each "
-            "collector its own: a factory with a parameter `collector_index` receives the index"
+            "environments may share a seed and produce the same frames; remove the seed, or give each collector its "
+            "own seed: a factory with a parameter `collector_index` receives the index"
         )

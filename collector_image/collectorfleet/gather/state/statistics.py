@@ -86,7 +86,10 @@ class Statistics:
         self._alive = (now, ready, busy)
 
     def collector_idle_ratio(self) -> float | None:
-        """Return the fraction of time that available collectors spent without a request."""
+        """Return the fraction of time that available collectors spent without a request.
+
+        Return None if no collector was available so far.
+        """
         return round(1 - self._busy_seconds / self._alive_seconds, 3) if self._alive_seconds else None
 
     def frames_per_second(self, now: float) -> float | None:
@@ -102,7 +105,10 @@ class Statistics:
         return frames / (now - since) if now > since else None
 
     def driver_idle_ratio(self, now: float) -> float | None:
-        """Return the fraction of the time since the first batch that the consumer spent waiting for batches."""
+        """Return the fraction of the time since the first batch that the consumer spent waiting for batches.
+
+        Return None before the first batch.
+        """
         if self._first_batch_at is None or now <= self._first_batch_at:
             return None
         return min(1.0, self._waited_seconds / (now - self._first_batch_at))

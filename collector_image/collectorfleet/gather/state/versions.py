@@ -135,7 +135,7 @@ class Versions:
     def failed(self, failure: WeightsFailure, *, has_no_other_available: bool) -> None:
         """Record that a collector could not apply a version.
 
-        ``has_no_other_available``: no other collector is available.
+        ``has_no_other_available``: whether no other collector is available.
         """
         self.last_failure = failure
         self.failures_in_a_row += has_no_other_available

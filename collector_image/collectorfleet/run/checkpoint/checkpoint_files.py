@@ -162,22 +162,23 @@ def read_checkpoint(folder: Path, number: int) -> Checkpoint:
 def newest_checkpoint(folder: Path) -> Checkpoint | None:
     """Return the newest undamaged checkpoint, or None if there is no checkpoint. Damaged checkpoints are skipped.
 
-    Raises InvalidOption if a newer release wrote the checkpoint, and UserCodeError if all checkpoints are damaged.
+    A driver may write and remove checkpoints meanwhile. Raises InvalidOption if a newer release wrote the checkpoint,
+    and UserCodeError if all checkpoints are damaged.
     """
-    numbers = numbers_in(folder)
-    for number in numbers:
-        try:
-            return read_checkpoint(folder, number)
-        except InvalidOption:
-            raise  # resuming from an older checkpoint would lose the training of the newer release
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            cause = describe(error)
-            log.warning("%s in %s cannot be read and is skipped: %s", name_of(number), folder, cause)
-    if numbers:
-        raise UserCodeError(
-            f"checkpoints in {folder}",
-            f"none of {len(numbers)} can be read; restore one, or empty the folder to start over ({cause})",
-        )
+    while numbers := numbers_in(folder):
+        for number in numbers:
+            try:
+                return read_checkpoint(folder, number)
+            except InvalidOption:
+                raise  # resuming from an older checkpoint would lose the training of the newer release
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                cause = describe(error)
+                log.warning("%s in %s cannot be read and is skipped: %s", name_of(number), folder, cause)
+        if numbers_in(folder) == numbers:
+            raise UserCodeError(
+                f"checkpoints in {folder}",
+                f"none of {len(numbers)} can be read; restore one, or empty the folder to start over ({cause})",
+            )
     return None
 
 

@@ -72,10 +72,13 @@ class CheckpointFolder:
                 self.journal = Journal(self.files, _JOURNAL)
         except CollectorFleetError:
             raise
-        except (OSError, ValueError, KeyError) as error:
-            if isinstance(error, OSError) and is_temporary(error):
-                name_path(error, path)
-                raise InfrastructureError(f"checkpoints in {path}: {explain_failure(error)}") from error
+        except OSError as error:
+            name_path(error, path)
+            cause = explain_failure(error)
+            if is_temporary(error):
+                raise InfrastructureError(f"checkpoints in {path}: {cause}") from error
+            raise UserCodeError(f"checkpoints in {path}", cause) from error
+        except (ValueError, KeyError) as error:
             raise UserCodeError.of(f"checkpoints in {path}", error) from error
 
     def close(self) -> None:
@@ -130,7 +133,7 @@ class CheckpointFolder:
             self._pass_over_full(error)
 
     def _pass_over_full(self, error: OSError) -> None:
-        """If ``error`` means a full volume, log it. Raise any other error.
+        """Log ``error`` if the volume is full and ``fleet.json`` exists. Raise any other error.
 
         On a full volume, only the count of drivers is lost.
         """

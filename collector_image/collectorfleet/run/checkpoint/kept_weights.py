@@ -75,13 +75,14 @@ def _place(tensor: Tensor) -> tuple[object, ...]:
 
 
 def _newest(folder: Path) -> tuple[Checkpoint, Mapping[str, Any]]:
-    checkpoint = newest_checkpoint(folder)
-    if checkpoint is None:
-        raise InvalidOption(f"{folder} has no checkpoint: RUN is the folder of a run with --checkpoint")
-    try:
-        return checkpoint, read_state(checkpoint.state_file)
-    except ValueError as error:
-        raise InvalidOption(str(error)) from error
+    while (checkpoint := newest_checkpoint(folder)) is not None:
+        try:
+            return checkpoint, read_state(checkpoint.state_file)
+        except ValueError as error:
+            # If the file is missing, the run has removed this checkpoint, and has written newer ones.
+            if checkpoint.state_file.exists():
+                raise InvalidOption(str(error)) from error
+    raise InvalidOption(f"{folder} has no checkpoint: RUN is the folder of a run with --checkpoint")
 
 
 def _tensors(state: Any) -> dict[str, Tensor]:

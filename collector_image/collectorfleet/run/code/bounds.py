@@ -30,7 +30,8 @@ class Bounds:
         if self.files > MOST_FILES or self.size_bytes > MOST_BYTES:
             self._refuse(
                 f"{counted(self.files, 'file', by_thousands=True)} of {self.size_bytes:,} bytes unpacked "
-                f"{'is' if self.files == 1 else 'are'} more than {MOST_FILES:,} or {MOST_BYTES:,}"
+                f"{'exceeds' if self.files == 1 else 'exceed'} the limit of {MOST_FILES:,} files or {MOST_BYTES:,} "
+                "bytes"
             )
 
     def fetch(self, size_bytes: int) -> None:
@@ -42,20 +43,23 @@ class Bounds:
     def objects(self, count: int, most: int) -> None:
         """Raise InvalidOption if a commit has more than ``most`` objects."""
         if count > most:
-            self._refuse(f"{count:,} objects are more than {most:,}")
+            self._refuse(f"{count:,} objects exceed the limit of {most:,}")
 
     def folder(self, size_bytes: int) -> None:
         """Raise InvalidOption if the list of names in a folder is too large."""
         if size_bytes > MOST_FOLDER_BYTES:
-            self._refuse(f"a folder whose names take {size_bytes:,} bytes is more than {MOST_FOLDER_BYTES:,}")
+            self._refuse(
+                f"the names in a folder take {size_bytes:,} bytes, more than the limit of {MOST_FOLDER_BYTES:,}"
+            )
 
     def inflate(self, size_bytes: int) -> None:
         """Count the unpacked size of one object of a git pack. Raises InvalidOption if the limit is exceeded."""
         self.inflated_bytes += size_bytes
         if self.inflated_bytes > MOST_INFLATED_BYTES:
             self._refuse(
-                f"objects of {self.inflated_bytes:,} bytes in {self.fetched_bytes:,} fetched bytes are more than "
-                f"{MOST_INFLATED_BYTES:,}"
+                f"objects of {self.inflated_bytes:,} bytes, unpacked from {self.fetched_bytes:,} fetched bytes, exceed "
+                "the "
+                f"limit of {MOST_INFLATED_BYTES:,} bytes"
             )
 
     def _refuse(self, what: str) -> None:

@@ -18,7 +18,7 @@ from collectorfleet.errors import CollectorFleetError, InfrastructureError, Inva
 from collectorfleet.run.code.bounds import Bounds
 from collectorfleet.run.code.proxies import address_of, login_of, proxy_of
 
-_SILENT_SECONDS: Final = 30  # without a byte
+_SILENT_SECONDS: Final = 30  # the longest time without a byte from the server
 _TRIES_AGAIN: Final = 4
 _BACKOFF_SECONDS: Final = 1  # doubled with each retry
 _CHUNK: Final = 2**20

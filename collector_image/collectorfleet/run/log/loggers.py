@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from collectorfleet.durable_files import name_path
+from collectorfleet.durable_files import is_temporary, name_path
 from collectorfleet.errors import InvalidOption, UserCodeError, with_article
 from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.driver_code import build
@@ -81,15 +81,18 @@ class TensorBoard:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder. Raises InvalidOption if the folder cannot be written to."""
+        """Make the folder. Raises InvalidOption if the folder can never be written to.
+
+        If the volume is full or fails, :meth:`log_metrics` tries again.
+        """
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             _check_writable(folder)
         except OSError as error:
-            raise InvalidOption(
-                f"driver.log.tensorboard: nothing can be written below {folder} ({error.strerror}); name a folder on a "
-                "volume that driver.template mounts"
-            ) from error
+            if not is_temporary(error):
+                raise InvalidOption(
+                    f"driver.log.tensorboard: nothing can be written below {folder} ({error.strerror}); name a folder "
+                    "on a volume that driver.template mounts"
+                ) from error
         self._folder = folder
         self._writer: SummaryWriter | None = None
 
@@ -146,7 +149,8 @@ class TensorBoard:
 
 
 def _check_writable(folder: Path) -> None:
-    """Raise OSError if the folder cannot be written."""
+    """Make the folder if it is missing. Raise OSError if the folder cannot be made or written."""
+    folder.mkdir(parents=True, exist_ok=True)
     probe = folder / ".written"
     try:
         probe.write_bytes(bytes(_PROBE_BYTES))

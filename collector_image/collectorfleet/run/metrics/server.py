@@ -70,4 +70,4 @@ class BackgroundMetrics:
             with serve_metrics(*self._served):
                 self._ended.wait()
         except InvalidOption as error:
-            log.warning("no metrics: %s", error)
+            log.warning("metrics are not served: %s", error)

@@ -83,11 +83,9 @@ class OutputFolder:
             raise self._failure(refused) from error
 
     def _failure(self, error: OSError) -> CollectorFleetError:
-        where = f"spec.output.path {self.path}"
-        if is_temporary(error):
-            name_path(error, self.path)
-            return InfrastructureError(f"{where}: {explain_failure(error)}")
-        return UserCodeError.of(where, error)
+        name_path(error, self.path)
+        where, cause = f"spec.output.path {self.path}", explain_failure(error)
+        return InfrastructureError(f"{where}: {cause}") if is_temporary(error) else UserCodeError(where, cause)
 
     def name_after(self, last: str | None) -> str:
         """Return the name of the part that follows ``last``, or of the first part if ``last`` is None.

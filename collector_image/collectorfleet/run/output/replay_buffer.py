@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+import torch
 from tensordict import TensorDictBase
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
@@ -103,8 +104,7 @@ class ReplayWriter:
         before = self._manifest["dump"]
         name = self._folder.name_after(before)
         with self._folder.new_part(name) as unfinished:
-            if before:
-                self._check_room(size_bytes(self._folder.path / before))
+            self._check_room(size_bytes(self._folder.path / before) if before else _tensor_bytes(self._state()))
             self.buffer.dumps(unfinished)
         self._manifest["dump"] = name
         self._folder.save_manifest()
@@ -119,6 +119,12 @@ class ReplayWriter:
                 errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({needed_bytes:,} bytes needed for a dump, {left:,} left)"
             )
 
+    def _state(self) -> Any:
+        try:
+            return self.buffer.state_dict()
+        except (AttributeError, TypeError):
+            return None  # some storages, such as storages of pytrees, have no state dict
+
     def _load(self) -> None:
         if self._manifest["dump"] is None:
             return
@@ -126,6 +132,21 @@ class ReplayWriter:
             self.buffer.loads(self._folder.path / self._manifest["dump"])
         except Exception as error:
             raise UserCodeError.of(f"output.replayBuffer: the dump in {self._folder.path}", error) from error
+
+
+def _tensor_bytes(state: Any) -> int:
+    """Return the size of all tensors in a state dict. A dump has about this size."""
+    match state:
+        case torch.Tensor():
+            return state.numel() * state.element_size()
+        case TensorDictBase():
+            return int(state.bytes())
+        case Mapping():
+            return sum(_tensor_bytes(one) for one in state.values())
+        case list() | tuple():
+            return sum(_tensor_bytes(one) for one in state)
+        case _:
+            return 0
 
 
 def _empty_manifest(fleet: str, run_id: str) -> dict[str, Any]:

@@ -42,7 +42,10 @@ class RolloutWriter:
         shard_bytes: int = SHARD_BYTES,
         shard_seconds: float = SHARD_SECONDS,
     ) -> None:
-        """Raises UserCodeError if the folder cannot be written to, or has rollouts of another run."""
+        """Make the folder, or continue the output in it.
+
+        Raises UserCodeError if the folder cannot be written to, or has rollouts of another run.
+        """
         self._shard_bytes = shard_bytes
         self._shard_seconds = shard_seconds
         self._waiting: list[TensorDictBase] = []

@@ -33,7 +33,7 @@ from collectorfleet_api.v1alpha1.learners_status import PolicyStaleness
 
 log = logging.getLogger(__name__)
 
-# The interval at which the status is written.
+# The shortest interval between two updates of the status, unless an update is forced.
 LOOK_SECONDS: Final = 2.0
 _MINUTES: Final = timedelta(minutes=5)
 
@@ -133,7 +133,10 @@ class KeptParts:
         return found
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Load the state. New parts, which the state lacks, keep their initial weights. Raises RuntimeError."""
+        """Load the state. Parts that the state lacks keep their initial weights.
+
+        Raises RuntimeError if a tensor of the state has another shape.
+        """
         self._policy.load_state_dict(state, strict=False)
 
 

@@ -1,8 +1,9 @@
 """The driver's side of the process group. One thread forms the gang, sends parcels and fetches frames.
 
-The gang consists of the driver and the members that are in one process group. The thread runs one operation at a time,
-so that two operations of a group cannot wait for each other. If the group breaks, the courier forms a new gang of the
-members that answer, at a new rendezvous. The ledger lists the parcels and frames that are still to be delivered.
+The gang consists of the driver and the members that are in one process group. A parcel is a copy of weights or of a
+normalization. The thread runs one operation at a time, so that two operations of a group cannot wait for each other. If
+the group breaks, the courier forms a new gang of the members that answer, at a new rendezvous. The ledger lists the
+parcels and frames that are still to be delivered.
 """
 
 from __future__ import annotations

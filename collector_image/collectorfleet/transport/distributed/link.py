@@ -130,7 +130,7 @@ class Listener:
         host, _ = address
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server(address, family=family, backlog=128)
-        self._socket.setblocking(False)  # so that accept returns if the peer is gone again
+        self._socket.setblocking(False)  # so that accept does not block if the peer has left again
         self._token = token
         self._over = threading.Event()
         self._woken, self._wake = socket.socketpair()

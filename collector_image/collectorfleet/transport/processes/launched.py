@@ -55,5 +55,5 @@ class LocalProcess:
         self._process.join()
         code = self._process.exitcode or 0
         if code < 0:
-            return Ended(f"its process ended by {signal.Signals(-code).name}")
-        return Ended(f"its process ended with {code}")
+            return Ended(f"its process was ended by {signal.Signals(-code).name}")
+        return Ended(f"its process ended with exit code {code}")

@@ -1,6 +1,6 @@
 """The threads of a collector's process that send no data themselves.
 
-One thread builds the collector and runs its rollouts. Another thread waits for loaded weights.
+One thread builds the collector and runs its rollouts. Another thread waits until weights are loaded, and reports this.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Serving:
             elif isinstance(said, Answer) and said.payload is not None:
                 try:
                     self._announce(said)
-                except Exception as error:  # noqa: BLE001  (entries of frames may be of any class, which may not pickle)
+                except Exception as error:  # noqa: BLE001  (frames may contain objects that cannot be pickled)
                     self._say(MemberMessage(self._server.failure(error, Origin.FRAMES)))
             else:
                 self._say(MemberMessage(said))
@@ -74,6 +74,6 @@ class Serving:
         # If a loop ended silently, the process would live and send nothing until the driver's timeout.
         try:
             loop()
-        except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
+        except BaseException as error:  # noqa: BLE001  (Python prints nothing if a thread ends by SystemExit)
             traceback.print_exception(error)
             self._say(MemberMessage(self._server.lost(error)))

@@ -77,5 +77,5 @@ def config_of(collector: CollectorId, build: Build) -> CollectorConfig | Raised:
         config: CollectorConfig = cloudpickle.loads(build.config)
         whose = "policy, as the collector's process unpickled it"
         return config if build.policy is None else replace(config, policy=cloudpickle.loads(build.policy))
-    except BaseException as error:  # noqa: BLE001  (modules of the user are imported, scripts without a guard too)
+    except BaseException as error:  # noqa: BLE001  (the import of the user's modules may raise anything)
         return Raised(collector, whose, describe(error), "".join(traceback.format_exception(error)))

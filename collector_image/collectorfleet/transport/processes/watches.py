@@ -20,7 +20,7 @@ class ProcessWatches:
     def begin(self, watch: Callable[..., None], *arguments: Any) -> None:
         thread = threading.Thread(target=watch, args=arguments, name="process-watch", daemon=True)
         thread.start()
-        # If the thread cannot start, RuntimeError is raised. Such a thread could not be joined.
+        # If start() raises RuntimeError, the thread is not added, because it could not be joined.
         self._threads = [one for one in self._threads if one.is_alive()] + [thread]
 
     def join(self) -> None:

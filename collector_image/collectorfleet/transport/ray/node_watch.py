@@ -78,7 +78,7 @@ def _nodes() -> list[Node] | None:
     """Return Ray's nodes, or None if Ray does not answer. After a shutdown of Ray, return None without a query."""
     try:
         nodes: list[Node] | None = ray.nodes() if ray.is_initialized() else None
-    except Exception as error:  # noqa: BLE001  (Ray has no base class for what a head that is away raises)
+    except Exception as error:  # noqa: BLE001  (Ray has no base class for the errors of an unreachable head)
         log.debug("the state of the nodes is unknown: %s", error)
         return None
     return nodes

@@ -147,7 +147,7 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call one of the driver's functions with the agent's timeout. If the call fails, end the process."""
     try:
         return rpc.rpc_sync(DRIVER, function, args=arguments)
-    except Exception as error:  # noqa: BLE001  (of the driver's function too, which may raise anything)
+    except Exception as error:  # noqa: BLE001  (the driver's function may raise anything, too)
         if wait([_driver()], _NOTICE_SECONDS):
             os._exit(0)
         traceback.print_exc()

@@ -49,15 +49,15 @@ SYNC_ONLY: Final = (
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or spec.collection.mode is Mode.SYNC,
         "!self.collection.exactStaleness || self.collection.mode == 'Sync'",
-        "only in mode Sync is the version of a batch fixed when the batch is requested; in mode Async, leave "
-        "exactStaleness out and set maxStaleness",
+        "in mode Async, the version of a batch is not fixed when the batch is requested; leave exactStaleness out and "
+        "set maxStaleness",
     ),
     Combination(
         "stragglers-in-sync",
         "collection.stragglers",
         lambda spec: spec.collection.stragglers is None or spec.collection.mode is Mode.SYNC,
         "!has(self.collection.stragglers) || self.collection.mode == 'Sync'",
-        "only a batch of mode Sync waits for several collectors; in mode Async, leave stragglers out",
+        "only a batch of mode Sync waits for several collectors; in mode Async, remove stragglers",
     ),
 )
 
@@ -86,7 +86,7 @@ STRAGGLING: Final = (
         "collection.stragglers.firstShares",
         lambda spec: first_shares(spec) is None or spec.collection.shares is None,
         f"!({FIRST_SHARES}) || !has(self.collection.shares)",
-        "firstShares is the number of shares of a batch; leave collection.shares out",
+        "firstShares already sets the number of shares of a batch; leave collection.shares out",
     ),
     Combination(
         "threshold-between-0-and-1",
@@ -94,8 +94,8 @@ STRAGGLING: Final = (
         lambda spec: (part := threshold(spec)) is None or 0 < part < 1,
         f"!({THRESHOLD}) || (self.collection.stragglers.preemptiveThreshold > 0.0"
         " && self.collection.stragglers.preemptiveThreshold < 1.0)",
-        "not between 0 (waits for no share) and 1 (waits for all shares); use a number such as 0.8, or leave "
-        "stragglers out",
+        "not between 0 (waits for no share) and 1 (waits for all shares); use a number such as 0.8, or "
+        "remove stragglers",
     ),
     Combination(
         "threshold-needs-class-single",
@@ -117,7 +117,7 @@ STRAGGLING: Final = (
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or first_shares(spec) is None,
         f"!self.collection.exactStaleness || !({FIRST_SHARES})",
-        "with stragglers.firstShares a batch has late shares of older weights; leave one of the two out, "
-        "or use preemptiveThreshold",
+        "with stragglers.firstShares a batch has late shares of older weights; leave exactStaleness or firstShares "
+        "out, or use preemptiveThreshold",
     ),
 )

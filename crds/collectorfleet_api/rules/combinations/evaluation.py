@@ -84,7 +84,7 @@ EVALUATION: Final = (
         lambda spec: spec.has_ray or not _gpu(spec),
         f"self.launcher == 'RayCluster' || !{_EVALUATES} || {_GPU} == 0.0",
         "with launcher Job evaluators are processes of the driver pod, whose GPUs only the driver uses; use launcher "
-        "RayCluster, or leave it out",
+        "RayCluster, or leave gpu out",
     ),
     Combination(
         "evaluators-fit-into-pods",
@@ -93,10 +93,9 @@ EVALUATION: Final = (
         lambda spec: not spec.has_ray or _gpu(spec) <= spec.workers.gpu.per_pod or not _gpu(spec).is_integer(),
         f"self.launcher != 'RayCluster' || !{_EVALUATES} || {_GPU} <= double(self.workers.gpu.perPod)"
         f" || {_GPU} != double(int({_GPU}))",
-        "an evaluator asks for more GPUs than a pod has (workers.gpu.perPod); raise perPod, or ask for fewer GPUs",
-        "an evaluator asks for %d GPUs, but a pod has at most %d (workers.gpu.perPod); set perPod to at least %d, or "
-        "ask"
-        " for fewer GPUs",
+        "an evaluator requests more GPUs than a pod has (workers.gpu.perPod); raise perPod, or request fewer GPUs",
+        "an evaluator requests %d GPUs, but a pod has at most %d (workers.gpu.perPod); set perPod to at least %d, or "
+        "request fewer GPUs",
         (
             Number(f"int({_GPU})", _whole_gpus),
             value_of("workers.gpu.perPod"),

@@ -20,7 +20,7 @@ LAUNCHERS: Final = (
         lambda spec: spec.has_ray is not _has_group(spec),
         "(self.launcher == 'RayCluster') == (self.collection.transport == 'ObjectStore')",
         "launcher RayCluster runs collectors in Ray and needs ObjectStore, launcher Job runs processes and needs "
-        "TorchDistributed; change one of the two",
+        "TorchDistributed; change launcher or collection.transport",
     ),
     Combination(
         "only-with-ray",
@@ -56,7 +56,7 @@ LAUNCHERS: Final = (
         ),
         "self.launcher == 'RayCluster' || !has(self.workers.customPerPod) || has(self.collectors.resources.custom)",
         "these are resources that Ray counts, but with launcher Job worker pods are not in Ray; use launcher "
-        "RayCluster, or leave it out",
+        "RayCluster, or leave customPerPod out",
     ),
     Combination(
         "heads-need-ray",
@@ -64,7 +64,7 @@ LAUNCHERS: Final = (
         lambda spec: spec.has_ray or not {"metadata", "spec"} & spec.ray.head.template.keys(),
         "self.launcher == 'RayCluster' || !has(self.ray.head.template) || "
         "!(has(self.ray.head.template.metadata) || has(self.ray.head.template.spec))",
-        "launcher Job has no head pod; use launcher RayCluster, or leave it out",
+        "launcher Job has no head pod; use launcher RayCluster, or leave this template out",
     ),
     Combination(
         "highest-indexes-leave",

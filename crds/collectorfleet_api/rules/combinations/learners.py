@@ -132,7 +132,7 @@ LEARNERS: Final = (
         "learners.shards",
         lambda spec: not spec.learners or spec.learners.shards is None or spec.learners.shards <= _places(spec),
         f"!has(self.shards) || self.shards <= {_PLACES}",
-        "more shards than places for policies; use fewer, or raise learners.maxPolicies",
+        "more shards than places for policies; use fewer shards, or raise learners.maxPolicies",
         "%d shards for %d policies; use 1 to %d, or raise learners.maxPolicies",
         (
             Number("self.shards", lambda spec: (spec.learners and spec.learners.shards) or 0),

@@ -49,7 +49,7 @@ PARAMETERS: Final = (
         lambda spec: not _options_at_a_step(spec),
         f"!({_PARAMETERS}) || self.environment.parameters.apply != 'NextStep' || "
         "self.environment.parameters.through != 'ResetOptions'",
-        "reset options reach an environment when it is reset; set apply: NextReset",
+        "reset options reach an environment only when it is reset; set apply: NextReset",
     ),
     Combination(
         "parameters-or-processes",

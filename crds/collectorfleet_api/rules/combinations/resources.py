@@ -57,7 +57,7 @@ INSIDE_COLLECTORS: Final = (
             spec.collectors.on_environment_error is OnEnvironmentError.FAIL or spec.collectors.failure_policy is None
         ),
         "self.collectors.onEnvironmentError == 'Fail' || !has(self.collectors.failurePolicy)",
-        "a failurePolicy decides about the fault EnvironmentError itself; leave one of the two out",
+        "failurePolicy also decides about exceptions in environments; leave onEnvironmentError or failurePolicy out",
     ),
     Combination(
         "fast-rollout-needs-class-single",
@@ -91,8 +91,8 @@ INSIDE_COLLECTORS: Final = (
         lambda spec: all(index < max(1, spec.collectors.resources.gpu) for index in _cuda_indices(spec)),
         f"({_DEVICES}).all(d, !d.startsWith('cuda:') || int(d.substring(5)) == 0"
         " || double(int(d.substring(5))) < self.collectors.resources.gpu)",
-        "a collector sees its own GPUs, counted from 0; use a lower index, or raise collectors.resources.gpu",
-        "a collector sees its own GPUs (collectors.resources.gpu is %s), counted from 0; use a lower index, or "
+        "a collector sees only its own GPUs, counted from 0; use a lower index, or raise collectors.resources.gpu",
+        "a collector sees only its own GPUs (collectors.resources.gpu is %s), counted from 0; use a lower index, or "
         "request more GPUs",
         (value_of("collectors.resources.gpu"),),
     ),
@@ -129,7 +129,7 @@ PODS: Final = (
         "workers.gpu.claimTemplate",
         lambda spec: (spec.workers.gpu.mode is GpuMode.DRA) == (spec.workers.gpu.claim_template is not None),
         f"({_GPU}.mode == 'DRA') == has({_GPU}.claimTemplate)",
-        "mode DRA needs claimTemplate, and other modes do not use it; set both, or neither",
+        "mode DRA needs claimTemplate, and other modes do not use it; set both mode DRA and claimTemplate, or neither",
     ),
 )
 

@@ -36,7 +36,6 @@ SCHEDULING: Final = (
         "tolerations",
         _of_each(lambda one: one.toleration_seconds is None or one.effect is TaintEffect.NO_EXECUTE),
         f"{_EACH}(one, !has(one.tolerationSeconds) || (has(one.effect) && one.effect == 'NoExecute'))",
-        "only a taint of effect NoExecute evicts pods after tolerationSeconds; set effect NoExecute, or leave the "
-        "seconds out",
+        "tolerationSeconds applies only to effect NoExecute; set effect to NoExecute, or leave tolerationSeconds out",
     ),
 )

@@ -32,7 +32,7 @@ SINKS: Final = (
         "collection.splitTrajs",
         lambda spec: not (spec.collection.split_trajs and spec.collection.trajs_per_batch),
         "!(self.collection.splitTrajs && has(self.collection.trajsPerBatch))",
-        "batches of trajsPerBatch have one trajectory in each row already; leave one of the two out",
+        "batches of trajsPerBatch have one trajectory in each row already; leave splitTrajs or trajsPerBatch out",
     ),
     Combination(
         "replay-buffer-or-batches",
@@ -79,6 +79,7 @@ SINKS: Final = (
             or (spec.output.format is OutputFormat.REPLAY_BUFFER) == (spec.output.replay_buffer is not None)
         ),
         "!has(self.output) || (self.output.format == 'ReplayBuffer') == has(self.output.replayBuffer)",
-        "format ReplayBuffer needs replayBuffer, and other formats do not use it; set both, or neither",
+        "format ReplayBuffer needs replayBuffer, and other formats do not use it; set both format and replayBuffer, or "
+        "neither",
     ),
 )

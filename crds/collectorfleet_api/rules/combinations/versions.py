@@ -14,7 +14,8 @@ VERSIONS: Final = (
         "collection.exactStaleness",
         lambda spec: not (spec.collection.exact_staleness and spec.weights.update_between_steps),
         "!(self.collection.exactStaleness && self.weights.updateBetweenSteps)",
-        "with weights.updateBetweenSteps a batch has frames of newer weights; leave one of the two out",
+        "with weights.updateBetweenSteps a batch has frames of newer weights; leave exactStaleness or "
+        "updateBetweenSteps out",
     ),
     Combination(
         "exact-staleness-needs-train",
@@ -31,7 +32,8 @@ VERSIONS: Final = (
             or (spec.collection.trajs_per_batch is None and spec.collectors.collector_class is not CollectorClass.ASYNC)
         ),
         "!self.collection.exactStaleness || (!has(self.collection.trajsPerBatch) && self.collectors.class != 'Async')",
-        "with trajsPerBatch or collectors.class Async a batch has frames of older weights; leave one of the two out",
+        "with trajsPerBatch or collectors.class Async a batch has frames of older weights; leave exactStaleness out, "
+        "or use neither trajsPerBatch nor class Async",
     ),
     Combination(
         "update-between-steps-needs-class-single",

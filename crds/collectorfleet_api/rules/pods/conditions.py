@@ -33,7 +33,7 @@ def _pod(pod: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
                 )
                 yield BuiltProblem((*path, "initContainers", index, field), text)
     if pod.get("dnsPolicy") == "None" and not (pod.get("dnsConfig") or {}).get("nameservers"):
-        yield BuiltProblem((*path, "dnsPolicy"), "None needs a DNS server; add dnsConfig.nameservers")
+        yield BuiltProblem((*path, "dnsPolicy"), "dnsPolicy None needs a DNS server; add dnsConfig.nameservers")
     if pod.get("hostPID") and pod.get("shareProcessNamespace"):
         yield BuiltProblem(
             (*path, "shareProcessNamespace"), "cannot be true together with hostPID; keep one of the two"
@@ -133,7 +133,7 @@ def _toleration(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
         yield BuiltProblem(
             (*path, "tolerationSeconds"),
-            "only a taint of effect NoExecute evicts pods after tolerationSeconds; set effect to NoExecute",
+            "tolerationSeconds applies only to effect NoExecute; set effect to NoExecute",
         )
 
 

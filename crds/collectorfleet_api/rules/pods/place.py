@@ -35,7 +35,10 @@ class Written:
 
 
 def placed(problem: BuiltProblem, pod: dict[str, Any], templates: Sequence[Written]) -> Problem:
-    """Return the problem with its place in ``templates``. The first template is the most specific one."""
+    """Return the problem with the place in ``templates`` where it occurs.
+
+    The first template is the most specific one.
+    """
     paths = [path for path in (problem.path, problem.other) if path]
     best, missing = templates[0].path, len(problem.path) + 1
     for template in templates:

@@ -1,6 +1,7 @@
 """The values that the fields of a pod may have: choices, ranges and patterns of text.
 
-Each key of the tables is a pair of a type and a field. Kubernetes' schema has only the types of fields.
+Each key of the tables is a pair of a type and a field. Kubernetes' schema has only the types of these fields, and not
+their allowed values.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ SUBDOMAIN: Final = _form(rf"(?=.{{1,{MAX_OBJECT_NAME_LENGTH}}}$){OBJECT_NAME}", 
 LABEL_NAME: Final = _form(
     rf"((?=[^/]{{1,{MAX_OBJECT_NAME_LENGTH}}}/){OBJECT_NAME}/)?{LABEL_WORD}",
     "key of a label",
-    "use up to 63 letters, digits, '-', '_' and '.', after a domain and '/' if it has one",
+    "use up to 63 letters, digits, '-', '_' and '.', optionally after a domain and '/'",
 )
 LABEL_VALUE: Final = _form(
     rf"({LABEL_WORD})?",
@@ -208,7 +209,7 @@ def value_problem(place: tuple[str, str], value: Any, *, required: bool) -> str 
         if not low <= value <= high:
             shown = f"0o{value:o}" if (low, high) == _MODES and value > 0 else str(value)
             bounds = "0 to 0o777" if (low, high) == _MODES else f"{low} to {high}"
-            return f"{shown} is outside of {bounds}; use a number within them"
+            return f"{shown} is outside of {bounds}; use a number in this range"
     if isinstance(value, str) and place in CHOICES and value not in CHOICES[place]:
         choices = CHOICES[place]
         return f'"{value[:80]}" is not one of {", ".join(choices)}{did_you_mean(value, choices)}'

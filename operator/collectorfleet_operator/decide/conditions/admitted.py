@@ -65,7 +65,7 @@ def _waiting(seen: Situation, why: str) -> Finding:
     text = f"LocalQueue {queue_of_run(seen)}: {why}"
     if seen.usable_workload is not None and not seen.usable_workload.is_active:
         how = f"correct the spec, or {_BACK_IN_LINE}"
-        return user_problem_finding(_TYPE, Reason.WORKLOAD_DEACTIVATED, f"{text}; to ask for quota again, {how}")
+        return user_problem_finding(_TYPE, Reason.WORKLOAD_DEACTIVATED, f"{text}; to request quota again, {how}")
     return waiting(_TYPE, Reason.WAITING_FOR_QUOTA, text)
 
 
@@ -76,11 +76,14 @@ def _true(seen: Situation, found: Admitted) -> Finding:
     if any(count > found.counts.get(name, 0) for name, count in wanted.items()):
         text = (
             f"{text}, but the fleet needs {_pods_in_words(wanted)}; Kueue admits a fleet as a whole, so the "
-            f"operator starts no more pods; to request quota for them, {_BACK_IN_LINE}"
+            f"operator starts no more pods; to request quota for all of them, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
     if seen.workload is not None and not seen.workload.is_quota_for(workload(seen.present, seen.kueue)):
-        text = f"{text}; its pod templates have changed since; to have Kueue count the changed pods, {_BACK_IN_LINE}"
+        text = (
+            f"{text}; the fleet's pod templates have changed since then; to have Kueue count the changed pods, "
+            f"{_BACK_IN_LINE}"
+        )
     return Finding(condition(_TYPE, True, Reason.ADMITTED, text))
 
 

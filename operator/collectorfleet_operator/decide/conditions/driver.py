@@ -102,9 +102,9 @@ def _what_is_lost(seen: Situation) -> str:
     counts = report.progress.collectors
     if counts is None or not counts.available:
         # Before a driver has collectors, its report repeats the losses that the previous driver reported.
-        return f"; this is start {report.driver_incarnation}"
+        return f"; this is the fleet's driver number {report.driver_incarnation}"
     frames = counted(report.progress.frames_lost, "frame")
-    lost = f"; this is start {report.driver_incarnation}, and earlier drivers lost {frames}"
+    lost = f"; this is the fleet's driver number {report.driver_incarnation}, and earlier drivers lost {frames}"
     if report.progress.replay_buffer_frames_lost:
         frames = counted(report.progress.replay_buffer_frames_lost, "frame")
         lost += f", and {frames} of their replay buffer"
@@ -114,8 +114,8 @@ def _what_is_lost(seen: Situation) -> str:
 
 def _failed(job: Job, pod: Pod) -> Finding:
     if is_uncounted(pod):
-        text = f"driver pod {pod.name} was deleted or evicted, and the next one is about to start"
-        return waiting(_TYPE, Reason.STARTING, f"{text} (spec.backoffLimit does not count it)")
+        text = f"driver pod {pod.name} was deleted or evicted, and the next driver pod is about to start"
+        return waiting(_TYPE, Reason.STARTING, f"{text} (spec.backoffLimit does not count this loss)")
     failures = 1 if job.failed_pods is None else job.failed_pods
     cause = first_line(pod) or "the driver left no message"
     text = f"driver pod {pod.name} failed ({failures} of {job.backoff_limit + 1} tries): {cause}"

@@ -100,7 +100,7 @@ def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {heads[0].name} is not ready yet")
     text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{describe_terminating(seen.workers)}"
     if len(workers) < wanted:
-        text += f"; KubeRay has made {len(workers)} of them{late}"
+        text += f"; KubeRay has created {len(workers)} of the required pods{late}"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
 
 
@@ -114,8 +114,8 @@ def _lacking(sizes: Mapping[str, GroupSize], ready: Mapping[str, int]) -> str:
 
 def _secret_taken(cluster: PodOwner) -> str:
     return (
-        f"Secret {cluster.name} is not KubeRay's: it has no key {names.TOKEN_SECRET_KEY}; delete it, or give the "
-        "fleet another name"
+        f"Secret {cluster.name} is not KubeRay's: it has no key {names.TOKEN_SECRET_KEY}; delete the Secret, or give "
+        "the fleet another name"
     )
 
 

@@ -100,7 +100,7 @@ def _stalled(seen: Situation, run: Underway, ready: Condition, *children: Findin
     stuck = next((one.condition for one in children if one.needs_the_user), None)
     if stuck is not None:
         return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
-    # If the children run well, no other condition reports that a change of them was refused.
+    # If the children work, no other condition reports that the API server refused to change them.
     refused = next((one for one in seen.refused if not one.is_retried), None)
     if refused is not None:
         return condition(ConditionType.STALLED, True, refused.reason, refused.message)
@@ -116,7 +116,9 @@ def _late(seen: Situation, ready: Condition) -> str:
     left = until_overdue(seen, orders(seen))
     if left is not None and left <= timedelta(0):
         seconds = seen.fleet.spec.progress_deadline_seconds
-        return f"no pod of a changed template was replaced for {seconds} s"
+        return (
+            f"pods of the old template remain, and no pod was replaced for {seconds} s (spec.progressDeadlineSeconds)"
+        )
     if stop_wanted(seen) is not None and is_overdue(seen):
         return f"the operator asked the driver to end after its batch, but the driver {did_not_end(seen)}"
     return ""

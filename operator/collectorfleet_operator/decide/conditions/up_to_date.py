@@ -77,7 +77,7 @@ def _true(seen: Situation) -> Condition:
 
 def _changed(seen: Situation, job: Job) -> Condition:
     """Return the condition ``UpToDate`` of a driver that runs another spec than the valid stored spec."""
-    generation, delete = seen.fleet.metadata.generation, f"delete Job {job.name} to start over with the changed spec"
+    generation, delete = seen.fleet.metadata.generation, f"delete Job {job.name} to restart with the changed spec"
     replaced = why_replaced(seen, job)
     if replaced:
         # The Job's deletion becomes visible only after this status is written.

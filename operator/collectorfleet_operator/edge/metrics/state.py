@@ -38,7 +38,8 @@ def families(state: State) -> Iterator[Metric]:
     yield _ages("cache_list_age_seconds", "Time since the last complete list of a kind.", state.list_ages)
     yield _ages(
         "watch_event_age_seconds",
-        "Time since the last change from the watch of a kind, or since its start. It grows while nothing changes.",
+        "Time since the last change from the watch of a kind, or since the start of the watch. The time grows while "
+        "nothing changes.",
         state.watch_ages,
     )
     yield _by_phase(state.fleets.values())

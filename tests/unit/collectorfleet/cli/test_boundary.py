@@ -11,6 +11,7 @@ from collectorfleet import errors
 from collectorfleet.cli import parser
 from collectorfleet.cli.boundary import exit_code_of
 from collectorfleet.cli.exit_codes import MEANINGS, ExitCode
+from collectorfleet.cli.extras import NotInstalled
 from collectorfleet.cli.main import main
 
 
@@ -34,6 +35,9 @@ def ended(error: BaseException, *, with_traceback: bool = False) -> int:
         (errors.TooFewCollectors("1 of 2"), ExitCode.FAILED, "error: 1 of 2"),
         (FileNotFoundError(errno.ENOENT, "No such file", "x"), ExitCode.USER, "error: x: No such file"),
         (OSError(errno.ENOSPC, "No space left"), ExitCode.FAILED, "error: No space left"),
+        (OSError(errno.EROFS, "Read-only file system", "x"), ExitCode.USER, "error: x: Read-only file system"),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "x"), ExitCode.USER, "error: x: File name too long"),
+        (FileExistsError(errno.EEXIST, "File exists", "x"), ExitCode.USER, "error: x: File exists"),
         (KeyboardInterrupt(), ExitCode.INTERRUPTED, "interrupted"),
         (BrokenPipeError(), ExitCode.DONE, ""),
         (
@@ -60,6 +64,12 @@ def test_the_traceback_of_an_error_can_be_shown(capsys: pytest.CaptureFixture[st
     err = capsys.readouterr().err
     assert err.startswith("Traceback")
     assert err.splitlines()[-1].startswith("error: unexpected ZeroDivisionError: x")
+
+
+def test_a_package_that_is_not_installed_has_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    """A driver shows the traceback of every other error."""
+    assert ended(NotInstalled("torch is not installed"), with_traceback=True) == ExitCode.UNAVAILABLE
+    assert capsys.readouterr().err == "error: torch is not installed\n"
 
 
 def test_every_command_shows_the_traceback_with_debug(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from collectorfleet.cli.exit_codes import ExitCode
 from collectorfleet.cli.main import main
 
 WORDS = ["collect", "--driver", "127.0.0.1:1", "--rank", "0", "--token-file"]
@@ -41,5 +42,7 @@ def test_which_host_it_is_has_to_be_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("JOB_COMPLETION_INDEX", raising=False)
-    assert main(["collect", "--driver", "127.0.0.1:1", "--token-file", str(tmp_path)]) == 64
-    assert "--rank: missing; give the number of this host" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["collect", "--driver", "127.0.0.1:1", "--token-file", str(tmp_path)])
+    assert ended.value.code == ExitCode.USAGE
+    assert "--rank is missing; give the number of this host" in capsys.readouterr().err

@@ -86,6 +86,20 @@ def export_weights() -> int:
     return main(["export", NAME, "--best", "-o", "weights.pt"])
 
 
+def test_a_name_that_is_neither_a_fleet_nor_a_folder_is_said_to_be_neither(
+    server: ApiServer, said: Said, folder: Path
+) -> None:
+    words = ["export", "typo", "-o", "weights.pt"]
+    server.answer = played_api.refuse(404, "NotFound", "", name="typo", kind="collectorfleets")
+    assert main(words) == ExitCode.FAILED
+    assert said()[1].endswith("; no folder typo exists\n")
+    server.answer = played_api.close
+    assert main(words) == ExitCode.UNAVAILABLE
+    assert said()[1].endswith("; no folder typo exists\n")
+    assert main([*words, "--kubeconfig", "missing"]) == ExitCode.USER
+    assert said()[1].endswith("; no folder typo exists\n")
+
+
 def test_why_its_pod_waits_is_said_once_and_a_pod_that_fails_is_deleted(
     server: ApiServer, said: Said, folder: Path
 ) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import errno
 import io
 import tarfile
 from pathlib import Path
 
 import pytest
 
+from collectorfleet.cli.exit_codes import ExitCode
 from collectorfleet.cli.init import KINDS
 from collectorfleet.cli.main import main
 from collectorfleet.cli.version import version
@@ -98,6 +100,25 @@ def test_a_file_in_the_place_of_the_folder_is_refused(capsys: pytest.CaptureFixt
     Path("mine").touch()
     assert main(["init", "mine"]) == 64
     assert capsys.readouterr().err == "error: mine: Not a directory\n"
+
+
+def test_a_project_that_does_not_fit_leaves_no_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write = Path.write_text
+
+    def full(path: Path, *words: str, **options: str) -> int:
+        if path.name == "train.py":
+            write(path, "a half")
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return write(path, *words, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    (tmp_path / "own").mkdir()
+    for name in ("own", "new"):
+        assert main(["init", name]) == ExitCode.FAILED
+        assert capsys.readouterr().err == f"error: {name}/train.py: No space left on device\n"
+    assert list(tmp_path.rglob("*")) == [tmp_path / "own"]
 
 
 def test_a_folder_without_a_manifest_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,17 +44,17 @@ KUBECONFIGS: dict[str, tuple[bytes | str | None, str]] = {
     "with text for users": (config(users="secret-token"), ""),
     "with a plugin that is not installed": (
         config(users=[{"name": "u", "user": {"exec": {"command": "no-such-login", "apiVersion": "v1"}}}]),
-        "the plugin for credentials failed: [Errno 2] No such file or directory: 'no-such-login'",
+        "the credential plugin failed: [Errno 2] No such file or directory: 'no-such-login'",
     ),
     "with a plugin that fails": (
         with_plugin("printf 'log\\033[2Jin\\nagain' >&2; exit 3"),
         "process returned 3. log\\x1b[2Jin again",
     ),
     "with a plugin that prints garbage": (with_plugin("echo garbage"), "failed to decode process output"),
-    "with a plugin that prints bytes": (with_plugin("printf '\\377'"), "the plugin for credentials failed: 'utf-8'"),
+    "with a plugin that prints bytes": (with_plugin("printf '\\377'"), "the credential plugin failed: 'utf-8'"),
     "with a plugin without a status": (
         with_plugin(f"echo '{json.dumps({**CREDENTIAL, 'status': None})}'"),
-        "the plugin for credentials failed: ",
+        "the credential plugin failed: ",
     ),
     "with a plugin of another version": (
         with_plugin(f"echo '{json.dumps({**CREDENTIAL, 'apiVersion': 'v9'})}'"),

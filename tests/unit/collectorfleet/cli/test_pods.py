@@ -112,7 +112,7 @@ def test_not_more_than_a_hundred_problems_are_looked_for() -> None:
     assert isinstance(of_the_fleet, list)
     assert len(of_the_fleet) == 101
     assert str(of_the_fleet[-1]) == (
-        "spec.unknown100: this and 29 more problems are not shown; correct the others first"
+        "spec.unknown100: this and 29 more problems are not shown; correct the shown problems first"
     )
     of_pods = fleet({"spec.workers.template": {"spec": {f"unknown{number}": 1 for number in range(130)}}})
     assert len(pod_problems(of_pods)) == 100

@@ -70,8 +70,10 @@ def test_a_fleet_on_a_cluster_is_compared_with_a_folder(
 
 def test_a_run_that_is_given_twice_is_refused(two: list[str], capsys: Capsys) -> None:
     again = f"{two[0]}/../first"
-    assert main(["report", *two, again]) == 64
-    assert capsys.readouterr().err == f"error: {again}: the run is given twice; name each run once\n"
+    with pytest.raises(SystemExit) as ended:
+        main(["report", *two, again])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {again}: the run is given twice; name each run once\n")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +115,12 @@ def test_the_page_of_one_run_names_a_file_that_is_no_timeline(tmp_path: Path, ca
     (tmp_path / files.NAME).write_text(content)
     assert main(["report", str(tmp_path)]) == 64
     assert capsys.readouterr().err.startswith(f"error: {tmp_path / files.NAME}: ")
+
+
+def test_a_full_disk_is_no_wrong_name(two: list[str], capsys: Capsys) -> None:
+    for runs in (two, two[:1]):
+        assert main(["report", *runs, "-o", "/dev/full"]) == 1
+        assert capsys.readouterr().err == "error: /dev/full: No space left on device\n"
 
 
 def test_a_page_that_cannot_be_written_is_named(two: list[str], capsys: Capsys) -> None:

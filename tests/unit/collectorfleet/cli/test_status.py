@@ -125,7 +125,7 @@ def test_one_thing_is_in_the_singular(lab: ApiServer, capsys: Said) -> None:
     assert main(["status", NAME]) == ExitCode.DONE
     out = capsys.readouterr().out
     assert "\nand 1 more collector\n" in out
-    assert "started again 1 time\n" in out
+    assert "restarted 1 time\n" in out
     assert " 1 frame, " in out
 
 

@@ -38,6 +38,33 @@ def test_a_dry_run_lists_the_files_with_sizes_and_asks_no_cluster(
     assert said.err == "1 file of another type is not packed: run.sh; --include packs it\n"
 
 
+@pytest.mark.parametrize(
+    ("script", "path", "named"),
+    [
+        pytest.param("lab/envs.py", "src", "", id="packed"),
+        pytest.param("src/lab/envs.py", None, "", id="packed without a path"),
+        pytest.param("/opt/own/train.py", "src", "", id="in the image"),
+        pytest.param("train.py", "src", "src/train.py", id="no such file"),
+        pytest.param("run.py", None, "run.py", id="left out"),
+        pytest.param("src/lab/envs.py", "src", "src/src/lab/envs.py", id="path given twice"),
+    ],
+)
+def test_a_script_that_is_not_packed_is_a_warning(
+    project: Path, capsys: pytest.CaptureFixture[str], script: str, path: str | None, named: str
+) -> None:
+    made = manifest()
+    spec = {key: made["spec"][key] for key in ("image", "collectors")} | {"driver": {"script": script}}
+    file = written(project, {**made, "spec": spec})
+    folder(project, {"run.py": "", ".collectorfleetignore": "run.py\nmodel.pt\nrun.sh\n"})
+    assert main(["submit", str(project), "--dry-run", *(["--path", path] if path else [])]) == 0
+    assert capsys.readouterr().err == (
+        f"{file}: warning: spec.driver.script: {named} is not packed, so the driver looks for the script in the image "
+        "only; correct the path, or pack the file with --include\n"
+        if named
+        else ""
+    )
+
+
 @pytest.mark.parametrize("words", [[], ["--dry-run"]], ids=["submit", "dry run"])
 @pytest.mark.parametrize(
     ("more", "options", "sentences"),
@@ -85,9 +112,16 @@ def test_a_config_map_without_a_name_is_refused_before_a_cluster_is_asked(
     file = project / "fleet.yaml"
     file.write_text(yaml.safe_dump_all([manifest(), config_map]))
     assert main(["submit", str(project), "--path", "src"]) == 64
-    assert capsys.readouterr().err == f"error: {file}: a ConfigMap has no name; write text into its metadata.name\n"
+    assert capsys.readouterr().err == f"error: {file}: a ConfigMap has no name; set its metadata.name\n"
 
 
 def test_a_folder_that_is_not_there_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["submit", "/nowhere", "--filename", str(project / "fleet.yaml")]) == 64
-    assert capsys.readouterr().err == "error: /nowhere: the folder does not exist\n"
+    for words in ([], ["--filename", str(project / "fleet.yaml")]):
+        assert main(["submit", "/nowhere", *words]) == 64
+        assert capsys.readouterr().err == "error: /nowhere: the folder does not exist\n"
+
+
+def test_a_manifest_in_the_place_of_its_folder_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = project / "fleet.yaml"
+    assert main(["submit", str(file)]) == 64
+    assert capsys.readouterr().err == f"error: {file}: this is a file; name its folder, and the file with -f\n"

@@ -37,7 +37,7 @@ def test_a_fleet_that_has_failed_is_suspended_so_that_it_can_be_tried_again(lab:
     assert main(["stop", NAME]) == ExitCode.DONE
     out = capsys.readouterr().out
     assert out.startswith(f"fleet {NAME} has already ended: Failed, ")
-    assert out.endswith(f"; to try again, run `resume {NAME}`\n")
+    assert out.endswith(f"; to try again, run `collectorfleet resume {NAME}`\n")
     assert len(changes(lab)) == 1
 
 
@@ -47,7 +47,7 @@ def test_a_fleet_that_is_over_does_not_go_on(state: str, retry: bool, lab: ApiSe
     assert main(["resume", NAME]) == ExitCode.FAILED
     err = capsys.readouterr().err
     assert err.startswith(f"error: fleet {NAME} has already ended: {state.capitalize()}, ")
-    assert (f"`stop {NAME}`, then `resume {NAME}`" in err) is retry
+    assert (f"`collectorfleet stop {NAME}`, then `collectorfleet resume {NAME}`" in err) is retry
 
 
 def test_a_change_after_the_end_may_start_it_again(lab: ApiServer, capsys: Said) -> None:

@@ -41,11 +41,13 @@ def test_a_warning_is_printed_and_is_no_failure(tmp_path: Path, capsys: pytest.C
 def test_one_wrong_file_of_several_is_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     right, absent, folder = written(tmp_path, manifest()), tmp_path / "no.yaml", tmp_path / "empty"
     folder.mkdir()
-    assert main(["validate", str(absent), right, str(folder)]) == 64
+    long = "a" * 300
+    assert main(["validate", str(absent), long, right, str(folder)]) == 64
     said = capsys.readouterr()
     assert said.out == f"{right}: fleet cheetah is valid\n"
     assert said.err.splitlines() == [
         f"error: {absent}: No such file or directory",
+        f"error: {long}: File name too long",
         f"error: {folder}/fleet.yaml: No such file or directory",
     ]
 
@@ -90,6 +92,29 @@ def test_a_dash_is_standard_input(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert main(["validate", "-"]) == code
     assert capsys.readouterr().out == f"{sentence}\n"
+
+
+def test_standard_input_that_is_closed_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    for command in ("validate", "render"):
+        assert main([command, "-"]) == 64
+        assert capsys.readouterr().err == (
+            "error: stdin: standard input is closed; name a file, or write to standard input\n"
+        )
+
+
+def test_a_file_of_other_things_is_not_a_page_of_problems_for_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rows.yaml"
+    file.write_text("---\na: 1\n" * 1001)
+    assert main(["validate", str(file)]) == 64
+    *problems, last = capsys.readouterr().out.splitlines()
+    assert len(problems) == 200
+    assert problems[-1].startswith(f"{file}:400: error: kind: missing")
+    assert last == f"{file}: not shown: 801 more problems; correct the others first"
 
 
 def test_a_problem_of_a_pod_is_said_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

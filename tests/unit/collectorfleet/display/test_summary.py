@@ -96,4 +96,4 @@ def test_every_state_has_a_line_in_the_overview(path: str) -> None:
 
 def test_a_fleet_that_nobody_looked_at_says_so() -> None:
     new = fleet("running").model_copy(update={"status": None})
-    assert "the operator has not seen it yet" in "\n".join(summary.lines(new, (), datetime.now(UTC)))
+    assert "the operator has not seen the fleet yet" in "\n".join(summary.lines(new, (), datetime.now(UTC)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,23 @@ def test_wider_weights_are_refused_where_they_are_published_and_the_run_goes_on(
         collector.update_policy_weights_()
     assert rewards(collector) == {2.0}
     collector.policy.float()
+    fill(collector, 3.0)
+    collector.update_policy_weights_()
+    assert rewards(collector) == {6.0}
+    assert collector._consumer.shared.slots.restarts == 0
+
+
+def test_weights_of_another_shape_are_refused_where_they_are_published_and_the_run_goes_on(
+    collector: FleetCollector,
+) -> None:
+    name, tensor = next(iter(collector.policy.named_parameters()))
+    wrong = {**collector.policy.state_dict(), name: torch.zeros(*tensor.shape, 3)}
+    shapes = (
+        f"{re.escape(name)} has the shape {re.escape(str([*tensor.shape, 3]))}, .* {re.escape(str([*tensor.shape]))}"
+    )
+    with pytest.raises(InvalidOption, match=shapes):
+        collector.update_policy_weights_(wrong)
+    assert rewards(collector) == {2.0}
     fill(collector, 3.0)
     collector.update_policy_weights_()
     assert rewards(collector) == {6.0}

@@ -36,7 +36,7 @@ def test_a_full_volume_has_room_for_the_folder_later(
     with caplog.at_level(logging.WARNING):
         folder = made_on_a_full_volume(path, number)
     assert caplog.messages.pop().endswith(
-        f"new is made with the first checkpoint: OSError: [Errno {number}] no room: '{path}'"
+        f"new is created with the first checkpoint: OSError: [Errno {number}] no room: '{path}'"
     )
     for _ in range(2):
         with folder.writing():
@@ -53,7 +53,7 @@ def test_a_folder_that_another_program_made_on_a_full_volume_is_not_written_to(t
     second = NewFolder(tmp_path / "new")
     with second.writing():
         (tmp_path / "new" / "state.pt").touch()
-    with pytest.raises(InvalidOption, match=rf"^checkpoint_dir: another program made {tmp_path}/new while"):
+    with pytest.raises(InvalidOption, match=rf"^checkpoint_dir: another program created {tmp_path}/new while"):
         first.writing().__enter__()
 
 

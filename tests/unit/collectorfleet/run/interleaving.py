@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -43,6 +44,7 @@ class Paused(threading.Thread):
         self.has_ended = False
         self._work = work
         self._is_killed = False
+        self._written: Path | None = None  # the file that it opened last, until its next call
         self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
         self.start()
         self._wait()
@@ -52,9 +54,14 @@ class Paused(threading.Thread):
         self._go.release()
         self._wait()
 
-    def kill(self) -> None:
-        """End the thread where it waits: none of its calls on files is made any more, not even to tidy up."""
+    def kill(self, *, torn: bool = False) -> None:
+        """End the thread where it waits: none of its calls on files is made any more, not even to tidy up.
+
+        If ``torn`` is True, it ends while it writes: the file that it opened last has half of its content.
+        """
         self._is_killed = True
+        if torn and self._written is not None and self._written.is_file():
+            os.truncate(self._written, self._written.stat().st_size // 2)
         self.step()
         self.join(STEP_SECONDS)
 
@@ -70,12 +77,14 @@ class Paused(threading.Thread):
             self.has_ended = True
             self._stopped.release()
 
-    def pause(self) -> None:
+    def pause(self, written: Path | None = None) -> None:
+        """Wait for :meth:`step`. After it, the thread opens ``written`` to write it, unless it is None."""
         if not self._is_killed:
             self._stopped.release()
             self._go.acquire()
         if self._is_killed:
             raise Killed
+        self._written = written
 
     def _wait(self) -> None:
         assert self._stopped.acquire(timeout=STEP_SECONDS), "the thread makes no call and does not end"
@@ -88,7 +97,7 @@ def _before_call(event: str, arguments: tuple[Any, ...]) -> None:
     # Within a folder that is being removed, paths are relative to a descriptor.
     path = str(arguments[0])
     if path.startswith(thread.folder) or not path.startswith("/"):
-        thread.pause()
+        thread.pause(Path(path) if event == "open" and arguments[2] & os.O_ACCMODE else None)
 
 
 def content(path: Path) -> dict[str, bytes]:

@@ -216,7 +216,8 @@ def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(
             assert last.newest.position.frames == max(published)
 
 
-def test_a_driver_that_is_killed_between_any_two_calls_leaves_a_whole_checkpoint() -> None:
+@pytest.mark.parametrize("torn", [False, True], ids=["between calls", "in a write"])
+def test_a_driver_that_is_killed_between_any_two_calls_leaves_a_whole_checkpoint(torn: bool) -> None:
     for steps in range(1000):
         with tempfile.TemporaryDirectory() as name, no_chance_and_no_disk(0):
             path, published = Path(name), list[int]()
@@ -228,7 +229,7 @@ def test_a_driver_that_is_killed_between_any_two_calls_leaves_a_whole_checkpoint
             if driver.has_ended:
                 assert driver.error is None
                 break
-            driver.kill()
+            driver.kill(torn=torn)
             assert isinstance(driver.error, Killed)
             with closing(CheckpointFolder(path, fleet="cheetah", run="run-1")) as after:
                 found = after.newest.position.frames if after.newest else 0

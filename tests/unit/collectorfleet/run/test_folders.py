@@ -63,7 +63,7 @@ def test_what_is_made_again_and_again_is_an_error_that_names_it(
     does: Callable[[Path], None], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     after_each_removal(monkeypatch, does, times=1000)
-    with pytest.raises(OSError, match="another process makes it again") as raised:
+    with pytest.raises(OSError, match="another process creates it again") as raised:
         remove(place)
     assert raised.value.filename == str(place)
 

@@ -89,7 +89,7 @@ def test_a_run_that_writes_goes_on_behind_what_is_written() -> None:
     written = Position(frames=800, batches=8, version=1)
     resume = resume_point(history(saved), written, None)
     assert resume.position == Position(frames=800, batches=8, version=7, frames_lost=100)
-    assert resume.sentence.startswith("resuming after the output's 800 frames: 100 frames were lost")
+    assert resume.sentence.startswith("resuming after 800 frames of output: 100 frames were lost")
 
 
 def test_a_run_that_completed_goes_on_only_with_more_frames_to_collect() -> None:

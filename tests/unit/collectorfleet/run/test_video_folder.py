@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.manifests import ABSENT, fleet
 
+from collectorfleet.errors import FolderTakenOver
 from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.video_folder import VideoFolder, video_folder
 from collectorfleet.timeline.videos import name_of, newest_videos
@@ -20,6 +22,10 @@ OUTPUT = {"spec.driver": {}, "spec.output": {"path": "/data/out"}}
 
 def video(version: int = 3, episode: int = 0, value: float = 1.5, data: bytes = b"file") -> EpisodeVideo:
     return EpisodeVideo(version, 100, episode, 0, value, 10, data)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("[!.]*"))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +56,7 @@ def test_each_episode_is_a_file_and_the_status_names_the_newest(tmp_path: Path) 
     assert folder.named_in(status) == status
     for episode in (0, 1):
         folder.log_video(video(episode=episode))
-    names = sorted(path.name for path in (tmp_path / "videos").iterdir())
+    names = names_in(tmp_path / "videos")
     assert names == ["version-000003-episode-0-return-1.5.webp", "version-000003-episode-1-return-1.5.webp"]
     assert (tmp_path / "videos" / names[0]).read_bytes() == b"file"
     named = folder.named_in(status).video
@@ -63,7 +69,7 @@ def test_the_status_and_the_report_name_the_same_video_after_a_resume_at_an_olde
     before = VideoFolder(tmp_path)
     for version in (100, 130):
         before.log_video(video(version=version))
-    for file in tmp_path.iterdir():
+    for file in tmp_path.glob("[!.]*"):
         os.utime(file, (0, 0))  # some time ago
     resumed = VideoFolder(tmp_path)
     resumed.log_video(video(version=110))
@@ -79,7 +85,32 @@ def test_a_version_that_a_resumed_run_plays_anew_has_one_video(tmp_path: Path) -
     for value in (1.0, 2.0):
         folder.log_video(video(value=value))
     folder.log_video(video(episode=10))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
+    assert names_in(tmp_path) == [
         "version-000003-episode-0-return-2.webp",
         "version-000003-episode-10-return-1.5.webp",
     ]
+
+
+def test_a_displaced_driver_adds_and_removes_no_video(tmp_path: Path) -> None:
+    first = VideoFolder(tmp_path)
+    first.log_video(video(value=1.0))
+    second = VideoFolder(tmp_path)
+    second.log_video(video(value=2.0))
+    for one in (video(value=1.0), video(version=4)):
+        with pytest.raises(FolderTakenOver, match=f"^{tmp_path}: another driver has taken over the folder"):
+            first.log_video(one)
+    assert names_in(tmp_path) == ["version-000003-episode-0-return-2.webp"]
+
+
+def test_a_folder_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
+    folder = VideoFolder(tmp_path / "videos")
+    shutil.rmtree(tmp_path / "videos")
+    folder.log_video(video())
+    assert names_in(tmp_path / "videos") == ["version-000003-episode-0-return-1.5.webp"]
+
+
+def test_a_folder_that_cannot_be_made_ends_no_run_and_is_said_with_the_first_video(tmp_path: Path) -> None:
+    (tmp_path / "videos").write_text("a file")
+    folder = VideoFolder(tmp_path / "videos")
+    with pytest.raises(NotADirectoryError, match="not a folder, but a file; name a folder"):
+        folder.log_video(video())

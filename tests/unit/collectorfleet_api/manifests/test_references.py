@@ -43,6 +43,17 @@ def test_a_script_that_the_config_map_of_the_file_does_not_have_is_named() -> No
     ]
 
 
+def test_a_script_in_a_folder_is_no_key_and_an_absolute_path_is_in_the_image() -> None:
+    code = config_map(data={"train.py": "print()"})
+    assert findings(code, fleet({"configMap": "code"}, "/opt/own/train.py")) == []
+    assert findings(code, fleet({"configMap": "code"}, "lab/evaluate.py")) == [
+        (
+            'warning: spec.driver.script: ConfigMap "code" in this file has no key "lab/evaluate.py", so the driver '
+            "looks for the script in the image only; name a key, or leave the folder out"
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("code", "field", "key"),
     [

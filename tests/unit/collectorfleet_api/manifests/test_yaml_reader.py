@@ -91,7 +91,7 @@ def test_a_key_that_is_read_as_true_or_false_is_a_problem() -> None:
 def test_infinity_is_a_problem_because_json_has_none() -> None:
     found = only("a: .inf")
     assert [str(p) for p in found.problems] == [
-        "a: .inf is a number that JSON does not have; put it in quotes and convert it"
+        "a: .inf is a number that JSON does not have; put it in quotes, and convert the text in your code"
     ]
 
 
@@ -165,7 +165,7 @@ def test_a_key_that_is_no_word_is_refused(text: str) -> None:
     ids=["after the last character", "beyond all integers", "version"],
 )
 def test_a_number_that_is_too_large_for_yaml_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(YamlError, match=r"an escape such as .*, or the version of %YAML, is too large") as refused:
+    with pytest.raises(YamlError, match=r"an escape such as .* or the version in %YAML is too high") as refused:
         list(read_documents(text))
     assert refused.value.line == 2
 

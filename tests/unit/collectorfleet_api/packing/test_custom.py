@@ -60,12 +60,12 @@ def test_fewer_in_a_pod_than_fit_may_be_asked_for() -> None:
 
 def test_refusals_carry_their_numbers() -> None:
     assert refused(pack(group({"license": 2}, {"license": 1}))) == (
-        "spec.collectors.resources.custom.license: a collector asks for 2 license, but a worker pod has 1 "
-        "(spec.workers.customPerPod); set it to at least 2 there, or ask for less"
+        "spec.collectors.resources.custom.license: a collector requests 2 license, but a worker pod has 1 "
+        "(spec.workers.customPerPod); raise this amount to at least 2, or request less"
     )
     assert refused(pack(group({"license": 1.5}, {}))) == (
-        "spec.collectors.resources.custom.license: a collector asks for 1.5 license, but a worker pod has 0 "
-        "(spec.workers.customPerPod); set it to at least 2 there, or ask for less"
+        "spec.collectors.resources.custom.license: a collector requests 1.5 license, but a worker pod has 0 "
+        "(spec.workers.customPerPod); raise this amount to at least 2, or request less"
     )
     assert refused(pack(group({"license": 0.00015}, {"license": 1}))) == (
         "spec.collectors.resources.custom.license: 0.00015 is finer than 0.0001, the smallest step that Ray counts; "
@@ -92,8 +92,8 @@ def test_the_smallest_step_that_ray_counts_is_taken() -> None:
 def test_all_of_a_pod_may_be_asked_for_by_one_collector() -> None:
     assert packed(pack(group({"license": 2}, {"license": 2}))).per_pod == 1
     assert refused(pack(group({"license": 2.0001}, {"license": 2}))) == (
-        "spec.collectors.resources.custom.license: a collector asks for 2.0001 license, but a worker pod has 2 "
-        "(spec.workers.customPerPod); set it to at least 3 there, or ask for less"
+        "spec.collectors.resources.custom.license: a collector requests 2.0001 license, but a worker pod has 2 "
+        "(spec.workers.customPerPod); raise this amount to at least 3, or request less"
     )
 
 

@@ -68,8 +68,8 @@ def test_refusals_carry_their_numbers() -> None:
         "use 0.1234"
     )
     assert refused(4, gpus_per_pod=2) == (
-        "spec.collectors.resources.gpu: a collector asks for 4 GPUs, but a worker pod has 2 GPUs "
-        "(spec.workers.gpu.perPod); set perPod to at least 4, or ask for fewer GPUs"
+        "spec.collectors.resources.gpu: a collector requests 4 GPUs, but a worker pod has 2 GPUs "
+        "(spec.workers.gpu.perPod); set perPod to at least 4, or request fewer GPUs"
     )
     assert refused(0.25, collectors_per_pod=6) == (
         "spec.workers.collectorsPerPod: 6 collectors of 0.25 GPU do not fit on the 1 GPU of a worker pod, which has "

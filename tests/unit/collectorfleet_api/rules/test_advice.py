@@ -13,6 +13,11 @@ from collectorfleet_api.rules.advice import warnings
 ON_A_GPU = {"name": "fast", "replicas": 2, "resources": {"gpu": 0.5}, "devices": {"device": "cuda"}}
 QUARTERS = {"spec.collectors.resources.gpu": 0.25, "spec.collectors.devices.device": "cuda"}
 ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
+BEHIND_A_PROXY = {
+    "spec": {
+        "initContainers": [{"name": "code", "env": [{"name": "HTTPS_PROXY", "value": "http://proxy.lab:3128"}]}],
+    }
+}
 
 
 @pytest.mark.parametrize(
@@ -140,9 +145,9 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         ),
         pytest.param(
             {"spec.collection.trajsPerBatch": 4},
-            "spec.collection.trajsPerBatch: a trajectory that spans updates can have frames of weights "
-            "that are older than maxStaleness 0, which limits only how far ahead batches are requested; "
-            "status.weights.staleness shows their age",
+            "spec.collection.trajsPerBatch: a trajectory that spans updates can have frames that are staler than "
+            "maxStaleness 0, because this bound limits only how far ahead batches are requested; "
+            "status.weights.staleness shows their staleness",
             id="trajectories that span updates",
         ),
         pytest.param(
@@ -194,6 +199,17 @@ def test_what_is_hardly_meant_is_warned_of(changes: dict[str, Any], sentence: st
                 },
             },
             id="a group that leaves the fleet's GPUs alone",
+        ),
+        pytest.param(
+            {
+                "spec.code": {
+                    "archive": {"url": "https://files.lab/lab.zip", "sha256": "0" * 64},
+                    "certificateAuthority": {"configMap": "lab-ca"},
+                },
+                **dict.fromkeys(("spec.driver.template", "spec.workers.template"), BEHIND_A_PROXY),
+                "spec.ray": {"head": {"template": BEHIND_A_PROXY}},
+            },
+            id="code of a private server behind a proxy",
         ),
     ],
 )

@@ -59,15 +59,15 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             beside(resources={"gpu": 4}, workers={"gpu": {"perPod": 2}}),
-            "spec.collectors.groups[1].resources.gpu: a collector asks for 4 GPUs, but a worker pod has 2 GPUs "
-            "(spec.workers.gpu.perPod); set perPod to at least 4, or ask for fewer GPUs",
+            "spec.collectors.groups[1].resources.gpu: a collector requests 4 GPUs, but a worker pod has 2 GPUs "
+            "(spec.workers.gpu.perPod); set perPod to at least 4, or request fewer GPUs",
             id="too many GPUs",
         ),
         pytest.param(
             beside(resources={"custom": {"license": 2}}, workers={"customPerPod": {"license": 1}}),
-            "spec.collectors.groups[1].resources.custom.license: a collector asks for 2 license, but a worker pod "
+            "spec.collectors.groups[1].resources.custom.license: a collector requests 2 license, but a worker pod "
             "has 1 "
-            "(spec.workers.customPerPod); set it to at least 2 there, or ask for less",
+            "(spec.workers.customPerPod); raise this amount to at least 2, or request less",
             id="too little of a custom resource",
         ),
         pytest.param(

@@ -118,8 +118,8 @@ def test_a_fleet_without_problems_is_read() -> None:
         ),
         pytest.param(
             {"spec.ray.version": "2.48.0"},
-            "spec.ray.version: 2.48.0 is older than 2.52.0, the first Ray with token authentication; "
-            "build the image with a newer one",
+            "spec.ray.version: 2.48.0 is older than 2.52.0, the first Ray with token authentication; build the image "
+            "with a newer Ray",
             id="an old Ray",
         ),
         pytest.param(
@@ -205,12 +205,15 @@ def test_long_and_odd_names_are_refused() -> None:
     assert not isinstance(read(manifest(name="a" * 50)), list)
     # KubeRay takes up to 53, but then looks for its token in a Secret of another name.
     assert wrong({}, name="a" * 51) == [
-        "metadata.name: 51 characters are too many for the Ray cluster that is named after it; use at most 50"
+        "metadata.name: 51 characters are too many for the Ray cluster, which has the same name; use at most 50"
     ]
     # With a Job, of which pods and their indexes are to be names of hosts.
     assert not isinstance(read(manifest(JOB, name="a" * 46)), list)
     assert wrong(JOB, name="a" * 47) == [
-        "metadata.name: 47 characters are too many for the pods of launcher Job that are named after it; use at most 46"
+        (
+            "metadata.name: 47 characters are too many for the pods of launcher Job, whose names begin with this name; "
+            "use at most 46"
+        )
     ]
     (found,) = wrong({}, name="5cheetah")
     assert found.startswith('metadata.name: "5cheetah" cannot name a Service; use lower-case letters, digits and "-"')

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,12 @@ def test_every_rule_hangs_on_a_field_and_has_a_sentence() -> None:
         for rule in rules:
             assert len(rule.message) > 20, (path, rule)
             assert "  " not in rule.message
+
+
+def test_no_rule_contains_the_name_of_a_python_constant() -> None:
+    """A string without the prefix ``f`` would leave ``{_GPU}`` in a CEL expression, which the API server refuses."""
+    rules = [rule.to_schema() for found in RULES.values() for rule in found]
+    assert not [text for rule in rules for text in map(str, rule.values()) if re.search(r"\{_?[A-Z][A-Z_]+\}", text)]
 
 
 def test_the_scale_subresource_counts_collectors() -> None:

@@ -97,7 +97,7 @@ def test_with_a_checkpoint_the_driver_ends_its_batch_before_its_collectors_go() 
     assert status.orders is not None
     assert status.orders.stop_at_batch
     assert told(status, "Ready")[:2] == ("False", "WaitingForDeletion")
-    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked it to")
+    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked the driver to end after its batch")
     assert kinds(world.carry_out()) == ["Delete Job", "Create Job"]
     assert set(kinds(world.carry_out())) == {"Delete Pod"}
     assert kinds(world.carry_out()) == ["Create RayCluster"]
@@ -116,7 +116,7 @@ def test_a_raycluster_that_is_deleted_in_the_foreground_waits_for_the_batch_as_w
     status = world.look(world.now)
     assert status.orders is not None
     assert status.orders.stop_at_batch
-    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked it to")
+    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked the driver to end after its batch")
     assert kinds(world.carry_out()) == ["Delete Job", "Create Job"]
 
 

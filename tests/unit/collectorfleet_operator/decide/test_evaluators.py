@@ -88,7 +88,7 @@ def test_evaluators_that_fit_nowhere_are_told_with_the_cause_and_hold_up_nothing
     status = world.look()
     found = told(status, "RayClusterReady")
     assert found[:2] == ("False", "EvaluatorUnschedulable")
-    assert found[2].startswith("2 of 2 evaluator pods: asks for ")
+    assert found[2].startswith("2 of 2 evaluator pods: the pod requests ")
     assert FITS_NOWHERE in found[2]
     assert told(status, "Ready")[:2] == ("True", "Collecting")
     assert told(status, "Stalled")[0] == "False"

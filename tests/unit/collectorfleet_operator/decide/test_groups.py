@@ -97,5 +97,5 @@ def test_conditions_name_the_group_that_lacks_pods_or_collectors() -> None:
     assert told(world.look(), "RayClusterReady") == (
         "False",
         "CollectorUnschedulable",
-        f"1 of 1 worker pods of group big: asks for nvidia.com/gpu: 1; {unschedulable['message']}",
+        f"1 of 1 worker pods of group big: the pod requests nvidia.com/gpu: 1; {unschedulable['message']}",
     )

@@ -43,7 +43,7 @@ def test_an_idle_fleet_is_suspended_by_asking_its_driver() -> None:
     status = world.look(world.now)
     assert status.orders is not None
     assert told(status, "Suspended")[:2] == ("False", "IdleTimeout")
-    assert "no batch was taken for 1800 s (spec.idleTimeoutSeconds)" in told(status, "Suspended")[2]
+    assert "the driver handed out no batch for 1800 s (spec.idleTimeoutSeconds)" in told(status, "Suspended")[2]
     world.end_driver(names.EXIT_STOPPED)
     # A batch that arrives now does not matter, because the driver has ended.
     world.report(4, at=world.now, checkpoint={"frames": 12000})
@@ -64,7 +64,7 @@ def test_an_idle_driver_that_hangs_is_ended_once_the_status_says_so() -> None:
     assert world.plan().actions == ()
     world.look(world.now)
     (gone,) = world.carry_out()
-    assert "no batch was taken for 1800 s" in gone.why
+    assert "the driver handed out no batch for 1800 s" in gone.why
     assert "its driver is lost" in gone.why
 
 

@@ -18,7 +18,7 @@ from collectorfleet_operator.decide.another_plan import needs_another_plan
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.objects import Object
 
-KEPT = "container shipper keeps its pod (an init container with restartPolicy Always would end with the driver)"
+KEPT = "container shipper keeps its pod running (an init container with restartPolicy Always would end with the driver)"
 
 
 def ended(code: int, message: str = "", phase: str = "Running", changes: dict[str, Any] | None = None) -> World:

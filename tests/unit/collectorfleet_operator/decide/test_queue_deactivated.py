@@ -33,7 +33,7 @@ def test_a_fleet_whose_workload_was_deactivated_waits_for_the_user_and_says_so()
     world = deactivated()
     status, reason, message = told(world.look(), "Admitted")
     assert (status, reason) == ("False", "WorkloadDeactivated")
-    assert message.startswith("LocalQueue team: The workload is deactivated; to ask for quota again, correct the spec")
+    assert message.startswith("LocalQueue team: The workload is deactivated; to request quota again, correct the spec")
     assert told(world.look(), "Stalled")[:2] == ("True", "WorkloadDeactivated")
     world.edit({"spec.collectors.replicas": 8, "spec.suspend": True})
     assert kinds(world.carry_out()) == ["Delete Workload"]

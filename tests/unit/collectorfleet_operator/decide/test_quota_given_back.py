@@ -33,7 +33,7 @@ def test_an_evicted_fleet_ends_at_a_batch_and_gives_its_quota_back_when_its_pods
     assert status.phase is Phase.SUSPENDING
     assert world.plan().actions == ()
 
-    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
+    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked the driver to end after its batch")
     assert kinds(world.carry_out()) == ["Delete Job"]
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
     assert set(kinds(world.carry_out())) == {"Delete Pod"}

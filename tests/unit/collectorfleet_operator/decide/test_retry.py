@@ -104,7 +104,7 @@ def failed(minutes_after: int) -> Sequence[Action]:
 
 def test_a_failed_run_whose_code_was_mended_is_tried_again() -> None:
     (gone,) = failed(5)
-    assert gone.why == "Job cheetah-driver: it failed, and the ConfigMap of its code has changed since it began"
+    assert gone.why == "Job cheetah-driver: it failed, and the ConfigMap of its code has changed since the run began"
     assert kinds(failed(-5)) == ["Delete RayCluster"]
 
 

@@ -28,7 +28,7 @@ def suspended(changes: dict[str, Any] | None = None) -> World:
     world = running(changes)
     world.edit({**(changes or {}), **SUSPEND})
     world.look()
-    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
+    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked the driver to end after its batch")
     assert kinds(world.carry_out()) == ["Delete Job"]
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
     world.collect(*world.all_pods())

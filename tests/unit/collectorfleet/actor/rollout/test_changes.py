@@ -202,6 +202,20 @@ def test_what_a_hook_changes_before_a_rollout_is_in_that_rollout() -> None:
     assert ours.runner.collector.pre_collect_hook is not None
 
 
+def test_a_change_that_is_taken_back_leads_to_no_faster_loop() -> None:
+    _, ours = sides(*counted_by_nine(), 24, loop=RolloutLoop.AUTO)
+    ours.run(Asked(5))
+    stepping = ours.runner.collector
+    assert stepping.steps_by == "Fast"
+    module = next(one for one in stepping.policy.modules() if type(one) is TensorDictModule)
+    taken_back = module.register_forward_pre_hook(lambda _, __: None)
+    ours.run(Asked(5))
+    assert stepping.steps_by.startswith("TorchRL: ")
+    taken_back.remove()
+    ours.run(Asked(5))
+    assert stepping.steps_by.startswith("TorchRL: ")
+
+
 def counted_by_nine() -> tuple[Make, Callable[[], Any]]:
     return GYMNASIUM["counted"][0], partial(drawing, 3)
 

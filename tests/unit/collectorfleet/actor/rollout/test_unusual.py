@@ -209,7 +209,7 @@ def images_of_two_dtypes() -> EnvBase:
 
 def test_environments_whose_transforms_differ_in_dtype_step_themselves() -> None:
     theirs, ours = sides(images_of_two_dtypes, None, 12)
-    assert ours.runner.loop == f"{OWN_STEP}transforms differ"
+    assert ours.runner.loop == f"{OWN_STEP}the environments have different transforms"
     for asked in ASKED:
         assert_equal(theirs.run(asked), ours.run(asked))
 

@@ -14,7 +14,10 @@ def test_an_exit_is_said_by_its_code_or_by_its_signal() -> None:
     assert str(Exit(-11)) == "was ended by SIGSEGV"
     assert str(Exit(-37)) == "was ended by signal 37"
     assert str(Exit(-9)) == "was ended by SIGKILL, perhaps for lack of memory (collectors.resources.memory)"
-    assert str(Exit(None, how="ended with its supervisor")) == "ended with its supervisor"
+    assert (
+        str(Exit(None, how="ended together with its supervisor process"))
+        == "ended together with its supervisor process"
+    )
 
 
 def test_the_last_five_lines_are_said_each_cut_to_120_characters() -> None:

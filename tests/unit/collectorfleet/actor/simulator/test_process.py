@@ -83,7 +83,7 @@ def test_a_simulator_ends_with_its_supervisor(log: Path) -> None:
     parent.kill()
     eventually(lambda: not running(log), within=30, what="the end of the simulator")
     assert started.process.ended.wait(30)
-    assert str(started.process.exit) == "ended with its supervisor"
+    assert str(started.process.exit) == "ended together with its supervisor process"
 
 
 def test_a_simulator_that_prints_without_end_is_not_held_up_and_its_last_lines_are_kept() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from collectorfleet.run.checkpoint import checkpoint_files
 from collectorfleet.run.checkpoint.checkpoint_files import newest_checkpoint, numbers_in
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.position import Position
@@ -81,3 +82,20 @@ def test_a_folder_that_cannot_be_listed_may_be_a_checkpoint_and_is_tried(
     newest = newest_checkpoint(folder)
     assert newest is not None
     assert newest.position == position(2)
+
+
+def test_checkpoints_that_a_run_removes_after_they_were_listed_are_followed_by_its_newer_ones(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def list_late(path: Path) -> list[int]:
+        found = numbers_in(path)
+        monkeypatch.undo()
+        writer = CheckpointFolder(folder, fleet="cheetah", run="run-1")
+        for batches in (3, 4):
+            writer.write(position(batches), b"state")
+        return found
+
+    monkeypatch.setattr(checkpoint_files, "numbers_in", list_late)
+    newest = newest_checkpoint(folder)
+    assert newest is not None
+    assert newest.position == position(4)

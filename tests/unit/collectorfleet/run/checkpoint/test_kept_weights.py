@@ -15,6 +15,7 @@ from torch import nn
 from collectorfleet.codec.snapshot import tensors_of
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.run.checkpoint import kept_weights
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.kept_from_collector import EVALUATION, KeptFromCollector
 from collectorfleet.run.checkpoint.kept_weights import best_weights, newest_weights
@@ -44,10 +45,14 @@ def checkpointed(path: Path, kept: Mapping[str, Any] | None, **objects: Any) -> 
     state, of_collector = TrainingState(), KeptFromCollector()
     of_collector.load_state_dict(kept or {})
     state.keep({EVALUATION: of_collector, **objects})
-    folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
-    folder.write(Position(frames=2000, batches=20, version=21), state.dumps())
-    folder.close()
+    write(path, 21, state.dumps())
     return path
+
+
+def write(path: Path, version: int, state: memoryview) -> None:
+    folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
+    folder.write(Position(frames=2000, batches=20, version=version), state)
+    folder.close()
 
 
 def evaluation(best: EvaluationResult | None, weights: nn.Module | None) -> Mapping[str, Any]:
@@ -124,3 +129,23 @@ def test_a_folder_without_a_checkpoint_or_with_another_file_in_it_is_refused(tmp
     CheckpointFolder(tmp_path, fleet="cheetah", run="run-1").write(Position(), b"of another program")
     with pytest.raises(InvalidOption, match=f"^{tmp_path}/checkpoint-000001/state.pt: "):
         newest_weights(tmp_path)
+
+
+def test_a_checkpoint_that_the_run_removes_before_its_state_is_read_is_followed_by_a_newer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpointed(tmp_path, None, policy=filled(2.0))
+    read = kept_weights.read_state
+
+    def read_late(file: Path) -> Mapping[str, Any]:
+        monkeypatch.undo()
+        state = TrainingState()
+        state.keep({"policy": filled(3.0)})
+        for version in (22, 23):
+            write(tmp_path, version, state.dumps())
+        return read(file)
+
+    monkeypatch.setattr(kept_weights, "read_state", read_late)
+    found = newest_weights(tmp_path)
+    assert found.metadata["version"] == "23"
+    assert found.tensors["0.weight"].unique().tolist() == [3.0]

@@ -98,7 +98,7 @@ def test_a_tree_beyond_the_bounds_is_refused_before_it_is_unpacked(
 ) -> None:
     path = tar(tmp_path / "code.tar.gz", *(file(f"{i}.py") for i in range(4)))
     monkeypatch.setattr(bounds, "MOST_FILES", 3)
-    with pytest.raises(InvalidOption, match="4 files of 24 bytes unpacked are more than 3"):
+    with pytest.raises(InvalidOption, match="4 files of 24 bytes unpacked exceed the limit of 3"):
         write_tree(of(path), path, into)
     assert list(into.iterdir()) == []
 

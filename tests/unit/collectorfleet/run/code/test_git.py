@@ -123,7 +123,7 @@ def test_more_than_the_bounds_is_refused_before_all_of_it_is_there(
     commit = repository.commit(one="a = 1\n", two="b = 2\n")
     source = Git(repository=f"{address}/lab.git", commit=commit)
     monkeypatch.setattr(bounds, "MOST_FILES", 1)
-    with pytest.raises(InvalidOption, match="2 files of 0 bytes unpacked are more than 1"):
+    with pytest.raises(InvalidOption, match="2 files of 0 bytes unpacked exceed the limit of 1"):
         write_tree(source, None, into)
     monkeypatch.setattr(bounds, "MOST_BYTES", 10)
     with pytest.raises(InvalidOption, match="more than 10 bytes to fetch"):
@@ -131,7 +131,9 @@ def test_more_than_the_bounds_is_refused_before_all_of_it_is_there(
     monkeypatch.undo()
     monkeypatch.setattr(bounds, "MOST_BYTES", 1000)
     monkeypatch.setattr(bounds, "MOST_INFLATED_BYTES", 100)
-    with pytest.raises(InvalidOption, match=r"objects of \d{3} bytes in \d{3} fetched bytes are more than 100"):
+    with pytest.raises(
+        InvalidOption, match=r"objects of \d{3} bytes, unpacked from \d{3} fetched bytes, exceed the limit"
+    ):
         write_tree(source, None, into)
     assert list(into.iterdir()) == []
 

@@ -56,7 +56,7 @@ def test_a_tree_that_repeats_itself_is_refused_by_the_number_of_its_folders(
     monkeypatch.setattr(bounds, "MOST_FILES", 500)
     blob = made(repository, ["hash-object", "-w", "--stdin"], "a = 1\n")
     commit = commit_of(repository, f"100644 blob {blob}\ta.py\n" if has_file else "")
-    with pytest.raises(InvalidOption, match=r"lab\.git at [0-9a-f]{40}: 5\d\d files of 0 bytes unpacked are more"):
+    with pytest.raises(InvalidOption, match=r"lab\.git at [0-9a-f]{40}: 5\d\d files of 0 bytes unpacked exceed"):
         write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
 
@@ -75,7 +75,7 @@ def test_a_folder_of_too_many_names_is_refused_before_they_are_read(
 ) -> None:
     monkeypatch.setattr(bounds, "MOST_FOLDER_BYTES", 100)
     commit = repository.commit(**{f"module{number}": "" for number in range(10)})
-    with pytest.raises(InvalidOption, match=r": a folder whose names take \d+ bytes is more than 100; put data on a"):
+    with pytest.raises(InvalidOption, match=r": the names in a folder take \d+ bytes, more than the limit of 100; put"):
         write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
 
@@ -89,7 +89,7 @@ def test_a_huge_file_that_compresses_well_is_refused_before_it_is_unpacked(
     commit = repository.commit()
     tracemalloc.start()
     try:
-        with pytest.raises(InvalidOption, match=r": objects of 16,77\d,\d{3} bytes in \d{2},\d{3} fetched bytes are m"):
+        with pytest.raises(InvalidOption, match=r": objects of 16,77\d,\d{3} bytes, unpacked from \d{2},\d{3} fetched"):
             write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
         _, most = tracemalloc.get_traced_memory()
     finally:
@@ -103,7 +103,7 @@ def test_more_objects_than_a_tree_can_have_are_refused_before_one_is_read(
 ) -> None:
     monkeypatch.setattr(pack_bounds, "MOST_OBJECTS", 3)
     commit = repository.commit(one="a = 1\n", two="b = 2\n")
-    with pytest.raises(InvalidOption, match=": 4 objects are more than 3; put data on a volume"):
+    with pytest.raises(InvalidOption, match=": 4 objects exceed the limit of 3; put data on a volume"):
         write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
 

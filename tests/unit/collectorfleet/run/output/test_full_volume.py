@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,26 @@ again.flush()
 print(again.summary)
 """
 
+DUMP = """
+import sys
+import torch
+from tensordict import TensorDict
+from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+from collectorfleet.codec.frames import VERSION_KEY
+from collectorfleet.errors import InfrastructureError
+from collectorfleet.run.output.replay_buffer import ReplayWriter
+
+folder = sys.argv[1]
+buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(10_000))
+writer = ReplayWriter(folder, buffer, fleet="cheetah", run_id="run-1")
+frames = {"x": torch.ones(10, 100), VERSION_KEY: torch.ones(10, dtype=torch.int64)}
+writer.write(TensorDict(frames, [10]))
+try:
+    writer.flush()
+except InfrastructureError as error:
+    print(error)
+"""
+
 
 def test_a_shard_without_room_is_refused_in_a_sentence_and_kills_nobody(tmp_path: Path) -> None:
     if (tried := on_a_volume_of_1_mb(tmp_path, "")).returncode:
@@ -44,3 +65,17 @@ def test_a_shard_without_room_is_refused_in_a_sentence_and_kills_nobody(tmp_path
         f"spec.output.path {tmp_path}: OSError: [Errno 28] No space left on device (4,000,000 bytes needed, "
     )
     assert summary == f"200 frames in 2 shards are in {tmp_path}"
+
+
+def test_the_first_dump_of_a_replay_buffer_without_room_is_refused_in_a_sentence_and_kills_nobody(
+    tmp_path: Path,
+) -> None:
+    if (tried := on_a_volume_of_1_mb(tmp_path, "")).returncode:
+        pytest.skip(f"left out: a volume of its own cannot be mounted here: {tried.stderr.strip()}")
+    done = on_a_volume_of_1_mb(tmp_path, DUMP)
+    assert done.returncode == 0, done.stderr
+    refused = done.stdout.splitlines()[-1]  # TorchRL logs on the same output
+    why = rf"spec.output.path {tmp_path}: OSError: \[Errno 28\] No space left on device"
+    found = re.match(rf"{why} \(([\d,]+) bytes needed for a dump, [\d,]+ left\)", refused)
+    assert found is not None
+    assert int(found[1].replace(",", "")) >= 10_000 * 408

@@ -8,6 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.unit.collectorfleet.run.interleaving import Killed, Paused, no_chance_and_no_disk
 
 from collectorfleet.run.output.folder import MANIFEST, OutputFolder
@@ -60,9 +61,10 @@ def parts_in(path: Path) -> list[str]:
     return listed
 
 
-def test_a_writer_that_is_killed_between_any_two_calls_leaves_whole_parts_and_the_next_one_goes_on_behind_them() -> (
-    None
-):
+@pytest.mark.parametrize("torn", [False, True], ids=["between calls", "in a write"])
+def test_a_writer_that_is_killed_between_any_two_calls_leaves_whole_parts_and_the_next_one_goes_on_behind_them(
+    torn: bool,
+) -> None:
     for steps in range(1000):
         with tempfile.TemporaryDirectory() as name, no_chance_and_no_disk(0):
             path = Path(name)
@@ -74,7 +76,7 @@ def test_a_writer_that_is_killed_between_any_two_calls_leaves_whole_parts_and_th
             if writer.has_ended:
                 assert writer.error is None
                 break
-            writer.kill()
+            writer.kill(torn=torn)
             assert isinstance(writer.error, Killed)
             before = parts_in(path) if (path / MANIFEST).exists() else []
             # The one that was being written may be listed already.

@@ -187,7 +187,8 @@ def test_wherever_drivers_are_paused_what_the_last_one_resumed_stays_and_the_nex
         assert steps_in(newest) == last.written[-1]
 
 
-def test_a_driver_that_is_killed_between_any_two_calls_leaves_learners_to_resume() -> None:
+@pytest.mark.parametrize("torn", [False, True], ids=["between calls", "in a write"])
+def test_a_driver_that_is_killed_between_any_two_calls_leaves_learners_to_resume(torn: bool) -> None:
     for steps in range(1000):
         with tempfile.TemporaryDirectory() as name, no_chance_and_no_disk(0):
             path, written = Path(name), list[int]()
@@ -200,7 +201,7 @@ def test_a_driver_that_is_killed_between_any_two_calls_leaves_learners_to_resume
             if driver.has_ended:
                 assert driver.error is None
                 break
-            driver.kill()
+            driver.kill(torn=torn)
             assert isinstance(driver.error, Killed)
             resumed = LearnerFolders(taken(path)).take_newest()
             assert resumed is not None

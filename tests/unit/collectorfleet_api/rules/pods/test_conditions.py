@@ -66,7 +66,7 @@ REFUSED = [
         "PodSpec",
         pod(dnsPolicy="None"),
         "dnsPolicy",
-        "None needs a DNS server; add dnsConfig.nameservers",
+        "dnsPolicy None needs a DNS server; add dnsConfig.nameservers",
         id="no DNS policy and no server",
     ),
     pytest.param(
@@ -194,7 +194,7 @@ REFUSED = [
         "Toleration",
         toleration(tolerationSeconds=0, effect="NoSchedule"),
         "tolerationSeconds",
-        "only a taint of effect NoExecute evicts pods after tolerationSeconds; set effect to NoExecute",
+        "tolerationSeconds applies only to effect NoExecute; set effect to NoExecute",
         id="seconds of a taint that evicts nobody",
     ),
     *(

@@ -36,15 +36,15 @@ def test_a_number_outside_of_its_bounds_is_refused_with_them(type_: str, field: 
     assert problem(type_, field, low) is None
     assert problem(type_, field, high) is None
     for outside in (low - 1, high + 1):
-        text = f"{outside} is outside of {low} to {high}; use a number within them"
+        text = f"{outside} is outside of {low} to {high}; use a number in this range"
         assert problem(type_, field, outside) == text
 
 
 def test_modes_of_files_are_shown_as_people_write_them() -> None:
     place = ("KeyToPath", "mode")
     assert [problem(*place, mode) for mode in (0, 0o644, 0o777)] == [None, None, None]
-    assert problem(*place, 0o1000) == "0o1000 is outside of 0 to 0o777; use a number within them"
-    assert problem(*place, -1) == "-1 is outside of 0 to 0o777; use a number within them"
+    assert problem(*place, 0o1000) == "0o1000 is outside of 0 to 0o777; use a number in this range"
+    assert problem(*place, -1) == "-1 is outside of 0 to 0o777; use a number in this range"
     assert {place for place, bounds in RANGES.items() if bounds == (0, 0o777)} == {
         ("ConfigMapVolumeSource", "defaultMode"),
         ("DownwardAPIVolumeFile", "mode"),

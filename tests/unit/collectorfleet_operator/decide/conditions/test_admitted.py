@@ -50,7 +50,7 @@ def test_a_fleet_that_outgrew_its_quota_says_what_it_has_and_what_it_needs() -> 
     world.edit({"spec.collectors.replicas": 5})
     text = (
         "admitted by ClusterQueue lab with 4 worker pods, but the fleet needs 5 worker pods; Kueue admits a fleet as a "
-        f"whole, so the operator starts no more pods; to request quota for them, {AGAIN}"
+        f"whole, so the operator starts no more pods; to request quota for all of them, {AGAIN}"
     )
     assert told(world.look(), "Admitted") == ("True", "AdmittedForFewer", text)
     world.edit({"spec.collectors.replicas": 4})
@@ -65,8 +65,8 @@ def test_quota_for_pods_of_an_old_template_says_how_to_count_the_new_ones() -> N
     world.edit({**rolling, "spec.workers.template": {"spec": {"nodeSelector": {"disk": "fast"}}}})
     assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
     text = (
-        "admitted by ClusterQueue lab with 4 worker pods; its pod templates have changed since; to have Kueue count "
-        f"the changed pods, {AGAIN}"
+        "admitted by ClusterQueue lab with 4 worker pods; the fleet's pod templates have changed since then; to have "
+        f"Kueue count the changed pods, {AGAIN}"
     )
     assert told(world.look(), "Admitted") == ("True", "Admitted", text)
 
@@ -118,5 +118,5 @@ def test_a_workload_that_kueue_deactivated_says_how_to_ask_again() -> None:
     status = world.look()
     assert told(status, "Admitted")[:2] == ("False", "WorkloadDeactivated")
     assert told(status, "Admitted")[2].startswith("LocalQueue team: ")
-    assert told(status, "Admitted")[2].endswith(f"; to ask for quota again, correct the spec, or {AGAIN}")
+    assert told(status, "Admitted")[2].endswith(f"; to request quota again, correct the spec, or {AGAIN}")
     assert told(status, "Stalled")[0] == "True"

@@ -50,7 +50,10 @@ def test_its_pods_are_counted_until_the_last_is_ready() -> None:
 def test_pods_that_kubernetes_has_not_made_are_counted() -> None:
     world = running()
     world.collect(*world.pods("worker")[1:])
-    text = "1 of 4 worker pods are ready; Kubernetes has made 1 of them and waits before it replaces a lost pod"
+    text = (
+        "1 of 4 worker pods are ready; Kubernetes has created 1 of the required pods and waits before it replaces a "
+        "lost pod"
+    )
     assert told(world.look(), TYPE) == ("False", "WorkersStarting", text)
 
 
@@ -62,7 +65,7 @@ def test_a_ready_pod_beyond_the_size_replaces_none_that_is_missing() -> None:
     extra["metadata"]["labels"] = {**extra["metadata"]["labels"], INDEX_LABEL: "4"}
     world.store(extra)
     world.collect(lost)
-    assert told(world.look(), TYPE)[2].startswith("3 of 4 worker pods are ready; Kubernetes has made 3 of them")
+    assert told(world.look(), TYPE)[2].startswith("3 of 4 worker pods are ready; Kubernetes has created 3 of the ")
 
 
 def test_a_job_of_an_earlier_run_is_waited_for_by_name() -> None:
@@ -157,4 +160,4 @@ def test_at_most_three_pods_that_are_being_deleted_are_named() -> None:
         pod["metadata"] |= {"deletionTimestamp": "2026-07-01T12:00:30Z", "deletionGracePeriodSeconds": 30}
         world.store(pod)
     named = ", ".join(name_of(pod) for pod in world.pods("worker")[:3])
-    assert f"; being deleted: {named}; Kubernetes has made 0 of them" in told(world.look(), TYPE)[2]
+    assert f"; being deleted: {named}; Kubernetes has created 0 of the required pods" in told(world.look(), TYPE)[2]

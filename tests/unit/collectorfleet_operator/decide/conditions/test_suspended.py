@@ -159,7 +159,8 @@ def test_an_idle_fleet_says_since_when_and_how_to_resume_it() -> None:
     world.carry_out()
     collect_pods(world)
     text = (
-        "no batch was taken for 1800 s (spec.idleTimeoutSeconds): the fleet has no pods; after a resume, the fleet "
+        "the driver handed out no batch for 1800 s (spec.idleTimeoutSeconds): the fleet has no pods; after a resume, "
+        "the fleet "
         "continues from its checkpoint at 12000 of 12000 frames; to resume, change the spec, or set spec.suspend to "
         "true and back"
     )

@@ -113,7 +113,7 @@ def test_a_changed_spec_that_the_driver_cannot_take_up_is_told() -> None:
     assert (status, reason) == ("False", "RestartNeeded")
     assert "runs generation 1" in message
     assert "generation 2 waits" in message
-    assert "delete Job cheetah-driver to start over with the changed spec" in message
+    assert "delete Job cheetah-driver to restart with the changed spec" in message
     world.edit({})
     assert told(world.look(), "UpToDate")[:2] == ("True", "UpToDate")
 
