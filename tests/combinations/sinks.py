@@ -63,13 +63,13 @@ REFUSED = [
     pytest.param(
         {**GATHER_ONLY, "spec.output": {"path": "/data", "replayBuffer": RING}},
         "spec.output.replayBuffer: format ReplayBuffer needs replayBuffer, and other formats do not use it; set both "
-        "format and replayBuffer, or neither",
+        "format ReplayBuffer and replayBuffer, or neither",
         id="a replay buffer of files",
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.output": {"path": "/data", "format": "ReplayBuffer"}},
         "spec.output.replayBuffer: format ReplayBuffer needs replayBuffer, and other formats do not use it; set both "
-        "format and replayBuffer, or neither",
+        "format ReplayBuffer and replayBuffer, or neither",
         id="a format without its replay buffer",
     ),
     pytest.param(

@@ -1,6 +1,6 @@
 -- Computes the health of a CollectorFleet for Argo CD, as kstatus computes it for Flux and Helm 4.
 -- Argo CD's Lua has neither require nor the string library. Conditions have no fixed order.
-local health = {status = "Progressing", message = "the operator has not seen the fleet yet"}
+local health = {status = "Progressing", message = "the operator has not seen this generation of the fleet yet"}
 local status = obj.status
 if status == nil or status.conditions == nil or status.observedGeneration ~= obj.metadata.generation then
   return health

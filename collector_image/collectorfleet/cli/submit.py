@@ -179,5 +179,5 @@ def _config_map(obj: dict[str, Any], file: Path) -> dict[str, Any]:
         raise InvalidOption(f"{file}: a {obj['kind']} is not submitted; apply it with kubectl, from a separate file")
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        raise InvalidOption(f"{file}: a ConfigMap has no name; set its metadata.name")
+        raise InvalidOption(f"{file}: a ConfigMap has no name; set its metadata.name to text")
     return obj

@@ -56,8 +56,7 @@ class NewFolder:
             if not self._is_ours:
                 raise InvalidOption(
                     f"checkpoint_dir: another program created {self._path} while the volume was full; start this "
-                    "program "
-                    "again with a new empty folder"
+                    "program again with a new empty folder"
                 ) from error
         self._is_ours = True
         yield

@@ -48,7 +48,7 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
         note = f"{wanted}, but this machine has no GPU: collectors run on the CPU"
         return GpuShares(dict.fromkeys(own, 0.0), note)
     equal = _equal(many, gpus)
-    note = f"{wanted}, and this machine has {gpus:g}: each collector gets {equal:g}"
+    note = f"{wanted}, and this machine has {gpus:g}: each such collector gets {equal:g}"
     return GpuShares({name: equal if asked[name] else 0.0 for name in own}, note)
 
 

@@ -129,7 +129,7 @@ def _not_held(packing: ShardPacking, group: LearnerGroup, pods: Sequence[PodSize
     if any(held):
         return Refusal(
             "shards",
-            f"{asked}, but {counted(len(pods), 'pod')} have room for {sum(held)} of {wanted} shards; add room for "
+            f"{asked}, but {counted(len(pods), 'pod')} can hold only {sum(held)} of {wanted} shards; add room for "
             f"{wanted - sum(held)} more, or request fewer GPUs, policies or shards",
         )
     largest = max(pods, key=lambda pod: (pod.gpus, pod.cpus), default=PodSize(Fraction(0)))

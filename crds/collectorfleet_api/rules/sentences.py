@@ -10,6 +10,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from collectorfleet_api.counts import counted
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model, inner_model
 
@@ -30,9 +31,8 @@ def sentences(error: ValidationError, model: type[Model], within: str = "") -> l
     errors = error.errors(include_url=False)
     shown = [Problem(_path(within, found["loc"]), _sentence(found, model)) for found in errors[:MOST_PROBLEMS]]
     if len(errors) > MOST_PROBLEMS:
-        rest = (
-            f"this and {len(errors) - MOST_PROBLEMS - 1} more problems are not shown; correct the shown problems first"
-        )
+        hidden = counted(len(errors) - MOST_PROBLEMS, "problem is", "problems are")
+        rest = f"{hidden} not shown, beginning with this one; correct the shown problems first"
         shown.append(Problem(_path(within, errors[MOST_PROBLEMS]["loc"]), rest))
     return shown
 

@@ -83,7 +83,7 @@ class Driver(Model):
     )
     log: Log | None = Field(
         default=None,
-        description=("Loggers that record the metrics of the run. Absent: the metrics are in the status only."),
+        description=("Loggers that record the metrics of the run. Absent: no logger records the metrics."),
     )
     template: PodTemplate = Field(
         default_factory=dict,

@@ -25,9 +25,8 @@ class Process(Model):
         max_length=100,
         description=(
             "Program and arguments. The program has to stay in the foreground. For a port `grpc`, the collector "
-            "replaces "
-            "`{grpc}` in this list with the number of the port, and sets the environment variable `PORT_GRPC`. The "
-            "collector replaces `{python}` with the path of its Python."
+            "replaces `{grpc}` with the number of the port, and sets the environment variable `PORT_GRPC` to this "
+            "number. The collector replaces `{python}` with the path of its Python."
         ),
     )
     ports: Annotated[list[PortName], AfterValidator(_each_once)] = Field(

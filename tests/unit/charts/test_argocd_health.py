@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 from lupa import lua51
@@ -29,6 +29,9 @@ LIBRARIES = ("table", "ipairs", "pairs", "tonumber", "tostring", "type", "next",
 class Verdict(NamedTuple):
     status: str
     message: str
+
+
+ON_ITS_WAY: Final = Verdict("Progressing", "the operator has not seen this generation of the fleet yet")
 
 
 def verdict(fleet: Object) -> Verdict:
@@ -122,14 +125,14 @@ def test_there_is_a_real_fleet_for_each_verdict() -> None:
 
 
 def test_a_fleet_that_nobody_has_looked_at_is_on_its_way() -> None:
-    assert verdict(World().get(FLEET)).status == "Progressing"
+    assert verdict(World().get(FLEET)) == ON_ITS_WAY
 
 
 def test_a_status_of_an_older_spec_says_nothing() -> None:
     world = running()
     assert looked_at(world).status == "Healthy"
     world.edit({"spec.collectors.replicas": 5})
-    assert verdict(world.get(FLEET)).status == "Progressing"
+    assert verdict(world.get(FLEET)) == ON_ITS_WAY
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,7 @@ class Bounds:
         if self.inflated_bytes > MOST_INFLATED_BYTES:
             self._refuse(
                 f"objects of {self.inflated_bytes:,} bytes, unpacked from {self.fetched_bytes:,} fetched bytes, exceed "
-                "the "
-                f"limit of {MOST_INFLATED_BYTES:,} bytes"
+                f"the limit of {MOST_INFLATED_BYTES:,} bytes"
             )
 
     def _refuse(self, what: str) -> None:

@@ -79,7 +79,7 @@ SINKS: Final = (
             or (spec.output.format is OutputFormat.REPLAY_BUFFER) == (spec.output.replay_buffer is not None)
         ),
         "!has(self.output) || (self.output.format == 'ReplayBuffer') == has(self.output.replayBuffer)",
-        "format ReplayBuffer needs replayBuffer, and other formats do not use it; set both format and replayBuffer, or "
-        "neither",
+        "format ReplayBuffer needs replayBuffer, and other formats do not use it; set both format "
+        "ReplayBuffer and replayBuffer, or neither",
     ),
 )

@@ -70,7 +70,7 @@ def _pods(seen: Situation, job: PodOwner) -> Finding:
     text = f"{ready} of {wanted} worker pods are ready{describe_terminating(seen.workers)}"
     if len(found) < wanted:
         # Kubernetes waits longer after each loss of a pod with the same index.
-        text += f"; Kubernetes has created {len(found)} of the required pods and waits before it replaces a lost pod"
+        text += f"; Kubernetes has created {len(found)} of the worker pods, and replaces a lost pod after a delay"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
 
 

@@ -41,7 +41,7 @@ def with_evaluators(seen: Situation, cluster: PodOwner, workers: str, late: str)
         evaluators = f"{ready} of {size.pods} evaluator pods{describe_terminating(seen.evaluators)}"
         text = f"the head and {workers} are ready, and {evaluators}"
         if len(found) < size.pods:
-            text += f"; KubeRay has created {len(found)} of the required pods{late}"
+            text += f"; KubeRay has created {len(found)} of the evaluator pods{late}"
         trouble = waiting(_TYPE, Reason.WORKERS_STARTING, text)
     return replace(trouble, is_needed=False)
 

@@ -100,7 +100,7 @@ def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {heads[0].name} is not ready yet")
     text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{describe_terminating(seen.workers)}"
     if len(workers) < wanted:
-        text += f"; KubeRay has created {len(workers)} of the required pods{late}"
+        text += f"; KubeRay has created {len(workers)} of the worker pods{late}"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
 
 

@@ -107,13 +107,20 @@ def test_a_problem_of_a_merged_pod_is_found_where_it_was_written(changes: dict[s
     assert [found.field for found in pod_problems(fleet(changes))] == paths
 
 
-def test_not_more_than_a_hundred_problems_are_looked_for() -> None:
-    of_the_fleet = read(manifest({f"spec.unknown{number}": 1 for number in range(130)}))
-    assert isinstance(of_the_fleet, list)
-    assert len(of_the_fleet) == 101
-    assert str(of_the_fleet[-1]) == (
-        "spec.unknown100: this and 29 more problems are not shown; correct the shown problems first"
+@pytest.mark.parametrize(
+    ("problems", "hidden"),
+    [(101, "1 problem is"), (102, "2 problems are"), (130, "30 problems are")],
+)
+def test_more_than_a_hundred_problems_of_a_fleet_are_counted(problems: int, hidden: str) -> None:
+    found = read(manifest({f"spec.unknown{number}": 1 for number in range(problems)}))
+    assert isinstance(found, list)
+    assert len(found) == 101
+    assert str(found[-1]) == (
+        f"spec.unknown100: {hidden} not shown, beginning with this one; correct the shown problems first"
     )
+
+
+def test_not_more_than_a_hundred_problems_are_looked_for() -> None:
     of_pods = fleet({"spec.workers.template": {"spec": {f"unknown{number}": 1 for number in range(130)}}})
     assert len(pod_problems(of_pods)) == 100
     merged = worker(volumeMounts=[{"name": "data", "mountPath": f"/{number}"} for number in range(130)])

@@ -112,7 +112,7 @@ def test_a_config_map_without_a_name_is_refused_before_a_cluster_is_asked(
     file = project / "fleet.yaml"
     file.write_text(yaml.safe_dump_all([manifest(), config_map]))
     assert main(["submit", str(project), "--path", "src"]) == 64
-    assert capsys.readouterr().err == f"error: {file}: a ConfigMap has no name; set its metadata.name\n"
+    assert capsys.readouterr().err == f"error: {file}: a ConfigMap has no name; set its metadata.name to text\n"
 
 
 def test_a_folder_that_is_not_there_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

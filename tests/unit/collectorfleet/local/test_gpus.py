@@ -71,6 +71,11 @@ def test_groups_that_ask_for_too_much_share_what_there_is() -> None:
         "groups request GPUs for 1 collector, but this machine has no GPU: collectors run on the CPU",
     )
     assert gpu_shares(groups(0.5, 1), gpus=1).per_collector == {"small": 0.25, "big": 0.25}
+    # The three small collectors request no GPU and get none.
+    assert gpu_shares(groups(0, 2), gpus=1) == GpuShares(
+        {"small": 0, "big": 1},
+        "groups request GPUs for 1 collector, and this machine has 1: each such collector gets 1",
+    )
 
 
 def test_learners_have_gpus_where_there_are_enough_for_them_and_one_for_collectors_that_ask() -> None:

@@ -74,8 +74,11 @@ def test_refusals_carry_their_numbers() -> None:
         "1 GPU and 100 CPU; use larger pods or more shards, or request fewer GPUs or policies"
     )
     assert refused(LearnerGroup(10, 4), pods(1, 1, 1)) == (
-        "shards: a shard of 3 policies of 0.3333 GPU requests 1 GPU and 4 CPU in one pod, but 3 pods have room for "
+        "shards: a shard of 3 policies of 0.3333 GPU requests 1 GPU and 4 CPU in one pod, but 3 pods can hold only "
         "3 of 4 shards; add room for 1 more, or request fewer GPUs, policies or shards"
+    )
+    assert ", but 1 pod can hold only 1 of 2 shards; add room for 1 more, " in refused(
+        LearnerGroup(2, shards=2), [PodSize(Fraction(3))]
     )
     assert refused(LearnerGroup(5), [PodSize(Fraction(3, 2))]) == (
         "shards: a shard of 1 policy requests 2 CPU in one pod, but the largest of 1 pod has 1500m CPU; "

@@ -261,9 +261,8 @@ def test_a_pod_that_is_yet_to_be_replaced_is_missing_whatever_failed_before_it()
     newest["metadata"] |= {"deletionTimestamp": "2026-07-01T12:00:30Z", "deletionGracePeriodSeconds": 5}
     world.store(newest)
     text = (
-        f"3 of 4 worker pods are ready; being deleted: {name_of(newest)}; Kubernetes has created 3 of the required "
-        "pods "
-        "and waits before it replaces a lost pod"
+        f"3 of 4 worker pods are ready; being deleted: {name_of(newest)}; Kubernetes has created 3 of the worker "
+        "pods, and replaces a lost pod after a delay"
     )
     assert told(world.look(), "CollectorsJobReady") == ("False", "WorkersStarting", text)
 

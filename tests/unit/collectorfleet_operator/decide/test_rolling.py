@@ -211,7 +211,7 @@ def test_a_pod_that_is_evicted_is_left_by_the_driver_and_replaced_at_once() -> N
     assert status.orders.drain_pods == sorted([one, other])
     message = told(status, "RayClusterReady")[2]
     assert message.startswith(
-        f"2 of 4 worker pods are ready; being deleted: {one}, {other}; KubeRay has created 2 of the required pods"
+        f"2 of 4 worker pods are ready; being deleted: {one}, {other}; KubeRay has created 2 of the worker pods"
     )
     (action,) = world.carry_out()
     assert action.why == f"RayCluster cheetah: other pods replace {', '.join(sorted([one, other]))}"

@@ -51,8 +51,8 @@ def test_pods_that_kubernetes_has_not_made_are_counted() -> None:
     world = running()
     world.collect(*world.pods("worker")[1:])
     text = (
-        "1 of 4 worker pods are ready; Kubernetes has created 1 of the required pods and waits before it replaces a "
-        "lost pod"
+        "1 of 4 worker pods are ready; Kubernetes has created 1 of the worker pods, and replaces a lost pod "
+        "after a delay"
     )
     assert told(world.look(), TYPE) == ("False", "WorkersStarting", text)
 
@@ -160,4 +160,4 @@ def test_at_most_three_pods_that_are_being_deleted_are_named() -> None:
         pod["metadata"] |= {"deletionTimestamp": "2026-07-01T12:00:30Z", "deletionGracePeriodSeconds": 30}
         world.store(pod)
     named = ", ".join(name_of(pod) for pod in world.pods("worker")[:3])
-    assert f"; being deleted: {named}; Kubernetes has created 0 of the required pods" in told(world.look(), TYPE)[2]
+    assert f"; being deleted: {named}; Kubernetes has created 0 of the worker pods" in told(world.look(), TYPE)[2]

@@ -62,8 +62,10 @@ def test_evaluator_pods_that_kuberay_has_not_made_are_counted() -> None:
     first, second = world.pods("evaluator")
     run(world, first)
     world.collect(second)
-    text = "the head and 4 of 4 worker pods are ready, and 1 of 2 evaluator pods; KubeRay has created 1"
-    assert told(world.look(), TYPE)[2].startswith(text)
+    text = (
+        "the head and 4 of 4 worker pods are ready, and 1 of 2 evaluator pods; KubeRay has created 1 of the evaluator"
+    )
+    assert told(world.look(), TYPE)[2].startswith(f"{text} pods")
 
 
 def test_an_evaluator_pod_that_is_being_deleted_is_named_and_not_counted() -> None:

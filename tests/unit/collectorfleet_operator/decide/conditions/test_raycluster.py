@@ -40,7 +40,7 @@ def test_a_worker_pod_that_is_made_anew_does_not_ask_whether_kuberay_runs() -> N
     world.look()
     world.wait_until(600)
     world.collect(world.pods("worker")[0])
-    text = "3 of 4 worker pods are ready; KubeRay has created 3 of the required pods"
+    text = "3 of 4 worker pods are ready; KubeRay has created 3 of the worker pods"
     assert told(world.look(world.now), "RayClusterReady")[2] == text
     world.seconds = 615
     assert told(world.look(world.now), "RayClusterReady")[2] == f"{text}; check that the KubeRay operator runs"
