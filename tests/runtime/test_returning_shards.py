@@ -268,11 +268,28 @@ def test_a_removed_policy_stays_removed_if_the_replay_actor_is_lost_before_it_is
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
 
 
-def test_a_resumed_policy_that_is_removed_before_the_first_checkpoint_stays_removed(resumed: LearnerShards) -> None:
+def test_a_policy_that_is_added_again_before_the_first_checkpoint_has_no_resumed_frames(
+    resumed: LearnerShards,
+) -> None:
     resumed.remove_policy("stays")
-    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 8}
     resumed.add_policy("stays")
-    assert frames_after_a_restart(resumed)["stays"] == 0
+    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 8}
+    resumed.checkpoint()
+    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
+
+
+def test_a_removal_before_the_first_checkpoint_writes_nothing_and_the_checkpoint_drops_the_frames(
+    resumed: LearnerShards, tmp_path: Path
+) -> None:
+    resumed.add_policy("new")
+    (tmp_path / "write raises").touch()
+    for policy_id in ("stays", "new"):
+        resumed.remove_policy(policy_id)
+    assert (tmp_path / "write raises").exists()
+    (replay,) = resumed.get_replay_actors()
+    assert ray.get(replay.size.remote("stays")) == 0
+    (tmp_path / "write raises").unlink()
+    assert frames_after_a_restart(resumed)["stays"] == 8
     resumed.checkpoint()
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
 

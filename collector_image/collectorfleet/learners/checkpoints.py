@@ -103,22 +103,29 @@ class Checkpoints:
         """Return whether the shard may still have frames of a removed policy of this id."""
         return (policy_id, shard) in self._undropped
 
-    def drop(self, policy_id: str, shard: int, replay: Any, deadline: Deadline) -> None:
-        """Drop the frames of a removed policy. Blocks. Raises the errors of :meth:`LearnerShards.remove_policy`."""
+    def drop(self, policy_id: str, shard: int, replay: Any, deadline: Deadline, *, is_added_again: bool) -> None:
+        """Drop the frames of a removed policy. Blocks. Raises the errors of :meth:`LearnerShards.remove_policy`.
+
+        A restarted replay actor loads no frames of the policy, unless the actor resumes from an earlier checkpoint and
+        the policy is not added again. The next checkpoint then drops these frames.
+        """
         who = f"replay actor of shard {shard}"
         answer(who, partial(replay.forget.remote, policy_id), deadline)
         kept = self._replay_file(shard)
-        if self._folder is not None and kept is not None and self._resumes_frames(shard, kept):
-            # Without a new file, a restarted replay actor would load the dropped frames.
-            with self._folder.writing():
-                self._has_begun_to_write = True
-                answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
+        if self._folder is not None and kept is not None:
+            # If this process has not written anything, a file of this name is another driver's file.
+            has_own_file = self._has_begun_to_write and kept.exists()
+            resumes = not has_own_file and bool(self._earlier.replay_files(shard))
+            if resumes and not is_added_again:
+                # A first file of many GB may take too long, or may lack room. Without it, a restarted actor only has
+                # frames that nobody samples.
+                return
+            if has_own_file or resumes:
+                # Without a new file, a restarted replay actor would load the dropped frames.
+                with self._folder.writing():
+                    self._has_begun_to_write = True
+                    answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
         self._undropped.discard((policy_id, shard))
-
-    def _resumes_frames(self, shard: int, kept: Path) -> bool:
-        """Return whether a restarted replay actor would load frames from an earlier checkpoint, or from ``kept``."""
-        # If this process has not written anything, a file of this name is another driver's file.
-        return bool(self._earlier.replay_files(shard)) or (self._has_begun_to_write and kept.exists())
 
     def new_policy_file(self, policy_id: str) -> Path | None:
         """Return the path of a file that no earlier policy uses."""
