@@ -52,6 +52,7 @@ SLOW = frozenset(
         "test_tensorboard_on_a_full_volume_costs_numbers_is_said_in_a_sentence_and_goes_on_once_there_is_room",
         "test_the_client_raises_what_it_documents",
         "test_the_first_dump_of_a_replay_buffer_without_room_is_refused_in_a_sentence_and_kills_nobody",
+        "test_the_first_dump_without_room_is_refused_with_its_size_and_kills_nobody",
         "test_the_memory_of_a_built_collector_has_no_name_so_a_killed_collector_leaves_none",
         "test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation",
         "test_torchrls_loop_takes_over_from_an_environment_that_changes_what_it_is_given",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import ray
-from tensordict import TensorDictBase
+import torch
+from tensordict import TensorDict, TensorDictBase
 from tests import envs
 from tests.runtime.batches import Make
 from tests.runtime.conftest import MakeBuffer
@@ -17,6 +21,7 @@ from tests.wait import eventually
 from torchrl.envs.transforms import Transform
 
 from collectorfleet import InfrastructureError, UserCodeError
+from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
 from collectorfleet.run.driver_code import TrainingFunction
 from collectorfleet.run.handle import Run
 from collectorfleet.run.work import train
@@ -135,3 +140,25 @@ def test_a_training_function_that_samples_from_a_lost_buffer_is_not_blamed(make_
     kill(buffer)
     with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor and its content were lost"):
         train(samples, collector, Run())
+
+
+def test_an_actor_without_room_for_its_first_dump_refuses_it_and_dumps_once_there_is_room(
+    make_buffer: MakeBuffer, tmp_path: Path
+) -> None:
+    def fill(_: Any) -> None:
+        patch.object(shutil, "disk_usage", return_value=SimpleNamespace(free=39_999)).start()
+
+    def make_room(_: Any) -> None:
+        patch.stopall()
+
+    buffer = make_buffer()
+    buffer.extend(TensorDict({"x": torch.ones(3)}, [3]))
+    kept = KeptBuffer(buffer)
+    ray.get(buffer._rb.__ray_call__.remote(fill))
+    why = (
+        f"the volume of {tmp_path} has 39999 bytes left, and the dump of the buffer needs more than 40000; use a volume"
+    )
+    with pytest.raises(UserCodeError, match=f"^replayBuffer.checkpoint: {why} with room for three dumps"):
+        kept.dump(tmp_path / "refused")
+    ray.get(buffer._rb.__ray_call__.remote(make_room))
+    assert kept.dump(tmp_path / "dump")

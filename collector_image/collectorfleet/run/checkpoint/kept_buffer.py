@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import CollectorFleetError, UserCodeError
+from collectorfleet.run.tensor_bytes import tensor_bytes
 from collectorfleet.transport.ray.replay_buffer import loss_of, own_error
 
 # A volume with less free space counts as full.
@@ -23,7 +24,9 @@ class KeptBuffer:
 
     def __init__(self, buffer: Any) -> None:
         self._buffer = buffer
-        self._size_bytes = 0  # size of the newest dump; dumps of a tensor storage all have the same size
+        # The size of the newest dump. Dumps of a tensor storage all have the same size.
+        self._size_bytes = 0
+        self._checks_room = False
 
     def dump(self, folder: Path) -> bool:
         """Dump content, sampler and writer into ``folder``, which does not exist yet.
@@ -34,13 +37,19 @@ class KeptBuffer:
         try:
             if not len(self._buffer):
                 return False  # TorchRL cannot dump a storage without a shape
-            self._check_room(folder.parent, self._size_bytes)
+            if not self._checks_room:
+                # Only the actor knows the size of the first dump.
+                self._buffer.register_save_hook(_check_room_for)
+                self._checks_room = True
+            _check_room(folder.parent, self._size_bytes)
             self._buffer.dumps(folder)
-        except CollectorFleetError:
-            raise
         except Exception as error:
+            # Ray's error of a UserCodeError is a UserCodeError, too, with Ray's text.
+            cause = own_error(error)
+            if isinstance(cause, CollectorFleetError):
+                raise cause from None
             # The actor writes into mapped memory, so a full volume kills it. Report the full volume as the cause.
-            self._check_room(folder.parent, _LEAST_ROOM_BYTES)
+            _check_room(folder.parent, _LEAST_ROOM_BYTES)
             raise self._failure(f"cannot be written to {folder}", error) from error
         if not folder.is_dir():
             raise UserCodeError(
@@ -59,15 +68,27 @@ class KeptBuffer:
             raise self._failure(f"cannot be read from {folder}", error) from error
         self._size_bytes = size_bytes(folder)
 
-    def _check_room(self, volume: Path, needed_bytes: int) -> None:
-        free = shutil.disk_usage(volume).free
-        if free < needed_bytes:
-            raise UserCodeError(
-                "replayBuffer.checkpoint",
-                f"the volume of {volume} has {free} bytes left, and the dump of the buffer needs more than "
-                f"{needed_bytes}; use a volume with room for three dumps, or a smaller buffer",
-            )
-
     def _failure(self, what: str, error: Exception) -> CollectorFleetError:
         where = f"replayBuffer.checkpoint: the buffer {what} by its actor, which has to run in the driver's pod"
         return loss_of(self._buffer) or UserCodeError.of(where, own_error(error))
+
+
+def _check_room_for(content: Any, path: Path | None = None) -> Any:
+    """Return ``content``, which a storage dumps to the folder ``path`` next. TorchRL calls this in the buffer's actor.
+
+    Raises UserCodeError if the volume has too little room. ``path`` is None if the storage does not write into mapped
+    memory.
+    """
+    if path is not None:
+        _check_room(path.parents[1], tensor_bytes(content))
+    return content
+
+
+def _check_room(volume: Path, needed_bytes: int) -> None:
+    free = shutil.disk_usage(volume).free
+    if free < needed_bytes:
+        raise UserCodeError(
+            "replayBuffer.checkpoint",
+            f"the volume of {volume} has {free} bytes left, and the dump of the buffer needs more than "
+            f"{needed_bytes}; use a volume with room for three dumps, or a smaller buffer",
+        )

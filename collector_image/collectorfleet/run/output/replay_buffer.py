@@ -18,7 +18,6 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-import torch
 from tensordict import TensorDictBase
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
@@ -27,6 +26,7 @@ from collectorfleet.errors import UserCodeError
 from collectorfleet.run.output.entries import name_problem
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
+from collectorfleet.run.tensor_bytes import tensor_bytes
 from collectorfleet_api.counts import counted
 
 # A dump contains the whole buffer, so it is not made after each batch. A lost driver loses the frames since the last
@@ -104,7 +104,7 @@ class ReplayWriter:
         before = self._manifest["dump"]
         name = self._folder.name_after(before)
         with self._folder.new_part(name) as unfinished:
-            self._check_room(size_bytes(self._folder.path / before) if before else _tensor_bytes(self._state()))
+            self._check_room(size_bytes(self._folder.path / before) if before else tensor_bytes(self._state()))
             self.buffer.dumps(unfinished)
         self._manifest["dump"] = name
         self._folder.save_manifest()
@@ -132,21 +132,6 @@ class ReplayWriter:
             self.buffer.loads(self._folder.path / self._manifest["dump"])
         except Exception as error:
             raise UserCodeError.of(f"output.replayBuffer: the dump in {self._folder.path}", error) from error
-
-
-def _tensor_bytes(state: Any) -> int:
-    """Return the size of all tensors in a state dict. A dump has about this size."""
-    match state:
-        case torch.Tensor():
-            return state.numel() * state.element_size()
-        case TensorDictBase():
-            return int(state.bytes())
-        case Mapping():
-            return sum(_tensor_bytes(one) for one in state.values())
-        case list() | tuple():
-            return sum(_tensor_bytes(one) for one in state)
-        case _:
-            return 0
 
 
 def _empty_manifest(fleet: str, run_id: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from tensordict import TensorDict
+from tests.unit.collectorfleet.run.volume import on_a_volume_of_1_mb
 from torchrl.data import LazyTensorStorage, ListStorage, PrioritizedSampler, TensorDictReplayBuffer
 
 from collectorfleet.durable_files import size_bytes
@@ -178,3 +179,44 @@ def test_how_long_a_dump_took_is_logged(tmp_path: Path, caplog: pytest.LogCaptur
     with caplog.at_level(logging.INFO):
         assert made.write(Position(frames=3))
     assert "the replay buffer was dumped in 5.00 s" in caplog.messages
+
+
+DUMP = """
+import sys
+from functools import partial
+from pathlib import Path
+
+import torch
+from tensordict import TensorDict
+from torchrl.data import LazyTensorStorage, ReplayBuffer, TensorDictReplayBuffer
+
+from collectorfleet.errors import UserCodeError
+from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
+
+folder, kind = Path(sys.argv[1]), %r
+if kind == "pytrees":
+    buffer = ReplayBuffer(storage=LazyTensorStorage(10_000))
+    buffer.extend((torch.ones(10, 100), {"y": torch.ones(10, dtype=torch.int64)}))
+else:
+    buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(10_000))
+    buffer.extend(TensorDict({"x": torch.ones(10, 100), "y": torch.ones(10, dtype=torch.int64)}, [10]))
+try:
+    KeptBuffer(buffer).dump(folder / "replay-buffer")
+except UserCodeError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("kind", ["tensordicts", "pytrees"])
+def test_the_first_dump_without_room_is_refused_with_its_size_and_kills_nobody(tmp_path: Path, kind: str) -> None:
+    if (tried := on_a_volume_of_1_mb(tmp_path, "")).returncode:
+        pytest.skip(f"left out: a volume of its own cannot be mounted here: {tried.stderr.strip()}")
+    done = on_a_volume_of_1_mb(tmp_path, DUMP % kind)
+    assert done.returncode == 0, done.stderr
+    found = re.fullmatch(
+        rf"replayBuffer.checkpoint: the volume of {tmp_path} has \d+ bytes left, and the dump of the buffer needs more "
+        r"than (\d+); use a volume with room for three dumps, or a smaller buffer",
+        done.stdout.splitlines()[-1],
+    )
+    assert found is not None
+    assert int(found[1]) >= 10_000 * 408
