@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cluster.binaries import ROOT
+from tests.manifests import fleet
+from tests.unit.collectorfleet_operator.world import DRIVER, NOON, running
 
 from collectorfleet.errors import (
     CollectorClosed,
@@ -15,6 +17,7 @@ from collectorfleet.errors import (
     TooFewCollectors,
     UserCodeError,
 )
+from collectorfleet.local.status import final_status
 from collectorfleet.run.endings import (
     END_SECONDS,
     ENDINGS,
@@ -24,11 +27,14 @@ from collectorfleet.run.endings import (
     end_reason,
     seconds_for_batch,
 )
-from collectorfleet.run.exit import exit_code, exit_of
+from collectorfleet.run.exit import Stopped, exit_code, exit_of
 from collectorfleet.run.stop import StopNow
+from collectorfleet_api.v1alpha1 import ConditionType, DriverReport, Phase
+from collectorfleet_operator.children.driver_job import JOB
 
 HEADER = (
-    "| the run ends because | the batch in hand is | last checkpoint | if the function is interrupted | exit code |"
+    "| the run ends because | the batch in hand is | last checkpoint | if the function is interrupted | exit code "
+    "| status |"
 )
 
 
@@ -44,13 +50,46 @@ def cell(one: LastCheckpoint | None) -> str:
     return one.value if one is not None else ""
 
 
+def status_after(way: EndReason) -> str:
+    """What the status shows of a run that ended this way."""
+    match way:
+        case EndReason.FLEET_GONE:
+            return ""
+        case EndReason.INTERRUPTED:  # a terminal, so the run is on a machine without the operator
+            stopped = Stopped("Ctrl-C", ENDINGS[way].exit_code)
+            found = final_status(fleet().spec, DriverReport(), stopped, NOON)
+            [completed] = [one for one in found.conditions if one.type == ConditionType.COMPLETED]
+            return f"`{completed.reason}`"
+        case _:
+            return status_of_operator(ENDINGS[way].exit_code)
+
+
+def status_of_operator(code: int) -> str:
+    world = running()
+    world.end_driver(code)
+    rules = world.get(JOB, DRIVER)["spec"]["podFailurePolicy"]["rules"]
+    actions = [rule["action"] for rule in rules if code in rule.get("onExitCodes", {}).get("values", [])]
+    match actions:
+        case ["FailJob"]:
+            world.end_job("Failed", failed=1)
+        case ["Ignore"]:
+            pass
+        case _:
+            world.store({**world.get(JOB, DRIVER), "status": {"failed": 1 if code else 0}})
+    found = world.look()
+    if found.phase in (Phase.COMPLETED, Phase.FAILED):
+        return f"`{found.phase}`"
+    assert found.driver is not None
+    return "restart" if found.driver.restarts else "no restart"
+
+
 def test_every_way_has_a_row() -> None:
     assert set(ENDINGS) == set(EndReason)
 
 
 def test_the_page_has_the_table() -> None:
     said = [
-        [way.value, one.batch.value, *map(cell, (one.returned, one.cut_short)), str(one.exit_code)]
+        [way.value, one.batch.value, *map(cell, (one.returned, one.cut_short)), str(one.exit_code), status_after(way)]
         for way, one in ENDINGS.items()
     ]
     assert page() == said
