@@ -173,7 +173,8 @@ def newest_checkpoint(folder: Path) -> Checkpoint | None:
                 raise  # resuming from an older checkpoint would lose the training of the newer release
             except (OSError, ValueError, KeyError, TypeError) as error:
                 cause = describe(error)
-                log.warning("%s in %s cannot be read and is skipped: %s", name_of(number), folder, cause)
+                if (folder / name_of(number)).exists():  # otherwise the driver removed it after the listing
+                    log.warning("%s in %s cannot be read and is skipped: %s", name_of(number), folder, cause)
         if numbers_in(folder) == numbers:
             raise UserCodeError(
                 f"checkpoints in {folder}",

@@ -85,7 +85,7 @@ def test_a_folder_that_cannot_be_listed_may_be_a_checkpoint_and_is_tried(
 
 
 def test_checkpoints_that_a_run_removes_after_they_were_listed_are_followed_by_its_newer_ones(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def list_late(path: Path) -> list[int]:
         found = numbers_in(path)
@@ -99,3 +99,5 @@ def test_checkpoints_that_a_run_removes_after_they_were_listed_are_followed_by_i
     newest = newest_checkpoint(folder)
     assert newest is not None
     assert newest.position == position(4)
+    # They were not damaged.
+    assert caplog.messages == []
