@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from collectorfleet.errors import FolderTakenOver
 from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import make
@@ -31,7 +32,7 @@ class VideoFolder:
     def __init__(self, path: Path) -> None:
         """Make the folder and become its driver. Raises FolderTakenOver if a newer driver takes the folder now.
 
-        An OSError is raised by :meth:`log_video` instead, because a run does not need its videos.
+        After an OSError the run continues, and :meth:`log_video` tries again.
         """
         self._path = path
         self._newest: Path | None = None
@@ -45,9 +46,9 @@ class VideoFolder:
 
     def log_video(self, video: EpisodeVideo) -> None:
         """Write the video to a file, atomically. Blocks until it is on disk. Raises FolderTakenOver or OSError."""
-        if self._problem is not None:
-            raise self._problem
         make(self._path)  # somebody may have removed the folder
+        if self._problem is not None:
+            self._try_again(self._problem)
         name = name_of(video.version, video.episode, video.episode_return)
         with self._files.publishing(name) as place:
             place.write_bytes(video.data)
@@ -57,6 +58,15 @@ class VideoFolder:
             if earlier.name != name:
                 self._files.remove(earlier.name)
         self._newest = self._path / name
+
+    def _try_again(self, problem: OSError) -> None:
+        """Become the folder's driver after ``problem``. Raises ``problem`` if another driver is in the folder."""
+        try:
+            self._files.check()
+        except FolderTakenOver:
+            # The other driver may be earlier or newer than this driver. Only a newer driver may take the folder.
+            raise problem from None
+        self._problem = None
 
     def named_in(self, evaluation: EvaluationStatus) -> EvaluationStatus:
         """Return ``evaluation`` with the path of the newest video. Any thread may call it."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from tests.manifests import ABSENT, fleet
@@ -114,3 +116,23 @@ def test_a_folder_that_cannot_be_made_ends_no_run_and_is_said_with_the_first_vid
     folder = VideoFolder(tmp_path / "videos")
     with pytest.raises(NotADirectoryError, match="not a folder, but a file; name a folder"):
         folder.log_video(video())
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO], ids=errno.errorcode.get)
+def test_a_driver_that_starts_while_the_volume_fails_writes_its_later_videos(tmp_path: Path, number: int) -> None:
+    with patch.object(Path, "mkdir", side_effect=OSError(number, os.strerror(number))):
+        folder = VideoFolder(tmp_path / "videos")
+        with pytest.raises(OSError, match=os.strerror(number)):
+            folder.log_video(video())
+    folder.log_video(video())
+    assert names_in(tmp_path / "videos") == ["version-000003-episode-0-return-1.5.webp"]
+
+
+def test_a_driver_whose_start_failed_takes_the_folder_from_no_other_driver(tmp_path: Path) -> None:
+    with patch.object(Path, "mkdir", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))):
+        failed = VideoFolder(tmp_path)
+    newer = VideoFolder(tmp_path)
+    with pytest.raises(OSError, match="Input/output error"):
+        failed.log_video(video(version=1))
+    newer.log_video(video())
+    assert names_in(tmp_path) == ["version-000003-episode-0-return-1.5.webp"]
