@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import CollectorFleetError, UserCodeError
-from collectorfleet.run.tensor_bytes import tensor_bytes
+from collectorfleet.run.dump_size import check_dumps
 from collectorfleet.transport.ray.replay_buffer import loss_of, own_error
 
 # A volume with less free space counts as full.
@@ -39,7 +39,7 @@ class KeptBuffer:
                 return False  # TorchRL cannot dump a storage without a shape
             if not self._checks_room:
                 # Only the actor knows the size of the first dump.
-                self._buffer.register_save_hook(_check_room_for)
+                check_dumps(self._buffer, _check_room_for)
                 self._checks_room = True
             _check_room(folder.parent, self._size_bytes)
             self._buffer.dumps(folder)
@@ -73,15 +73,8 @@ class KeptBuffer:
         return loss_of(self._buffer) or UserCodeError.of(where, own_error(error))
 
 
-def _check_room_for(content: Any, path: Path | None = None) -> Any:
-    """Return ``content``, which a storage dumps to the folder ``path`` next. TorchRL calls this in the buffer's actor.
-
-    Raises UserCodeError if the volume has too little room. ``path`` is None if the storage does not write into mapped
-    memory.
-    """
-    if path is not None:
-        _check_room(path.parents[1], tensor_bytes(content))
-    return content
+def _check_room_for(storage_folder: Path, needed_bytes: int) -> None:
+    _check_room(storage_folder.parents[1], needed_bytes)
 
 
 def _check_room(volume: Path, needed_bytes: int) -> None:

@@ -16,6 +16,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from tensordict import TensorDictBase
@@ -23,10 +24,10 @@ from tensordict import TensorDictBase
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
 from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import UserCodeError
+from collectorfleet.run.dump_size import check_dumps
 from collectorfleet.run.output.entries import name_problem
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
-from collectorfleet.run.tensor_bytes import tensor_bytes
 from collectorfleet_api.counts import counted
 
 # A dump contains the whole buffer, so it is not made after each batch. A lost driver loses the frames since the last
@@ -57,6 +58,8 @@ class ReplayWriter:
             self._folder.remove_unlisted({self._manifest["dump"]})
             self._folder.save_manifest()
         self._load()
+        # Only the buffer knows the size of the first dump.
+        check_dumps(buffer, _check_room)
 
     @property
     def frames(self) -> int:
@@ -104,26 +107,13 @@ class ReplayWriter:
         before = self._manifest["dump"]
         name = self._folder.name_after(before)
         with self._folder.new_part(name) as unfinished:
-            self._check_room(size_bytes(self._folder.path / before) if before else tensor_bytes(self._state()))
+            if before:
+                _check_room(self._folder.path, size_bytes(self._folder.path / before))
             self.buffer.dumps(unfinished)
         self._manifest["dump"] = name
         self._folder.save_manifest()
         if before:
             self._folder.remove_part(before)
-
-    def _check_room(self, needed_bytes: int) -> None:
-        # A dump is written into mapped memory, and a full volume would kill the process.
-        left = shutil.disk_usage(self._folder.path).free
-        if left < needed_bytes:
-            raise OSError(
-                errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({needed_bytes:,} bytes needed for a dump, {left:,} left)"
-            )
-
-    def _state(self) -> Any:
-        try:
-            return self.buffer.state_dict()
-        except (AttributeError, TypeError):
-            return None  # some storages, such as storages of pytrees, have no state dict
 
     def _load(self) -> None:
         if self._manifest["dump"] is None:
@@ -132,6 +122,14 @@ class ReplayWriter:
             self.buffer.loads(self._folder.path / self._manifest["dump"])
         except Exception as error:
             raise UserCodeError.of(f"output.replayBuffer: the dump in {self._folder.path}", error) from error
+
+
+def _check_room(folder: Path, needed_bytes: int) -> None:
+    left = shutil.disk_usage(folder).free
+    if left < needed_bytes:
+        raise OSError(
+            errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({needed_bytes:,} bytes needed for a dump, {left:,} left)"
+        )
 
 
 def _empty_manifest(fleet: str, run_id: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from tensordict import TensorDict
-from torchrl.data import LazyTensorStorage, ListStorage, TensorDictReplayBuffer
+from torchrl.data import LazyTensorStorage, ListStorage, TensorDictMaxValueWriter, TensorDictReplayBuffer
 
 from collectorfleet import UserCodeError
 from collectorfleet.durable_files import size_bytes
@@ -52,6 +52,18 @@ def test_a_restarted_driver_goes_on_behind_the_dump(tmp_path: Path) -> None:
     again.flush()
     assert held(writer(tmp_path)) == [*range(10), *range(20, 30)]
     assert [path.name for path in tmp_path.glob("dump-*")] == ["dump-000001"]
+
+
+def test_a_buffer_whose_writer_has_a_dump_but_no_state_dict_is_dumped(tmp_path: Path) -> None:
+    best = TensorDictReplayBuffer(
+        storage=LazyTensorStorage(5), writer=TensorDictMaxValueWriter(rank_key="frame"), batch_size=4
+    )
+    with pytest.raises(NotImplementedError):
+        best.state_dict()
+    out = ReplayWriter(str(tmp_path), best, fleet="cheetah", run_id="run-1")
+    out.write(batch(0))
+    out.flush()
+    assert dumps(tmp_path) == ["dump-000000"]
 
 
 def dumps(folder: Path) -> list[str]:
