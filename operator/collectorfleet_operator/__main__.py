@@ -24,7 +24,7 @@ def main() -> int:
         print(f"error: {problem}", file=sys.stderr)
         return _UNAVAILABLE
     from collectorfleet_operator.edge.app import run
-    from collectorfleet_operator.edge.errors import NotConfiguredError
+    from collectorfleet_operator.edge.errors import NotConfiguredError, PortError
     from collectorfleet_operator.edge.garbage import GarbageFreezer
     from collectorfleet_operator.edge.logs import log_to
     from collectorfleet_operator.edge.settings import from_arguments
@@ -39,7 +39,7 @@ def main() -> int:
         except NotConfiguredError as error:
             log.critical("%s", error)
             return EXIT_USER_ERROR
-        except OSError as error:  # the port of the health checks is in use
+        except PortError as error:
             log.critical("%s", error)
             return EXIT_INFRASTRUCTURE
         except TasksHang as error:

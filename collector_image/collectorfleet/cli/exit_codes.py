@@ -27,7 +27,7 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.DONE: "The command succeeded, or the reader of its output closed the pipe",
     ExitCode.FAILED: "The command failed for another reason than those below",
     ExitCode.USAGE: "The command line is wrong",
-    ExitCode.USER: "A file or a name of yours is wrong: code, manifest, token, kubeconfig, namespace",
+    ExitCode.USER: "A file (code, manifest, token, kubeconfig), its name, or a namespace is wrong",
     ExitCode.STOPPED: "The operator asked the driver to stop (`drive` only)",
     ExitCode.UNAVAILABLE: "No API server with the CRD of CollectorFleets was found, or a package is not installed",
     ExitCode.DENIED: "The API server does not accept your credentials, or you lack a right",

@@ -12,7 +12,7 @@ from typing import Any, Final
 from collectorfleet.cli.pods import pod_problems
 from collectorfleet.cli.printing import print_problem
 from collectorfleet_api.counts import counted
-from collectorfleet_api.manifests.files import Manifests, load_file, load_stream
+from collectorfleet_api.manifests.files import Manifests, Severity, load_file, load_stream
 
 STDIN: Final = "-"
 # The manifest's name in a folder.
@@ -36,8 +36,15 @@ def read(file: str) -> Manifests | None:
 
 
 def print_findings(found: Manifests, file: str, show: Callable[[object], None] = print_problem) -> None:
-    """Print the first findings about the manifests in ``file``, with a line for the number of the others."""
-    for finding in found.findings[:_MOST_FINDINGS]:
+    """Print the first findings about the manifests in ``file``, with a line for the number of the others.
+
+    If there are too many, errors come before warnings, because the errors decide the exit code.
+    """
+    shown = found.findings
+    if len(shown) > _MOST_FINDINGS:
+        kept = [*found.errors, *(one for one in shown if one.severity is not Severity.ERROR)][:_MOST_FINDINGS]
+        shown = sorted(kept, key=lambda one: one.line)
+    for finding in shown:
         show(finding)
     if (others := len(found.findings) - _MOST_FINDINGS) > 0:
         show(f"{path_of(file)}: not shown: {counted(others, 'more problem')}; correct the others first")

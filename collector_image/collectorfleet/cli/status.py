@@ -51,10 +51,16 @@ def _status(fleets: Fleets, options: argparse.Namespace) -> int:
     if options.watch:
         return _watch(fleets, options)
     shown = _list(fleets, options) if options.name is None else [_one(fleets, options)]
-    images = {fleet.metadata.name: fleet.spec.image for fleet in shown}
+    images = {_full_name(fleet, options): fleet.spec.image for fleet in shown}
     if note := difference(fleets.releases(), images):
         print_problem(note)
     return 0
+
+
+def _full_name(fleet: CollectorFleet, options: argparse.Namespace) -> str:
+    # Fleets of different namespaces may have the same name.
+    name = fleet.metadata.name
+    return f"{fleet.metadata.namespace}/{name}" if options.all_namespaces else name
 
 
 def _one(fleets: Fleets, options: argparse.Namespace) -> CollectorFleet:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final
 from kubernetes import client
 from kubernetes.stream import stream
 from kubernetes.stream.ws_client import ERROR_CHANNEL
+from websocket import WebSocketException
 
 from collectorfleet import durable_files
 from collectorfleet.client.connection import Connection
@@ -94,7 +95,7 @@ class Exporter:
         if modes == {_OF_ONE_POD}:
             raise InvalidOption(
                 f"claim {checkpoint.claim_name} is {_OF_ONE_POD}, and driver pod {name} uses the claim; run "
-                f"`stop {fleet.metadata.name}` first, then export"
+                f"`collectorfleet stop {fleet.metadata.name}` first, then export"
             )
         return str(driver.spec.node_name) if driver.spec.node_name else None
 
@@ -164,6 +165,8 @@ class Exporter:
                 raise ClusterError(f"pod {pod}: `{command[-1]}` did not end within {_COMMAND_SECONDS:g} s")
             printed, error = opened.read_stdout(), opened.read_stderr()
             ended = json.loads(opened.read_channel(ERROR_CHANNEL) or "{}")
+        except (OSError, WebSocketException) as lost:
+            raise ClusterUnavailable(f"pod {pod}: the connection broke off ({type(lost).__name__})") from lost
         finally:
             opened.close()
         if not ended:
@@ -198,7 +201,7 @@ class Exporter:
 def _first_cause(error: client.ApiException) -> BaseException:
     """Return the original error of a stream. The Kubernetes client converts all errors of a stream to one class."""
     cause = error.__context__
-    # These attributes are from websocket-client, which this project uses only through the Kubernetes client.
+    # These attributes are from websocket-client, the library below the Kubernetes client.
     if (status := getattr(cause, "status_code", None)) is not None:
         refused = client.ApiException(status=status, reason=getattr(cause, "status_message", None))
         refused.body = (getattr(cause, "resp_body", None) or b"").decode(errors="replace")

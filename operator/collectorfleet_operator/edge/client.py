@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-from kubernetes.aio import client, config
+from kubernetes.aio import client
 from kubernetes.aio.client.exceptions import ApiException
 from kubernetes.aio.dynamic import DynamicClient
 from kubernetes.aio.dynamic.resource import Resource
@@ -24,8 +23,8 @@ from kubernetes.aio.dynamic.resource import Resource
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.edge import configuration
 from collectorfleet_operator.edge.errors import (
-    NotConfiguredError,
     NotFoundError,
     NotLeadingError,
     NotServedError,
@@ -48,10 +47,6 @@ _OF_NO_OBJECT: Final = "1"
 _IDENTITY: Final = frozenset({"name", "uid", "resourceVersion"})
 _NEWEST: Final[Mapping[str, str]] = {}
 _METADATA_ALONE: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-
-
-def in_cluster() -> bool:
-    return "KUBERNETES_SERVICE_HOST" in os.environ
 
 
 class _PlainJson(client.ApiClient):
@@ -92,22 +87,12 @@ class Kube:
 
         ``traces`` are called with every request. Raises NotConfiguredError.
         """
-        configuration = client.Configuration()
-        try:
-            if in_cluster():
-                config.load_incluster_config(client_configuration=configuration)
-            else:
-                await config.load_kube_config(client_configuration=configuration)
-        except Exception as error:  # any class: the library does not validate the file
-            raise NotConfiguredError(
-                f"cannot connect to a cluster: {type(error).__name__}; set KUBECONFIG to a valid kubeconfig, or run "
-                "the operator in a pod with a service account"
-            ) from error
-        configuration.trace_configs = list(traces)
+        found = await configuration.load()
+        found.trace_configs = list(traces)
         # Otherwise each request would look up proxies in the environment and passwords in netrc.
-        configuration.client_session_kwargs = {"trust_env": False}
-        configuration.proxy = configuration.proxy or _proxy(configuration.host)
-        async with _PlainJson(configuration) as api:
+        found.client_session_kwargs = {"trust_env": False}
+        found.proxy = found.proxy or _proxy(found.host)
+        async with _PlainJson(found) as api:
             yield cls(api)
 
     def only_while(self, may_write: Callable[[], bool]) -> Kube:

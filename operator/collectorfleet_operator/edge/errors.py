@@ -12,6 +12,10 @@ class NotConfiguredError(Exception):
     """The kubeconfig or the pod's service account does not name an API server."""
 
 
+class PortError(Exception):
+    """The operator cannot listen on the port of its HTTP endpoints."""
+
+
 class KubeError(Exception):
     """A failed request. ``message`` is the API server's message."""
 

@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.edge.errors import PortError
 from collectorfleet_operator.edge.freshness import Freshness
 
 # The limit is longer than a restart of the API server: restarting the operator would not make the API server start
@@ -94,7 +95,7 @@ def _no_work() -> float:
 
 @contextlib.asynccontextmanager
 async def served(health: Health, registry: CollectorRegistry, port: int) -> AsyncIterator[None]:
-    """Serve the endpoints on this port of all addresses. Port 0 serves nothing."""
+    """Serve the endpoints on this port of all addresses. Port 0 serves nothing. Raises PortError."""
     if not port:
         yield
         return
@@ -108,7 +109,12 @@ async def served(health: Health, registry: CollectorRegistry, port: int) -> Asyn
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, port=port).start()
+        try:
+            await web.TCPSite(runner, port=port).start()
+        except OSError as error:
+            raise PortError(
+                f"cannot listen on port {port}: {error.strerror}; set --health-port to a free port"
+            ) from error
         yield
     finally:
         await runner.cleanup()

@@ -13,7 +13,8 @@ from typing import Final
 
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.decide.election import GIVE_UP_SECONDS, Election, holder_of
-from collectorfleet_operator.edge.client import Kube, in_cluster
+from collectorfleet_operator.edge.client import Kube
+from collectorfleet_operator.edge.configuration import in_cluster
 from collectorfleet_operator.edge.errors import ConflictError, KubeError, UnavailableError
 from collectorfleet_operator.edge.health import Health
 from collectorfleet_operator.objects import Key, Object

@@ -60,7 +60,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
     )
     parser.add_argument(
         "--health-port",
-        type=int,
+        type=_port,
         default=8080,
         metavar="PORT",
         help="answer /healthz, /readyz and /metrics on this port; 0 turns the port off (default: 8080)",
@@ -97,6 +97,12 @@ def _propagated(text: str) -> str:
             f"{text!r}: leave this key out; Kubernetes or another tool recognizes its own objects by this key"
         )
     return text
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) >= 2**16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; write a number from 0 to 65535")
+    return int(text)
 
 
 def _lease(text: str) -> Key:

@@ -16,7 +16,8 @@ import kopf
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.edge.client import TIMEOUT_SECONDS, in_cluster
+from collectorfleet_operator.edge.client import TIMEOUT_SECONDS
+from collectorfleet_operator.edge.configuration import in_cluster
 from collectorfleet_operator.edge.kopf_memory import NoBase, NoProgress
 from collectorfleet_operator.edge.metrics.requests import request_of
 from collectorfleet_operator.edge.readable_lines import ReadableLines

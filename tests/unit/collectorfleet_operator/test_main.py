@@ -10,9 +10,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from tests.cluster.binaries import ROOT
 
-from collectorfleet_operator.__main__ import NEEDS
+from collectorfleet_operator.__main__ import NEEDS, main
+from collectorfleet_operator.edge.settings import Settings
 
 
 def test_the_modules_are_those_of_the_packages_in_the_extra() -> None:
@@ -56,6 +58,21 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         done = started(tmp_path, KUBECONFIG, port)
     assert "Traceback" not in done.stderr
-    assert f"{port}" in done.stderr.splitlines()[-1]
-    assert "address already in use" in done.stderr.splitlines()[-1]
+    last = done.stderr.splitlines()[-1]
+    assert f"cannot listen on port {port}: " in last
+    assert last.endswith("; set --health-port to a free port")
     assert done.returncode == 1
+
+
+def test_an_error_of_a_connection_is_not_taken_for_a_port_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unexpected error ends with a traceback, which a report of the error needs."""
+
+    async def fail(settings: Settings) -> None:
+        raise ConnectionResetError(f"with port {settings.health_port}")
+
+    monkeypatch.setattr("collectorfleet_operator.edge.app.run", fail)
+    monkeypatch.setattr("collectorfleet_operator.edge.logs.log_to", lambda *_, **__: None)
+    monkeypatch.setattr("collectorfleet_operator.edge.garbage.GarbageFreezer.begin", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["collectorfleet_operator"])
+    with pytest.raises(ConnectionResetError):
+        main()

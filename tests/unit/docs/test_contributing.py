@@ -46,18 +46,21 @@ def test_a_command_is_a_target_of_make(command: str) -> None:
 @pytest.mark.parametrize("target", ["check", "run", "venv"])
 def test_a_system_without_wheels_of_torch_is_told_what_it_can_do(target: str, tmp_path: Path) -> None:
     outside_of_make = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    # Without the sentence, the next step fails at once instead of installing 6 GB.
+    # Without the sentence, the next step fails at once, and pip and uv cannot install 6 GB.
+    offline = {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "UV_NO_CACHE": "1"}
     for name, script in {"uname": "echo Darwin", "python3": "exit 1"}.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / name).chmod(0o755)
     done = subprocess.run(
         ["make", f"VENV={tmp_path}/venv", target],
         cwd=ROOT,
-        env={**outside_of_make, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        env={**outside_of_make, **offline, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
     )
+    assert done.returncode == 2
     sentence, failed = done.stderr.splitlines()
     assert sentence.startswith(".venv needs Linux, because the pinned torch ")
     assert sentence.endswith("Here, use make dist, make docs, and the commands for clusters (docs/cli.md).")

@@ -49,8 +49,8 @@ LONG = "a" * 300
 @pytest.mark.parametrize(
     "words",
     [
-        *(["validate", LONG], ["render", LONG], ["run", LONG], ["submit", LONG], ["submit", ".", "-f", LONG]),
-        *(["report", f"./{LONG}"], ["report", ".", "-o", LONG], ["export", f"./{LONG}", "-o", "policy.pt"]),
+        *(["validate", LONG], ["render", LONG], ["submit", LONG], ["submit", ".", "-f", LONG]),
+        *(["report", f"./{LONG}"], ["report", ".", "-o", LONG]),
     ],
     ids=lambda words: " ".join(words).replace(LONG, "LONG"),
 )

@@ -217,3 +217,9 @@ def test_another_format_is_refused_before_anything_is_read(capsys: pytest.Captur
         main(["export", "nowhere", "-o", "policy.onnx"])
     assert ended.value.code == ExitCode.USAGE
     assert "'policy.onnx' has no known format; choose a name with .pt or .safetensors" in capsys.readouterr().err
+
+
+def test_a_name_that_is_too_long_is_a_wrong_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    long = f"{tmp_path}/{'a' * 300}"
+    assert main(["export", long, "-o", str(tmp_path / "policy.pt")]) == ExitCode.USER
+    assert long in capsys.readouterr().err

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from tests.unit.collectorfleet.cli import played_api
 from tests.unit.collectorfleet.cli.faults import Said
 from tests.unit.collectorfleet.cli.played_api import FLEET, NAME, ApiServer, Request
+from websocket import WebSocketException
 
 from collectorfleet.cli.exit_codes import ExitCode
 from collectorfleet.cli.main import main
@@ -136,6 +138,24 @@ def test_a_missing_right_to_run_commands_is_said_and_the_pod_is_deleted(server: 
     serve(server, pods)
     assert export_weights() == ExitCode.DENIED
     assert "pods/exec" in said()[1]
+    assert pods.deleted == [POD]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionResetError(104, "Connection reset by peer"), TimeoutError("timed out"), WebSocketException("lost")],
+    ids=repr,
+)
+def test_a_connection_that_breaks_off_is_not_a_problem_of_the_file(
+    error: Exception, server: ApiServer, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Mock(run_forever=Mock(side_effect=error))
+    monkeypatch.setattr(export, "stream", lambda *_, **__: opened)
+    pods = Pods({"phase": "Running"})
+    serve(server, pods)
+    assert export_weights() == ExitCode.UNAVAILABLE
+    assert said()[1] == f"error: pod {POD}: the connection broke off ({type(error).__name__})\n"
+    assert opened.close.called
     assert pods.deleted == [POD]
 
 

@@ -44,3 +44,9 @@ def test_a_port_is_a_number_that_can_be_listened_on(port: str, capsys: pytest.Ca
     with pytest.raises(SystemExit):
         main(["run", "fleet.yaml", f"--metrics-port={port}"])
     assert f"{port!r} is not a port; write a number from 1 to 65535" in capsys.readouterr().err
+
+
+def test_a_name_that_is_too_long_is_a_wrong_name(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "a" * 300
+    assert main(["run", long]) == ExitCode.USER
+    assert capsys.readouterr().err == f"error: {long}: File name too long\n"

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 import yaml
 from tests.unit.collectorfleet.cli import played_api
-from tests.unit.collectorfleet.cli.played_api import NAME, NAMESPACE, ApiServer
+from tests.unit.collectorfleet.cli.played_api import NAME, NAMESPACE, ApiServer, Request
 
 from collectorfleet.cli.exit_codes import ExitCode
 from collectorfleet.cli.main import main
+from collectorfleet.cli.version import version
+from collectorfleet_api import names
 
 Said = pytest.CaptureFixture[str]
 HERE = f"GET /apis/collectorfleet.dev/v1alpha1/namespaces/{NAMESPACE}/collectorfleets"
@@ -43,6 +45,23 @@ def test_fleets_of_all_namespaces_have_theirs_in_front(
     assert header.split()[:2] == ["namespace", "fleet"]
     assert line.split()[:2] == [NAMESPACE, NAME]
     assert lab.requests[0] == EVERYWHERE
+
+
+def test_a_note_about_an_image_tells_two_fleets_of_one_name_apart(lab: ApiServer, capsys: Said) -> None:
+    def fleet(namespace: str, image: str) -> dict[str, Any]:
+        spec = {**played_api.FLEET["spec"], "image": f"ghcr.io/collectorfleet/collectorfleet:{image}"}
+        return {**played_api.FLEET, "metadata": {**played_api.FLEET["metadata"], "namespace": namespace}, "spec": spec}
+
+    def serve(request: Request) -> None:
+        if request.path.endswith("/collectorfleets"):
+            items = [fleet("a", "999.0.0"), fleet("b", "0.0.1")]
+            request.send_json({"kind": "CollectorFleetList", "metadata": {}, "items": items})
+        else:
+            request.send_json({"metadata": {"labels": {names.VERSION_LABEL: version()}}})
+
+    lab.answer = serve
+    assert main(["status", "-A"]) == ExitCode.DONE
+    assert f"the image of fleet a/{NAME} is of CollectorFleet 999.0.0, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["status"], ["top", "--once"]], ids=" ".join)

@@ -117,6 +117,21 @@ def test_a_file_of_other_things_is_not_a_page_of_problems_for_each(
     assert last == f"{file}: not shown: 801 more problems; correct the others first"
 
 
+def test_errors_are_shown_although_the_file_has_many_warnings_before_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}, "data": {"a.py": ""}}
+    fleets = [manifest(name=f"f{number}") for number in range(201)]
+    for fleet in fleets:
+        own = {key: fleet["spec"][key] for key in ("image", "collectors")}
+        fleet["spec"] = {**own, "code": {"configMap": "code"}, "driver": {"script": "train.py"}}
+    file = written(tmp_path, code, *fleets, {"kind": "Odd"})
+    assert main(["render", file]) == 64
+    *problems, last = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[1] for line in problems] == ["warning"] * 199 + ["error"]
+    assert last == f"{file}: not shown: 2 more problems; correct the others first"
+
+
 def test_a_problem_of_a_pod_is_said_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     template = {"spec": {"containers": [{"name": "ray-worker", "env": [{"name": "A", "value": 1}]}]}}
     file = written(tmp_path, manifest({"spec.workers.template": template}))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from tests.unit.played_answers import Answer, says
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.edge.client import Kube, _proxy
-from collectorfleet_operator.edge.errors import NotConfiguredError, NotServedError, RefusedError, UnavailableError
+from collectorfleet_operator.edge.errors import NotServedError, RefusedError, UnavailableError
 from collectorfleet_operator.edge.listing import Listing, Unchanged
 from collectorfleet_operator.objects import Key
 
@@ -35,23 +33,6 @@ def listed(answer: Answer, *, times: int = 1) -> list[Any]:
         return found
 
     return played_answers.asked(lists, answer)
-
-
-@pytest.mark.parametrize("kubeconfig", [None, "", "a text", "{", "[1]", "current-context: other"], ids=repr)
-def test_a_kubeconfig_that_leads_nowhere_is_one_error(
-    kubeconfig: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "kubeconfig"
-    if kubeconfig is not None:
-        file.write_text(kubeconfig)
-    monkeypatch.setattr("kubernetes.aio.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(file))
-
-    async def connect() -> None:
-        async with Kube.connect():
-            pass
-
-    with pytest.raises(NotConfiguredError, match="cannot connect to a cluster: "):
-        asyncio.run(connect())
 
 
 def test_a_list_is_asked_for_as_it_is_at_hand_and_not_compressed() -> None:

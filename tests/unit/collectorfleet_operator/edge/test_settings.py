@@ -46,6 +46,14 @@ def test_labels_are_given_on_by_key_or_by_what_they_begin_with(capsys: pytest.Ca
         assert why in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["-1", "65536", "http", ""])
+def test_a_health_port_is_a_number_that_can_be_listened_on(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [from_arguments([f"--health-port={good}"]).health_port for good in (0, 65535)] == [0, 65535]
+    with pytest.raises(SystemExit):
+        from_arguments([f"--health-port={port}"])
+    assert f"{port!r} is not a port; write a number from 0 to 65535" in capsys.readouterr().err
+
+
 def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         from_arguments(["--namespaces=a"])
