@@ -1,7 +1,8 @@
 """Simulate an environment behind a TCP port, and misbehave on request. The program needs only the standard library.
 
 It counts the steps of its one client: its answer to each byte is the count, modulo 256. Usage:
-``simulator.py PORT [BEHAVIOUR ...]``. Each start adds a line with its process id to the file ``$SIMULATOR_LOG``.
+``simulator.py PORT [BEHAVIOUR ...]``. Each start adds a line with its process id to the file ``$SIMULATOR_LOG``, except
+a start whose port is taken: the fleet repeats it with another port.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ AT = 30
 
 
 def main(port: int, behaviours: list[str]) -> None:
+    server = socket.socket()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind(("127.0.0.1", port))
     note(f"{os.getpid()}")
     if "exits" in behaviours:
         print("no licence", flush=True)
@@ -33,11 +37,12 @@ def main(port: int, behaviours: list[str]) -> None:
         time.sleep(3600)
     if "starts slowly" in behaviours:
         time.sleep(2)
-    serve(port, behaviours)
+    serve(server, behaviours)
 
 
-def serve(port: int, behaviours: list[str]) -> None:
-    with socket.create_server(("127.0.0.1", port)) as server:
+def serve(server: socket.socket, behaviours: list[str]) -> None:
+    with server:
+        server.listen()
         client, _ = server.accept()  # like many simulators, it accepts one client only
         steps = 0
         print("a client is here", flush=True)
