@@ -41,7 +41,7 @@ INTRODUCTION = f"""# Fairness: what one namespace costs another
 
     python -m benchmarks.fleets.fairness --write docs/fairness.md
 
-*Later* is the difference of both values in one round.
+*Later* is *beside* minus *alone* in one round.
 """
 
 

@@ -157,7 +157,7 @@ SubPath = Annotated[
     *_matching(
         f"^{_FOLDER}(/{_FOLDER})*$",
         253,
-        "is not a folder of a volume; write names of letters, digits, '.', '_' and '-', with '/' between them",
+        "is not a path within a volume; write names of letters, digits, '.', '_' and '-', separated by '/'",
     ),
 ]
 

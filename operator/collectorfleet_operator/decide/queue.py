@@ -88,7 +88,7 @@ def state(seen: Situation) -> State:
     if usable is None:
         return Withdrawn("its Workload was deleted") if runs else Waiting(_why_no_workload(seen))
     if usable.is_evicted and usable.is_reserved:
-        return Withdrawn(f"Kueue withdraws its quota ({usable.eviction_message})")
+        return Withdrawn(f"Kueue withdraws the fleet's quota ({usable.eviction_message})")
     if not usable.is_admitted:
         if runs:
             return Withdrawn("Kueue has withdrawn its quota")

@@ -92,8 +92,8 @@ def test_a_fleet_without_problems_is_read() -> None:
         ),
         pytest.param(
             {"spec.driver.checkpoint": {"claimName": "claim", "subPath": "../of/others"}},
-            'spec.driver.checkpoint.subPath: "../of/others" is not a folder of a volume; '
-            "write names of letters, digits, '.', '_' and '-', with '/' between them",
+            'spec.driver.checkpoint.subPath: "../of/others" is not a path within a volume; '
+            "write names of letters, digits, '.', '_' and '-', separated by '/'",
             id="out of the volume",
         ),
         pytest.param(

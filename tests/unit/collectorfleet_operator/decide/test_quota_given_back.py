@@ -27,7 +27,7 @@ def test_an_evicted_fleet_ends_at_a_batch_and_gives_its_quota_back_when_its_pods
     assert told(status, "Admitted") == (
         "False",
         "QuotaTakenBack",
-        "Kueue withdraws its quota (Preempted to accommodate a workload of higher priority)",
+        "Kueue withdraws the fleet's quota (Preempted to accommodate a workload of higher priority)",
     )
     assert told(status, "Ready")[1] == "QuotaTakenBack"
     assert status.phase is Phase.SUSPENDING

@@ -74,7 +74,7 @@ def test_quota_for_pods_of_an_old_template_says_how_to_count_the_new_ones() -> N
 def test_quota_that_is_taken_back_is_told_with_kueues_reason() -> None:
     world = admitted()
     say(world, "Evicted", "True", "Preempted", "a workload of higher priority")
-    text = "Kueue withdraws its quota (a workload of higher priority)"
+    text = "Kueue withdraws the fleet's quota (a workload of higher priority)"
     assert told(world.look(), "Admitted") == ("False", "QuotaTakenBack", text)
 
 
