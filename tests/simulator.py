@@ -19,6 +19,8 @@ AT = 30
 
 
 def main(port: int, behaviours: list[str]) -> None:
+    if "starts slowly" in behaviours:
+        time.sleep(2)
     server = socket.socket()
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind(("127.0.0.1", port))
@@ -35,8 +37,6 @@ def main(port: int, behaviours: list[str]) -> None:
     if "never opens its port" in behaviours:
         print("loading the world", flush=True)
         time.sleep(3600)
-    if "starts slowly" in behaviours:
-        time.sleep(2)
     serve(server, behaviours)
 
 

@@ -32,8 +32,7 @@ OTHERS = {
 Found = dict[str, float] | Failed
 INTRODUCTION = """# What a step costs
 
-One collector steps all its environments as one batch, in one process with one torch thread. The policy is an MLP of 64
-by 64.
+One process with one torch thread steps all environments as one batch. The policy is an MLP of 64 by 64.
 
 * *ours* is the loop of the fleet. *TorchRL* is TorchRL's `Collector` alone.
 * *bare* calls environment and policy, with TorchRL's distributions, and keeps nothing. The loop of the column
