@@ -210,9 +210,10 @@ def test_the_report_of_a_fleet_is_what_its_driver_wrote_and_what_is_true_by_now(
     )
     page = tmp_path / "page.html"
     assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 1
+    to_see = f"collectorfleet status run -n {fleets.namespace} --kubeconfig {control_plane.kubeconfig}"
     assert (
         capsys.readouterr().err
-        == "error: fleet run: its driver has not reported yet; run `collectorfleet status run` to see its state\n"
+        == f"error: fleet run: its driver has not reported yet; run `{to_see}` to see its state\n"
     )
 
     written = Timeline(fleet="run", began=1.7e9, times=[1.7e9 + 60], series={"frames": [4096.0]})
