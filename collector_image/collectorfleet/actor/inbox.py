@@ -79,7 +79,11 @@ class Inbox:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Load the waiting offer, and then no other weights inside the context. Use this between two rollouts."""
+        """Load the waiting offer, and then no other weights inside the context. Use this between two rollouts.
+
+        The first weights are loaded inside the context, too. Without them, the driver would regard a collector as hung
+        if the user's code runs for some minutes.
+        """
         with self._changed:
             self._load_or_refuse()
             self._held = True
@@ -179,7 +183,7 @@ class Inbox:
     @property
     def _may_load(self) -> bool:
         """Whether no rollout and no call of the user needs unchanged weights."""
-        return not (self._running or self._held or self._closed)
+        return not (self._running or (self._held and self._version) or self._closed)
 
     def _load_or_refuse(self) -> None:
         """Load the waiting offer. If this raises an error, :meth:`next_applied` raises the error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -169,8 +170,11 @@ class RolloutRunner:
         return None if isinstance(returned, _STAYS) else returned
 
     def environment_state(self) -> dict[str, Any]:
-        """Return the state of the collector without the policy and the counters, because the driver has both."""
-        return {key: value for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER}
+        """Return a copy of the collector's state without the policy and the counters, because the driver has both."""
+        # Statistics that are loaded while the state is sent must not change the state.
+        return {
+            key: copy.deepcopy(value) for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER
+        }
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
         """Load a result of :meth:`environment_state`. The next rollout begins with a reset."""

@@ -50,8 +50,12 @@ class VectorEnvironment:
         seen, reward, terminated, truncated, infos = self._env.step(self._read_action(actions))
         if seen.shape != observations.shape:
             raise wrong_shape(self.key, seen, observations.shape)
-        if not (np.shape(reward) == terminated.shape == truncated.shape == self._one_each):
-            self._require_one_each(reward, terminated, truncated)
+        if not (np.shape(reward) == np.shape(terminated) == np.shape(truncated) == self._one_each):
+            if reward is None or (isinstance(reward, int) and reward == 0):
+                reward = np.zeros(len(self))  # as TorchRL's wrapper reads such a reward
+            reward, terminated, truncated = map(
+                self._one_each_of, ("reward", "terminated", "truncated"), (reward, terminated, truncated)
+            )
         observations[...] = seen
         rewards[:, 0] = reward
         if not (terminated.any() or truncated.any()):
@@ -93,16 +97,19 @@ class VectorEnvironment:
     def methods(self) -> list[Any]:
         return []
 
-    def _require_one_each(self, reward: Any, terminated: np.ndarray, truncated: np.ndarray) -> None:
-        """Raise ValueError if a result is not one value for each environment. Numpy would repeat a single value."""
-        # TorchRL's wrapper accepts the number 0 as the reward of all environments.
-        results = {} if type(reward) is int and reward == 0 else {"reward": np.shape(reward)}
-        for name, shape in {**results, "terminated": terminated.shape, "truncated": truncated.shape}.items():
-            if shape != self._one_each:
-                raise ValueError(
-                    f"{name} has shape {list(shape)}; return an array with one value for each of {len(self)} "
-                    "environments"
-                )
+    def _one_each_of(self, name: str, values: Any) -> np.ndarray:
+        """Return a result as an array with one value for each environment.
+
+        Like TorchRL's wrapper, accept any shape with this number of values. Raise ValueError for another number,
+        because numpy would repeat a single value.
+        """
+        found = np.asarray(values)
+        if found.size != len(self):
+            raise ValueError(
+                f"{name} has shape {list(found.shape)}; return an array with one value for each of {len(self)} "
+                "environments"
+            )
+        return found.reshape(self._one_each)
 
     def _fitting(self, seen: Any) -> Any:
         if np.shape(seen) != self.shape:

@@ -116,6 +116,16 @@ def test_between_two_rollouts_weights_do_not_change_while_somebody_looks_at_them
     assert answers == [(2, snapshots.digest(weights(2.0).arrays))]
 
 
+def test_first_weights_do_not_wait_for_a_call_of_the_user(inbox: Inbox, mine: dict[str, torch.Tensor]) -> None:
+    with inbox.unchanged():
+        inbox.offer(Offer(1, weights(1.0)))
+        assert mine["weight"].tolist() == [1.0, 1.0]
+        assert inbox.next_applied(0) == (1, snapshots.digest(weights(1.0).arrays))
+        inbox.offer(Offer(2, weights(2.0)))
+        assert mine["weight"].tolist() == [1.0, 1.0]
+    assert inbox.next_applied(1) == (2, snapshots.digest(weights(2.0).arrays))
+
+
 def test_a_failure_is_told_although_somebody_looks_at_weights(inbox: Inbox) -> None:
     with inbox.unchanged():
         inbox.fail(RuntimeError("the simulator is gone"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,13 @@ from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule
 from tests import envs
 from torchrl.collectors import Collector
+from torchrl.envs import EnvBase, ObservationNorm, TransformedEnv
 
 from collectorfleet.actor import frame_entries
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.inbox import Offer
+from collectorfleet.actor.normalization.search import transforms_of
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY
 from collectorfleet.codec import frames as keys
 from collectorfleet.codec import snapshot as snapshots
@@ -83,6 +86,20 @@ def test_the_state_of_a_collector_without_a_policy_can_be_loaded() -> None:
         other = build(CollectorConfig(envs.make_counted_steps, policy, 6, options={"trust_policy": True}), 2)
         other.load_environment_state(state)
         assert other.run(Request(1, 6, 0)).frames == 6
+
+
+def test_a_saved_state_of_environments_does_not_change_later() -> None:
+    runner = build(CollectorConfig(make_normalized, None, 6), 1)
+    state = runner.environment_state()
+    saved = copy.deepcopy(state)
+    for transform in transforms_of(runner.collector.env):
+        for buffer in transform.buffers():
+            buffer.fill_(5.0)
+    assert str(state) == str(saved)
+
+
+def make_normalized() -> EnvBase:
+    return TransformedEnv(envs.Counting(), ObservationNorm(0.5, 2.0, ["observation"]))
 
 
 def random_actions(observed: TensorDictBase) -> TensorDictBase:

@@ -138,3 +138,83 @@ def test_weights_that_do_not_fit_what_the_module_has_now_are_refused() -> None:
     mine[0] = nn.Linear(3, 2)
     with pytest.raises(ValueError, match=r"0\.weight is \(2, 2\) as published and \(2, 3\)"):
         target.load(taken)
+
+
+def grow(module: Any) -> None:
+    module.cache = torch.zeros(5, 2)
+
+
+def widen(module: Any) -> None:
+    module.cache = torch.full((2, 2), 0.5)
+
+
+def expand(module: Any) -> None:
+    module.cache = torch.zeros(1, 2, dtype=torch.int64).expand(2, 2)
+
+
+def remove(module: Any) -> None:
+    module.cache = None
+
+
+def add(module: Any) -> None:
+    module.later = torch.zeros(3)
+
+
+def with_cache() -> nn.Module:
+    module = nn.Linear(2, 2)
+    module.register_buffer("cache", torch.ones(2, 2, dtype=torch.int64))
+    module.register_buffer("later", None)
+    return module
+
+
+@pytest.mark.parametrize("change", [grow, widen, expand, remove, add], ids=lambda one: one.__name__)
+def test_a_policy_keeps_a_buffer_that_it_made_of_another_kind(change: Callable[[Any], None]) -> None:
+    mine = with_cache()
+    target = ModulesTarget({"": mine})
+    change(mine)
+    before = {name: tensor.clone() for name, tensor in mine.named_buffers()}
+    for _ in range(2):
+        theirs = with_cache()
+        taken = snapshots.take(snapshots.by_every_name(theirs))
+        assert target.load(taken) == snapshots.digest(taken.arrays)
+        assert torch.equal(mine.weight, theirs.weight)
+        assert all(torch.equal(mine.get_buffer(name), tensor) for name, tensor in before.items())
+
+
+def test_a_buffer_that_a_policy_made_later_is_loaded_if_it_is_published() -> None:
+    mine, theirs = with_cache(), with_cache()
+    target = ModulesTarget({"": mine})
+    add(mine)
+    theirs.later = torch.ones(3)
+    target.load(snapshots.take(snapshots.by_every_name(theirs)))
+    assert (mine.later == 1).all()
+
+
+def test_weights_reach_a_tensor_whose_memory_is_read_in_another_order() -> None:
+    mine, theirs = nn.Linear(2, 2), nn.Linear(2, 2)
+    target = ModulesTarget({"": mine})
+    mine.weight.data = mine.weight.data.t()
+    taken = snapshots.take(snapshots.by_every_name(theirs))
+    assert target.load(taken) == snapshots.digest(taken.arrays)
+    assert torch.equal(mine.weight, theirs.weight)
+
+
+def test_a_layer_that_lists_its_parameters_itself_is_loaded() -> None:
+    class Lists(nn.Linear):
+        def parameters(self) -> Any:  # type: ignore[override]
+            return [self.weight]
+
+    mine, theirs = nn.Sequential(Lists(2, 2)), nn.Sequential(nn.Linear(2, 2))
+    taken = snapshots.take(snapshots.by_every_name(theirs))
+    assert ModulesTarget({"": mine}).load(taken) == snapshots.digest(taken.arrays)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+@pytest.mark.parametrize("sparse", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr], ids=["coo", "csr"])
+def test_a_policy_may_have_a_sparse_buffer_that_is_not_published(sparse: Callable[[torch.Tensor], Any]) -> None:
+    mine, theirs = nn.Linear(2, 2), nn.Linear(2, 2)
+    mine.register_buffer("adjacency", sparse(torch.eye(2)))
+    target = ModulesTarget({"": mine})
+    taken = snapshots.take(snapshots.by_every_name(theirs), whole=False)
+    assert target.load(taken) == snapshots.digest(taken.arrays)
+    assert torch.equal(mine.weight, theirs.weight)

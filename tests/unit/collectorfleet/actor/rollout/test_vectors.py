@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -93,6 +94,39 @@ def test_results_for_fewer_environments_are_not_repeated_in_silence(what: str) -
     assert ours.runner.loop == "Fast"
     with pytest.raises(ValueError, match=rf"^{what.split()[-1]} has shape "):
         ours.run(Asked(20))
+
+
+class Formed(SyncVectorEnv):
+    """Returns rewards and ends in the form that ``form`` makes of them."""
+
+    form: Callable[[Any, Any, Any], tuple[Any, Any, Any]]
+
+    def step(self, actions: Any) -> Any:
+        seen, reward, terminated, truncated, infos = super().step(actions)
+        return (seen, *self.form(reward, terminated, truncated), infos)
+
+
+# For each form: the number of environments, and the function.
+FORMS: dict[str, tuple[int, Callable[[Any, Any, Any], tuple[Any, Any, Any]]]] = {
+    "zero": (2, lambda _, terminated, truncated: (0, terminated, truncated)),
+    "false": (2, lambda _, terminated, truncated: (False, terminated, truncated)),
+    "no reward": (2, lambda _, terminated, truncated: (None, terminated, truncated)),
+    "a column": (2, lambda reward, terminated, truncated: (reward[:, None], terminated, truncated)),
+    "columns": (2, lambda *results: tuple(one[:, None] for one in results)),
+    "a number": (1, lambda reward, terminated, truncated: (float(reward[0]), terminated, truncated)),
+    "numbers": (1, lambda *results: tuple(one[0].item() for one in results)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_results_that_torchrl_reads_are_read_alike(form: str) -> None:
+    together, function = FORMS[form]
+    kind = type("Formed", (Formed,), {"form": staticmethod(function)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs, ours = sides(partial(vectors, AutoresetMode.DISABLED, together, kind=kind, ends=0.3), linear_policy, 24)
+    assert ours.runner.loop == "Fast"
+    compare(theirs, ours, [Asked(20), Asked(7)])
 
 
 class Shrinking(Chance):
