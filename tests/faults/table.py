@@ -16,7 +16,7 @@ run.
 * **Evicted**: the time from the loss until Kubernetes marks the pod for deletion.
 * **Collects**: the time from the eviction until the fleet has delivered a batch with the newest pod.
 * **Back**: the time from when the returned node is Ready until the fleet has delivered three more batches.
-* **Restarts** are restarts of the driver. **Frames lost** are frames delivered after the newest checkpoint.
+* **Restarts**: of the driver. **Frames lost**: delivered after the newest checkpoint.
 
     make test-faults PYTEST="--write docs/lost-nodes.md"
 """
