@@ -49,12 +49,12 @@ pods.
 * *All report*: every driver reports once in 10 s, or less often to stay below half of the API server's maximum rate.
 * *Quiet* is the time until the process uses at most 0.15 of a core in every second.
 * *A step* is one callback of the event loop, including garbage collection.
-* Each simulated driver renews its Lease every 20 s. A real driver renews its Lease every 5 s.
+* Simulated drivers renew their Leases every 20 s, real drivers every 5 s.
 """
 
 Step = Callable[[Fleets], Awaitable[Found]]
 Keep = Callable[[Found], None]
-# The values of all rounds, by what was measured.
+# The values of all rounds, for each row of the table.
 Rounds = dict[str, list[float]]
 
 

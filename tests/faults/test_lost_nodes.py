@@ -145,7 +145,7 @@ def test_what_ran_on_a_lost_node_goes_on_elsewhere_and_stays_there(
     eventually(lambda: is_evicted(cluster, namespace, name), within=EVICTED_WITHIN, what=f"{name} evicted")
     evicted = time.monotonic()
     eventually(lambda: told(cluster, namespace, name, NODE), within=60, what=f"an event that names {name} and {NODE}")
-    # Without its kubelet a driver goes on, and the operator leaves it the grace period, as if the kubelet were slow.
+    # A driver without a kubelet continues. The operator waits for its grace period, because a slow kubelet may end it.
     cluster.wait_gone(f"pod/{name}", namespace, within=60 + pod["spec"]["terminationGracePeriodSeconds"])
     another_runs(cluster, namespace, role, name)
     after = cluster.wait_for("cfleet/fleet", collected_by_all_there_are(cluster, namespace), namespace, within=120)

@@ -19,7 +19,7 @@ from tests.version_orders import Orders
 from collectorfleet import FleetCollector
 
 MODES: dict[bool, st.SearchStrategy[int | None]] = {True: st.integers(0, 2), False: st.none() | st.integers(1, 3)}
-# Most of an example's time is the start of its processes. Each failure is reported as it is found.
+# An example spends most of its time on the start of processes. So Hypothesis searches for no smaller failing example.
 SETTINGS = settings(
     max_examples=examples(3),
     stateful_step_count=12,

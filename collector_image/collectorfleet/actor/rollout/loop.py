@@ -53,7 +53,7 @@ class Loop:
         keys: all keys of a batch.
         observed: the array for raw observations, ``[environments, *shape]``, and the transforms that turn raw
             observations into observations. None: the observations are not transformed.
-        ends: those of the entries ``done``, ``terminated`` and ``truncated`` that the policy reads. At the start of a
+        ends: the entries among ``done``, ``terminated`` and ``truncated`` that the policy reads. At the start of a
             step, these entries are always False.
     """
 

@@ -1,4 +1,4 @@
-"""Commands that a message tells to run next, and notes about what was asked for."""
+"""Hints in messages: the command to run next."""
 
 from __future__ import annotations
 

@@ -209,8 +209,6 @@ except UserCodeError as error:
 
 @pytest.mark.parametrize("kind", ["tensordicts", "pytrees"])
 def test_the_first_dump_without_room_is_refused_with_its_size_and_kills_nobody(tmp_path: Path, kind: str) -> None:
-    if (tried := on_a_volume_of_1_mb(tmp_path, "")).returncode:
-        pytest.skip(f"left out: a volume of its own cannot be mounted here: {tried.stderr.strip()}")
     done = on_a_volume_of_1_mb(tmp_path, DUMP % kind)
     assert done.returncode == 0, done.stderr
     found = re.fullmatch(
