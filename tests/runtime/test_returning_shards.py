@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import signal
@@ -19,6 +20,7 @@ from tests.runtime.learners import DiesOnce, FailsOnce, TooLarge, frames, pid_of
 from tests.wait import eventually
 
 from collectorfleet import InfrastructureError, InvalidOption, UserCodeError
+from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.returning import steps_of
 from collectorfleet.run.spec_learners.run_learners import RunLearners
 
@@ -215,6 +217,47 @@ def test_a_policy_that_was_removed_after_the_last_checkpoint_resumes_from_it(
     assert not list((tmp_path / "after").glob("policy-a-*.pt"))
 
 
+def test_after_a_removal_others_resume_the_last_checkpoint_and_nothing_later(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    before = make_shards(checkpoint_dir=tmp_path / "before", shards=1)
+    (replay,) = before.get_replay_actors()
+    for policy_id in ("stays", "leaves"):
+        before.add_policy(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    before.checkpoint()
+    before.add_policy("new")
+    ray.get([replay.extend.remote(policy_id, frames(2.0, 4)) for policy_id in ("stays", "new")])
+    before.remove_policy("leaves")
+    before.stop()
+    after = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before", shards=1)
+    assert after.resumes == {"stays", "leaves"}
+    after.add_policies({"new": {}, "leaves": {}, "stays": {}})
+    (replay,) = after.get_replay_actors()
+    assert ray.get([replay.size.remote(policy_id) for policy_id in ("stays", "leaves", "new")]) == [8, 8, 0]
+
+
+class Asynchronous(PolicyReplay):
+    """An actor with coroutines, as a user may write one."""
+
+    async def forget(self, policy_id: str) -> None:
+        await asyncio.sleep(0)
+        super().forget(policy_id)
+
+
+def test_an_asynchronous_replay_actor_drops_frames_of_a_removed_policy_after_a_restart(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    shards = make_shards(checkpoint_dir=tmp_path, shards=1, replay_class=Asynchronous)
+    (replay,) = shards.get_replay_actors()
+    for policy_id in ("stays", "leaves"):
+        shards.add_policy(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    shards.checkpoint()
+    shards.remove_policy("leaves")
+    assert frames_after_a_restart(shards) == {"stays": 8, "leaves": 0}
+
+
 @pytest.fixture
 def resumed(make_shards: MakeShards, tmp_path: Path) -> LearnerShards:
     """Shards with the policy ``stays``, which resume frames of it and of ``leaves``."""
@@ -258,14 +301,19 @@ def test_frames_are_dropped_again_if_the_replay_actor_is_lost_before_it_is_writt
     assert frames_after_a_restart(resumed) == {"stays": 8, "leaves": 0}
 
 
-def test_a_removed_policy_stays_removed_if_the_replay_actor_is_lost_before_it_is_written(
+def test_a_removed_policy_stays_removed_after_a_restart_and_no_frames_are_written(
     resumed: LearnerShards, tmp_path: Path
 ) -> None:
     resumed.checkpoint()
-    (tmp_path / "write dies").touch()
+    (tmp_path / "write raises").touch()
     resumed.remove_policy("stays")
-    assert not (tmp_path / "write dies").exists()
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
+    (tmp_path / "write raises").unlink()
+    resumed.add_policy("stays")
+    (replay,) = resumed.get_replay_actors()
+    ray.get(replay.extend.remote("stays", frames(2.0, 4)))
+    resumed.checkpoint()
+    assert frames_after_a_restart(resumed) == {"stays": 4, "leaves": 0}
 
 
 def test_a_policy_that_is_added_again_before_the_first_checkpoint_has_no_resumed_frames(
@@ -289,18 +337,17 @@ def test_a_removal_before_the_first_checkpoint_writes_nothing_and_the_checkpoint
     (replay,) = resumed.get_replay_actors()
     assert ray.get(replay.size.remote("stays")) == 0
     (tmp_path / "write raises").unlink()
-    assert frames_after_a_restart(resumed)["stays"] == 8
+    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 8}
     resumed.checkpoint()
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
 
 
-@pytest.mark.parametrize("fails", ["forget", "write"])
 def test_frames_that_a_removal_could_not_drop_are_dropped_by_the_next_checkpoint(
-    resumed: LearnerShards, tmp_path: Path, fails: str
+    resumed: LearnerShards, tmp_path: Path
 ) -> None:
     resumed.checkpoint()
-    (tmp_path / f"{fails} raises").touch()
-    with pytest.raises(UserCodeError, match=f"cannot {fails}"):
+    (tmp_path / "forget raises").touch()
+    with pytest.raises(UserCodeError, match="cannot forget"):
         resumed.remove_policy("stays")
     assert len(resumed) == 0
     resumed.checkpoint()

@@ -12,6 +12,7 @@ from typing import Any
 from collectorfleet.errors import CollectorFleetError, InvalidOption
 from collectorfleet.learners.calls import Deadline, answer, answers
 from collectorfleet.learners.checkpoint_folder import CheckpointFolder
+from collectorfleet.learners.dropped import add_dropped
 from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
 from collectorfleet.learners.returning import keep
 from collectorfleet.learners.roster import Place
@@ -103,29 +104,23 @@ class Checkpoints:
         """Return whether the shard may still have frames of a removed policy of this id."""
         return (policy_id, shard) in self._undropped
 
-    def drop(self, policy_id: str, shard: int, replay: Any, deadline: Deadline, *, is_added_again: bool) -> None:
+    def drop(self, policy_id: str, shard: int, replay: Any, deadline: Deadline) -> None:
         """Drop the frames of a removed policy. Blocks. Raises the errors of :meth:`LearnerShards.remove_policy`.
 
-        A restarted replay actor loads no frames of the policy, unless the actor resumes from an earlier checkpoint and
-        the policy is not added again. The next checkpoint then drops these frames.
+        A replay actor that restarts drops the frames again, because its checkpoint may still have them.
         """
-        who = f"replay actor of shard {shard}"
-        answer(who, partial(replay.forget.remote, policy_id), deadline)
         kept = self._replay_file(shard)
-        if self._folder is not None and kept is not None:
-            # If this process has not written anything, a file of this name is another driver's file.
-            has_own_file = self._has_begun_to_write and kept.exists()
-            resumes = not has_own_file and bool(self._earlier.replay_files(shard))
-            if resumes and not is_added_again:
-                # A first file of many GB may take too long, or may lack room. Without it, a restarted actor only has
-                # frames that nobody samples.
-                return
-            if has_own_file or resumes:
-                # Without a new file, a restarted replay actor would load the dropped frames.
-                with self._folder.writing():
-                    self._has_begun_to_write = True
-                    answer(who, partial(replay.__ray_call__.remote, keep, kept, [policy_id]), deadline)
+        if self._folder is not None and kept is not None and self._resumes_frames(shard, kept):
+            with self._folder.writing():
+                self._has_begun_to_write = True
+                add_dropped(kept, policy_id)
+        answer(f"replay actor of shard {shard}", partial(replay.forget.remote, policy_id), deadline)
         self._undropped.discard((policy_id, shard))
+
+    def _resumes_frames(self, shard: int, kept: Path) -> bool:
+        """Return whether the shard's replay actor would load frames after a restart."""
+        # If this process has not written anything, a file of this name is another driver's file.
+        return (self._has_begun_to_write and kept.exists()) or bool(self._earlier.replay_files(shard))
 
     def new_policy_file(self, policy_id: str) -> Path | None:
         """Return the path of a file that no earlier policy uses."""

@@ -17,7 +17,8 @@ from collectorfleet.learners.roster import Place
 from collectorfleet.stored_json import parse_json
 
 RECORD: Final = "shards.json"
-_FILE: Final = re.compile(r"(replay-|policy-[A-Za-z0-9._-]+-)[0-9]+\.pt")
+_POLICY_FILE: Final = re.compile(r"policy-[A-Za-z0-9._-]+-[0-9]+\.pt")
+_REPLAY_FILE: Final = re.compile(r"replay-[0-9]+\.(pt|dropped\.json)")
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def replay_file(shard: int) -> str:
 
 def is_file_of_learners(name: str) -> bool:
     """Return whether learners write files of this name beside the index."""
-    return _FILE.fullmatch(name) is not None
+    return _POLICY_FILE.fullmatch(name) is not None or _REPLAY_FILE.fullmatch(name) is not None
 
 
 def is_whole(folder: Path) -> bool:
@@ -130,7 +131,7 @@ def read_record(folder: Path) -> Record:
 def _kept(row: Mapping[str, Any], slots: Sequence[int]) -> Kept:
     file, place = row["file"], Place(_count(row["shard"]), _count(row["slot"]))
     # A name with a `/` would lead out of the folder.
-    if not isinstance(file, str) or not is_file_of_learners(file):
+    if not isinstance(file, str) or _POLICY_FILE.fullmatch(file) is None:
         raise ValueError(f"{file!r} is not the name of a policy's file")
     if place.shard >= len(slots) or place.slot >= slots[place.shard]:
         raise ValueError(f"shard {place.shard} has no place {place.slot}")

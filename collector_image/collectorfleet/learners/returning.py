@@ -6,10 +6,12 @@ with the same arguments. So the constructor loads the checkpoint.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import inspect
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +19,7 @@ from typing import Any, Final
 import torch
 
 from collectorfleet.durable_files import write
+from collectorfleet.learners.dropped import dropped, end_dropped
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +54,8 @@ def returning(of: type) -> type:
                 kept = torch.load(kept_in, map_location="cpu", weights_only=False)
                 self.load_state_dict(kept["state"])
                 self.__dict__[_STEPS] = kept["steps"]
+                for policy_id in dropped(files[0]):
+                    _forget(self, policy_id)
                 log.info("%s resumes from %s", of.__qualname__, kept_in)
 
         def __bool__(self) -> bool:
@@ -86,11 +91,22 @@ def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
     state = {"state": actor.state_dict(), "steps": steps_of(actor)}
     try:
         write(file, partial(torch.save, state))
+        end_dropped(file)
     except RuntimeError as error:
         # If the volume is full, torch raises a RuntimeError that hides the OSError.
         if isinstance(error.__context__, OSError):
             raise error.__context__ from None
         raise
+
+
+def _forget(actor: Any, policy_id: str) -> None:
+    """Drop frames in the constructor, in which nothing else runs."""
+    if inspect.iscoroutinefunction(actor.forget):
+        # The thread of an asynchronous actor has a running event loop, which blocks until the constructor returns.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, actor.forget(policy_id)).result()
+    else:
+        actor.forget(policy_id)
 
 
 def steps_of(actor: Any) -> int:

@@ -144,16 +144,16 @@ class LearnerShards:
     def remove_policy(self, policy_id: str, timeout: Timeout = _MINUTE) -> None:
         """Wait until a policy has finished earlier calls of this process. Then end the policy and free its place.
 
-        The frames of the policy are dropped now. The next :meth:`checkpoint` drops the checkpoint of the policy. If
-        the shards resumed from an earlier checkpoint, a replay actor that restarts before the first checkpoint loads
-        the frames again. The first checkpoint drops these frames. If the policy is still busy after ``timeout``, it is
-        killed and a warning is logged. Dropping its frames blocks for at most another ``timeout``.
+        The frames of the policy are dropped now. The next :meth:`checkpoint` drops the checkpoint of the policy. Until
+        then, shards that resume from the last checkpoint also resume the policy and its frames. If the policy is still
+        busy after ``timeout``, it is killed and a warning is logged. Dropping its frames blocks for at most another
+        ``timeout``.
 
         Raises:
             InvalidOption: the policy does not exist, or a feed still sends frames to the policy.
             UserCodeError, InfrastructureError: the policy is removed, but the replay actor could not drop its frames.
                 The frames are dropped at the next checkpoint, or when a policy of this id is added to this shard.
-            OSError: the policy is removed, but ``checkpoint_dir`` cannot be made. The frames are dropped as above.
+            OSError: the policy is removed, but ``checkpoint_dir`` is not writable. The frames are dropped as above.
             FolderTakenOver: the policy is removed, but the run has a newer driver.
         """
         actor = self.get_policy_actor(policy_id)
@@ -172,7 +172,7 @@ class LearnerShards:
         del self._policies[policy_id]
         self._roster.remove(policy_id)
         self._checkpoints.remove(policy_id, shard, file)
-        self._checkpoints.drop(policy_id, shard, self._replays[shard], Deadline(timeout), is_added_again=False)
+        self._checkpoints.drop(policy_id, shard, self._replays[shard], Deadline(timeout))
 
     def get_policy_actor(self, policy_id: str) -> Any:
         """Return the policy's actor. Raise InvalidOption for an unknown id, as all methods with an id do."""
@@ -275,9 +275,7 @@ class LearnerShards:
         if self._checkpoints.has_frames_to_drop(policy_id, place.shard):
             deadline = Deadline(self._options.start_timeout)
             try:
-                self._checkpoints.drop(
-                    policy_id, place.shard, self._replays[place.shard], deadline, is_added_again=True
-                )
+                self._checkpoints.drop(policy_id, place.shard, self._replays[place.shard], deadline)
             except BaseException:
                 self._roster.remove(policy_id)
                 raise

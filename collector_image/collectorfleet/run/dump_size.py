@@ -5,6 +5,9 @@ TorchRL writes a dump into mapped memory. If the volume becomes full meanwhile, 
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -22,6 +25,14 @@ def check_dumps(buffer: Any, check: Callable[[Path, int], None]) -> None:
     ``check``.
     """
     buffer.register_save_hook(partial(_checked, check))
+
+
+def check_room(folder: Path, needed_bytes: int) -> None:
+    """Raise an OSError if the volume of ``folder`` has less free space than the dump needs."""
+    left = shutil.disk_usage(folder).free
+    if left < needed_bytes:
+        full = f"{os.strerror(errno.ENOSPC)} ({needed_bytes:,} bytes needed for a dump of the buffer, {left:,} left)"
+        raise OSError(errno.ENOSPC, full, str(folder))
 
 
 def _checked(check: Callable[[Path, int], None], content: Any, path: Path | None = None) -> Any:

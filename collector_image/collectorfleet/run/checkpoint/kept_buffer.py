@@ -6,13 +6,13 @@ actor and driver need the same folder, and the actor runs in the driver's pod.
 
 from __future__ import annotations
 
-import shutil
+import errno
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import size_bytes
+from collectorfleet.durable_files import is_temporary, mapping_error, size_bytes
 from collectorfleet.errors import CollectorFleetError, UserCodeError
-from collectorfleet.run.dump_size import check_dumps
+from collectorfleet.run.dump_size import check_dumps, check_room
 from collectorfleet.transport.ray.replay_buffer import loss_of, own_error
 
 # A volume with less free space counts as full.
@@ -31,8 +31,9 @@ class KeptBuffer:
     def dump(self, folder: Path) -> bool:
         """Dump content, sampler and writer into ``folder``, which does not exist yet.
 
-        If the buffer has no frames, makes no dump and returns False. Raises ReplayBufferLost. Raises UserCodeError if
-        the dump fails, lacks disk space, or is not visible in this process.
+        If the buffer has no frames, makes no dump and returns False. Raises ReplayBufferLost. Raises OSError if the
+        volume is full, fails or is read-only. Raises UserCodeError if the dump fails otherwise, or is not visible in
+        this process.
         """
         try:
             if not len(self._buffer):
@@ -41,15 +42,15 @@ class KeptBuffer:
                 # Only the actor knows the size of the first dump.
                 check_dumps(self._buffer, _check_room_for)
                 self._checks_room = True
-            _check_room(folder.parent, self._size_bytes)
+            check_room(folder.parent, self._size_bytes)
             self._buffer.dumps(folder)
         except Exception as error:
-            # Ray's error of a UserCodeError is a UserCodeError, too, with Ray's text.
-            cause = own_error(error)
-            if isinstance(cause, CollectorFleetError):
-                raise cause from None
+            # Ray's error of an OSError is an OSError, too, with Ray's text.
+            failing = _volume_error(own_error(error))
+            if failing is not None:
+                raise failing from None
             # The actor writes into mapped memory, so a full volume kills it. Report the full volume as the cause.
-            _check_room(folder.parent, _LEAST_ROOM_BYTES)
+            check_room(folder.parent, _LEAST_ROOM_BYTES)
             raise self._failure(f"cannot be written to {folder}", error) from error
         if not folder.is_dir():
             raise UserCodeError(
@@ -74,14 +75,12 @@ class KeptBuffer:
 
 
 def _check_room_for(storage_folder: Path, needed_bytes: int) -> None:
-    _check_room(storage_folder.parents[1], needed_bytes)
+    check_room(storage_folder.parents[1], needed_bytes)
 
 
-def _check_room(volume: Path, needed_bytes: int) -> None:
-    free = shutil.disk_usage(volume).free
-    if free < needed_bytes:
-        raise UserCodeError(
-            "replayBuffer.checkpoint",
-            f"the volume of {volume} has {free} bytes left, and the dump of the buffer needs more than "
-            f"{needed_bytes}; use a volume with room for three dumps, or a smaller buffer",
-        )
+def _volume_error(error: Exception) -> OSError | None:
+    """Return the error of a full, failing or read-only volume, or None for other errors."""
+    found = mapping_error(error) if isinstance(error, RuntimeError) else error
+    if isinstance(found, OSError) and (is_temporary(found) or found.errno == errno.EROFS):
+        return found
+    return None

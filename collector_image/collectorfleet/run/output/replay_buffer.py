@@ -11,12 +11,8 @@ The folder contains only the newest dump. The previous dump is removed once the 
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from tensordict import TensorDictBase
@@ -24,7 +20,7 @@ from tensordict import TensorDictBase
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
 from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.dump_size import check_dumps
+from collectorfleet.run.dump_size import check_dumps, check_room
 from collectorfleet.run.output.entries import name_problem
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
@@ -59,7 +55,7 @@ class ReplayWriter:
             self._folder.save_manifest()
         self._load()
         # Only the buffer knows the size of the first dump.
-        check_dumps(buffer, _check_room)
+        check_dumps(buffer, check_room)
 
     @property
     def frames(self) -> int:
@@ -108,7 +104,7 @@ class ReplayWriter:
         name = self._folder.name_after(before)
         with self._folder.new_part(name) as unfinished:
             if before:
-                _check_room(self._folder.path, size_bytes(self._folder.path / before))
+                check_room(self._folder.path, size_bytes(self._folder.path / before))
             self.buffer.dumps(unfinished)
         self._manifest["dump"] = name
         self._folder.save_manifest()
@@ -122,14 +118,6 @@ class ReplayWriter:
             self.buffer.loads(self._folder.path / self._manifest["dump"])
         except Exception as error:
             raise UserCodeError.of(f"output.replayBuffer: the dump in {self._folder.path}", error) from error
-
-
-def _check_room(folder: Path, needed_bytes: int) -> None:
-    left = shutil.disk_usage(folder).free
-    if left < needed_bytes:
-        raise OSError(
-            errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({needed_bytes:,} bytes needed for a dump, {left:,} left)"
-        )
 
 
 def _empty_manifest(fleet: str, run_id: str) -> dict[str, Any]:

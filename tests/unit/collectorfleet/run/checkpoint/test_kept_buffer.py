@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from ray.exceptions import RayTaskError
 from tensordict import TensorDict
 from tests.unit.collectorfleet.run.volume import on_a_volume_of_1_mb
 from torchrl.data import LazyTensorStorage, ListStorage, PrioritizedSampler, TensorDictReplayBuffer
@@ -43,6 +46,24 @@ def opened(path: Path, buffer: TensorDictReplayBuffer) -> Checkpointer:
     made = Checkpointer(folder, state, timedelta(seconds=60), taken_over=pytest.fail, clock=lambda: 0.0)
     made.keep_buffer(buffer)
     return made
+
+
+def opened_with_frames(path: Path, kind: type[TensorDictReplayBuffer]) -> Checkpointer:
+    buffer = kind(storage=LazyTensorStorage(SIZE))
+    checkpoints = opened(path, buffer)
+    buffer.extend(frames(0, 3))
+    return checkpoints
+
+
+def failure_of(checkpoints: Checkpointer) -> str:
+    assert checkpoints.status is not None
+    assert checkpoints.status.failure is not None
+    return checkpoints.status.failure
+
+
+def as_ray_raises(error: Exception) -> Exception:
+    """The error of a call of an actor whose method raised ``error``."""
+    return RayTaskError("dumps", "Traceback", error).as_instanceof_cause()
 
 
 def test_a_restarted_driver_has_the_frames_the_cursor_and_the_priorities(tmp_path: Path) -> None:
@@ -130,12 +151,12 @@ def test_a_full_volume_costs_checkpoints_and_no_run(tmp_path: Path, monkeypatch:
     assert checkpoints.write(Position(frames=3))
     needed = size_bytes(tmp_path / "checkpoint-000001" / "replay-buffer")
     with monkeypatch.context() as full:
-        full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed - 1))
+        full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed - 1, total=2**30))
         checkpoints.write_in_background(Position(frames=4))
         status = checkpoints.status
         assert status is not None
         assert status.frames == 3
-        assert f"has {needed - 1} bytes left, and the dump of the buffer needs more than {needed};" in status.failure
+        assert f"({needed:,} bytes needed for a dump of the buffer, {needed - 1:,} left)" in status.failure
         full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed))
         assert checkpoints.write(Position(frames=4))
 
@@ -149,24 +170,65 @@ class WritesHalf(TensorDictReplayBuffer):
         raise ValueError("the actor fails")
 
 
-@pytest.mark.parametrize(
-    ("free", "said"),
-    [
-        (2**20 - 1, "has 1048575 bytes left, and the dump of the buffer needs more than 1048576; use a volume with"),
-        (2**20, "replayBuffer.checkpoint: the buffer cannot be written to "),
-    ],
-    ids=["on a full volume", "with room"],
-)
-def test_half_a_dump_is_removed_and_its_failure_is_that_of_the_volume_if_the_volume_is_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, said: str
-) -> None:
-    buffer = WritesHalf(storage=LazyTensorStorage(SIZE))
-    checkpoints = opened(tmp_path, buffer)
-    buffer.extend(frames(0, 3))
-    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
-    with pytest.raises(UserCodeError, match=re.escape(said)):
+def test_half_a_dump_is_removed_and_its_failure_ends_the_run_at_its_first_checkpoint(tmp_path: Path) -> None:
+    checkpoints = opened_with_frames(tmp_path, WritesHalf)
+    with pytest.raises(UserCodeError, match=r"replayBuffer.checkpoint: the buffer cannot be written to .*actor fails"):
         checkpoints.write_in_background(Position(frames=3))
     assert [path.name for path in tmp_path.glob(".driver-*/*")] == ["driver.json"]
+
+
+def test_half_a_dump_on_a_full_volume_is_removed_and_the_run_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = opened_with_frames(tmp_path, WritesHalf)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=2**20 - 1, total=2**30))
+    checkpoints.write_in_background(Position(frames=3))
+    assert "(1,048,576 bytes needed for a dump of the buffer, 1,048,575 left)" in failure_of(checkpoints)
+    assert [path.name for path in tmp_path.glob(".driver-*/*")] == ["driver.json"]
+
+
+class OnAFailingVolume(TensorDictReplayBuffer):
+    """A buffer whose dump raises ``error``."""
+
+    error: Exception
+
+    def dumps(self, folder: Path) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "reported"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
+        (OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)), "Disk quota exceeded"),
+        (OSError(errno.EIO, os.strerror(errno.EIO)), "Input/output error"),
+        (OSError(errno.EROFS, os.strerror(errno.EROFS)), "Read-only file system"),
+        (RuntimeError("unable to write to file </data/x.memmap>: No space left on device (28)"), "/data/x.memmap"),
+        (as_ray_raises(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))), "No space left on device"),
+    ],
+    ids=["full", "quota", "failing", "read-only", "mapped by torch", "in an actor"],
+)
+def test_a_volume_that_fails_the_first_dump_does_not_end_the_run(
+    tmp_path: Path, error: Exception, reported: str
+) -> None:
+    checkpoints = opened_with_frames(tmp_path, OnAFailingVolume)
+    checkpoints._buffer._buffer.error = error
+    checkpoints.write_in_background(Position(frames=3))
+    assert reported in failure_of(checkpoints)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [PermissionError(errno.EACCES, "Permission denied"), FileNotFoundError(errno.ENOENT, "No such file")],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_folder_that_the_actor_does_not_have_ends_the_run_at_its_first_checkpoint(
+    tmp_path: Path, error: Exception
+) -> None:
+    checkpoints = opened_with_frames(tmp_path, OnAFailingVolume)
+    checkpoints._buffer._buffer.error = error
+    with pytest.raises(UserCodeError, match=r"actor, which has to run in the driver's pod"):
+        checkpoints.write_in_background(Position(frames=3))
 
 
 def test_how_long_a_dump_took_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -190,7 +252,6 @@ import torch
 from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, ReplayBuffer, TensorDictReplayBuffer
 
-from collectorfleet.errors import UserCodeError
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
 
 folder, kind = Path(sys.argv[1]), %r
@@ -202,7 +263,7 @@ else:
     buffer.extend(TensorDict({"x": torch.ones(10, 100), "y": torch.ones(10, dtype=torch.int64)}, [10]))
 try:
     KeptBuffer(buffer).dump(folder / "replay-buffer")
-except UserCodeError as error:
+except OSError as error:
     print(error)
 """
 
@@ -212,9 +273,9 @@ def test_the_first_dump_without_room_is_refused_with_its_size_and_kills_nobody(t
     done = on_a_volume_of_1_mb(tmp_path, DUMP % kind)
     assert done.returncode == 0, done.stderr
     found = re.fullmatch(
-        rf"replayBuffer.checkpoint: the volume of {tmp_path} has \d+ bytes left, and the dump of the buffer needs more "
-        r"than (\d+); use a volume with room for three dumps, or a smaller buffer",
+        r"\[Errno 28\] No space left on device \(([\d,]+) bytes needed for a dump of the buffer, [\d,]+ left\): "
+        rf"'{tmp_path}'",
         done.stdout.splitlines()[-1],
     )
     assert found is not None
-    assert int(found[1]) >= 10_000 * 408
+    assert int(found[1].replace(",", "")) >= 10_000 * 408

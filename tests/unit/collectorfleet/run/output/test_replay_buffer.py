@@ -105,7 +105,9 @@ def test_a_dump_begins_if_the_volume_has_room_for_another_one_like_the_last(
         out.write(batch(10))
         assert dumps(tmp_path) == ["dump-000001"]
         return
-    with pytest.raises(InfrastructureError, match=rf"\({needed:,} bytes needed for a dump, {needed - 1:,} left\)"):
+    with pytest.raises(
+        InfrastructureError, match=rf"\({needed:,} bytes needed for a dump of the buffer, {needed - 1:,} left\)"
+    ):
         out.write(batch(10))
     assert dumps(tmp_path) == ["dump-000000"]
 
