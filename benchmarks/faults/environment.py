@@ -49,7 +49,7 @@ def collector_processes(folder: Path) -> list[int]:
 
 
 class Obedient(Counting):
-    """An environment that raises or exhausts its memory on order."""
+    """An environment that raises an error or exhausts its memory when its file says so."""
 
     def __init__(self, folder: Path, step_seconds: float) -> None:
         super().__init__(length=100, step_seconds=step_seconds)

@@ -22,7 +22,7 @@ class Act(nn.Module):
 
 
 class Team(nn.Module):
-    """A module of ``policies`` parts. Each part acts in an equal share of the environments, in order."""
+    """A module with one part for each of the ``policies``. Each part acts in an equal share of the environments."""
 
     def __init__(self, policies: int) -> None:
         super().__init__()

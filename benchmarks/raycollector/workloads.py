@@ -92,7 +92,7 @@ def cheap_policy() -> TensorDictModule:
 
 
 class _Large(_Act):
-    """The same with 195 further tensors of ``numbers`` float32 each, which acting does not use."""
+    """The same policy with 195 unused tensors. Each tensor has ``numbers`` values of type float32."""
 
     def __init__(self, numbers: int) -> None:
         super().__init__()

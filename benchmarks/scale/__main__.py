@@ -47,7 +47,7 @@ Cells are the CPU time of the driver for one event: median (min-max) over the ro
 
 * An event is one acknowledgement of weights, or one answer (rollout) with the next request and its part of a batch.
 * *Played* measures only the gather loop, with one message per iteration. *Over Ray* measures the whole driver process
-  with actors that answer at once.
+  with actors that answer immediately.
 * *Growth* is the largest fleet's figure divided by the smallest fleet's figure in the same round.
 
     python -m benchmarks.scale --write docs/scale.md

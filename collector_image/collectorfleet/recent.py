@@ -6,7 +6,7 @@ from collections import deque
 
 
 class LargestOfRecent:
-    """The largest of the last ``count`` noted numbers."""
+    """The largest of the last ``count`` numbers that were noted."""
 
     def __init__(self, count: int) -> None:
         self._count = count

@@ -33,7 +33,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.evaluation": {"episodes": 2, "video": {"episodes": 3}}},
-        "spec.evaluation.video.episodes: more episodes than evaluation.episodes; record fewer episodes, or play more",
+        "spec.evaluation.video.episodes: it is larger than evaluation.episodes; lower it, or raise evaluation.episodes",
         id="more videos than episodes",
     ),
     pytest.param(

@@ -69,7 +69,7 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 0.3, "spec.workers.gpu.perPod": 2, "spec.workers.collectorsPerPod": 7},
-            "7 collectors of 0.3 GPU do not fit on the 2 GPU of a worker pod, which has room for 6; use at most 6, "
+            "7 collectors of 0.3 GPU do not fit on a worker pod with 2 GPU; use at most 6, "
             "or raise workers.gpu.perPod",
             id="too many in a pod",
         ),
@@ -84,7 +84,7 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
                 "spec.collectors.resources.custom": {"license": 0.6},
                 "spec.workers": {"customPerPod": {"license": 2}, "collectorsPerPod": 4},
             },
-            "4 collectors of 0.6 license do not fit into the 2 of a worker pod, which has room for 3; use at most 3, "
+            "4 collectors of 0.6 license do not fit on a worker pod with 2 license; use at most 3, "
             "or raise workers.customPerPod",
             id="too many for a custom resource",
         ),

@@ -45,7 +45,7 @@ REFUSED = [
     pytest.param(
         ("curriculum-needs-parameters", "curriculum"),
         {"curriculum": curriculum, "evaluation": Evaluation(), "policy": envs.make_policy()},
-        "the curriculum sets parameters of the environments, but this fleet takes no parameters; pass "
+        "the curriculum sets parameters of the environments, but this fleet has no parameters; pass "
         "environment_parameters=EnvironmentParameters()",
         id="a curriculum without parameters",
     ),

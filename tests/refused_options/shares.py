@@ -11,7 +11,7 @@ REFUSED = [
     pytest.param(
         ("staleness-in-async", "max_staleness"),
         {"sync": False, "max_staleness": 0},
-        "0 needs sync=True, because only one collector would be busy with sync=False; use sync=True, or 1 or more",
+        "0 needs sync=True, because only one collector would work with sync=False; use sync=True, or at least 1",
         id="on-policy in Async",
     ),
     *(

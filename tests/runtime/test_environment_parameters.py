@@ -162,7 +162,7 @@ def test_a_fleet_that_takes_no_parameters_warns_of_those_in_a_state(
         second = fleet(
             environment_parameters=None, resume_from={"frames": 0, "version": 1, "environment_parameters": state}
         )
-    assert "the state has environment parameters of version 1, but this fleet takes no parameters" in caplog.text
+    assert "the state has environment parameters of version 1, but this fleet has no parameters" in caplog.text
     assert VERSION not in next(iter(second)).keys(include_nested=True)
     with pytest.raises(InvalidOption, match="this fleet takes no environment parameters; pass environment_parameters"):
         second.set_environment_parameters({"level": 1})

@@ -126,7 +126,7 @@ def test_an_evaluator_has_a_simulator_of_its_own_and_restarts_with_it(fleet: Mak
 def test_a_factory_that_takes_no_addresses_is_named(fleet: Make, log: Path) -> None:
     collector = fleet(create_env_fn=envs.make_policy, process=simulated.process(log), total_frames=100)
     with pytest.raises(
-        UserCodeError, match=r"make_policy takes no argument process; add the parameter process, which receives"
+        UserCodeError, match=r"make_policy has no parameter 'process'; add this parameter, which receives"
     ):
         list(collector)
     collector.shutdown()

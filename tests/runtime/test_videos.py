@@ -163,7 +163,7 @@ def test_a_renderer_that_ends_its_process_or_hangs_costs_the_video_and_no_evalua
     assert (found.evaluation.failed, found.evaluation.restarts) == (0, 1)
     failure = status(collector).failure
     assert failure is not None
-    assert failure.startswith(f"an evaluator was lost while it recorded: evaluator e0: {cause}")
+    assert failure.startswith(f"an evaluator was lost while it recorded a video: evaluator e0: {cause}")
 
 
 class Slow(Pictured):

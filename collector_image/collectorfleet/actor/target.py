@@ -181,7 +181,7 @@ class ModulesTarget(WeightsTarget):
         }
 
     def _present(self) -> tuple[list[Any], list[Any]]:
-        """Return all modules, parameters and buffers, and where and how the parameters and buffers are stored."""
+        """Return all modules, parameters and buffers, with the memory and layout of each parameter and buffer."""
         inner = [one for module in self._modules.values() for one in module.modules()]
         # The methods parameters() and buffers() are not called, because the user's module may replace them.
         own = [

@@ -38,7 +38,7 @@ def read(file: str) -> Manifests | None:
 def print_findings(found: Manifests, file: str, show: Callable[[object], None] = print_problem) -> None:
     """Print the first findings about the manifests in ``file``, with a line for the number of the others.
 
-    If there are too many, errors come before warnings, because the errors decide the exit code.
+    If there are too many problems, errors are shown and warnings are left out, because errors decide the exit code.
     """
     shown = found.findings
     if len(shown) > _MOST_FINDINGS:

@@ -74,7 +74,7 @@ class Repeated:
 class Schema:
     """The structure of a (nested) TensorDict, without its values.
 
-    ``pickled`` maps the key of an entry to the index of its value among the pickled values. If ``has_device`` is True,
+    ``pickled`` maps an entry's key to an index into the list of pickled values. If ``has_device`` is True,
     the TensorDict has a device in the collector, and the decoded TensorDict has the CPU as its device. If the
     TensorDict is a lazy stack of parts with different shapes, ``stack`` has the schemas of the parts, and ``stack_dim``
     is the dimension of the stack. Otherwise ``stack`` is empty. Rollouts with the same keys, dtypes and batch sizes

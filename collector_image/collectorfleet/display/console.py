@@ -1,4 +1,4 @@
-"""Make the console on which rich draws."""
+"""Make the console that the library rich draws on."""
 
 from __future__ import annotations
 

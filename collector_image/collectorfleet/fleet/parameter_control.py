@@ -118,7 +118,7 @@ class ParameterControl(EvaluationControl):
                 )
             if shared.parameters is None:
                 log.warning(
-                    "the state has environment parameters of version %d, but this fleet takes no parameters: its "
+                    "the state has environment parameters of version %d, but this fleet has no parameters: its "
                     "environments begin with the parameters from their factory",
                     state["version"],
                 )

@@ -58,8 +58,8 @@ def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Ref
             return Refusal(
                 "spec.workers.collectorsPerPod",
                 f"{counted(collectors_per_pod, 'collector')} of {_amount(units)} {name} "
-                f"{'does' if collectors_per_pod == 1 else 'do'} not fit into the {per_pod} of a worker "
-                f"pod, which has room for {fitting}; use at most {fitting}, or a spec.workers.customPerPod of at "
+                f"{'does' if collectors_per_pod == 1 else 'do'} not fit on a worker pod with {per_pod} {name}; "
+                f"use at most {fitting}, or a spec.workers.customPerPod of at "
                 f"least {-(-collectors_per_pod * units // UNITS)}",
             )
     return None

@@ -161,8 +161,8 @@ def _too_many(units: int, gpus_per_pod: int, collectors_per_pod: int, fitting: i
     return Refusal(
         "spec.workers.collectorsPerPod",
         f"{counted(collectors_per_pod, 'collector')} of {_gpus(units)} "
-        f"{'does' if collectors_per_pod == 1 else 'do'} not fit on the {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
-        f"of a worker pod, which has room for {fitting}; use at most {fitting}, or a spec.workers.gpu.perPod of at "
+        f"{'does' if collectors_per_pod == 1 else 'do'} not fit on a worker pod with "
+        f"{_gpus(gpus_per_pod * UNITS_PER_GPU)}; use at most {fitting}, or a spec.workers.gpu.perPod of at "
         "least "
         f"{_gpus_needed(units, collectors_per_pod)}",
     )

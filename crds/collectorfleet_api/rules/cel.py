@@ -143,10 +143,9 @@ _PER_POD = [
         f" || self.workers.collectorsPerPod <= {_FITTING}",
         "this number of collectors does not fit on the GPUs of a worker pod; lower collectorsPerPod or raise "
         "workers.gpu.perPod",
-        "'%d collectors of %s GPU do not fit on the %d GPU of a worker pod, which has room for %d; use at most %d, or "
+        "'%d collectors of %s GPU do not fit on a worker pod with %d GPU; use at most %d, or "
         "raise"
-        f" workers.gpu.perPod'.format([self.workers.collectorsPerPod, {_GPU}, self.workers.gpu.perPod, {_FITTING},"
-        f" {_FITTING}])",
+        f" workers.gpu.perPod'.format([self.workers.collectorsPerPod, {_GPU}, self.workers.gpu.perPod, {_FITTING}])",
         field=".workers.collectorsPerPod",
     ),
 ]

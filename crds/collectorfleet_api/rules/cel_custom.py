@@ -57,8 +57,8 @@ FIT_SENTENCE: Final = (
 )
 FIT_MESSAGE_EXPRESSION: Final = _first(
     _fit(_ASKED, _PER_POD, _COLLECTORS_PER_POD),
-    "'%d collectors of %s %s do not fit into the %d of a worker pod, which has room for %d; use at most %d, or raise "
-    f"workers.customPerPod'.format([{_COLLECTORS_PER_POD}, {_ASKED}[k], k, {_PER_POD}[k], {_FITTING}, {_FITTING}])",
+    "'%d collectors of %s %s do not fit on a worker pod with %d %s; use at most %d, or raise "
+    f"workers.customPerPod'.format([{_COLLECTORS_PER_POD}, {_ASKED}[k], k, {_PER_POD}[k], k, {_FITTING}])",
 )
 
 _OWN_ASKED: Final = _or_none("g.resources.custom", _ASKED)

@@ -17,7 +17,7 @@ LIVE_FIELDS: Final = tuple(path for path, parts in AFFECTED_PARTS.items() if not
 
 
 def as_run(stored: dict[str, Any], started: dict[str, Any]) -> CollectorFleet | list[Problem]:
-    """Return the fleet ``stored`` with the spec ``started``.
+    """Return a copy of the fleet ``stored`` that has the spec ``started``.
 
     Fields that apply to a running fleet have their stored values. ``stored`` is an object of the API server, and its
     spec may be invalid. If the combined spec is invalid, for example because it has no collectors, return the fleet

@@ -67,7 +67,7 @@ class Reconciler:
         warnings: Mapping[Key, Sequence[Warned]] = _NONE,
         code_changes: Mapping[Key, datetime] = _NONE,
     ) -> None:
-        """Create a reconciler. ``why_no_queues``: why no fleet can use a queue, or an empty text if fleets can.
+        """Create a reconciler. ``why_no_queues``: why no fleet can use a queue, or an empty text if queues can be used.
 
         ``warnings`` has warnings about the children of unready fleets. ``code_changes`` has, for each failed fleet, the
         time at which its code last changed. The resync updates ``warnings`` and ``code_changes``.

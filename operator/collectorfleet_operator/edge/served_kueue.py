@@ -45,7 +45,7 @@ class ServedKueue:
 
 
 def why_no_queues(missing: Collection[Kind], unserved: Collection[Kind]) -> str:
-    """Return why no fleet can use a queue, in a sentence, or an empty text if fleets can."""
+    """Return a sentence that says why no fleet can use a queue. Return an empty text if fleets can use queues."""
     if WORKLOAD in unserved:
         return f"the operator serves no queues: set kueue.enabled of its chart, or remove label {names.QUEUE_LABEL}"
     if WORKLOAD in missing:

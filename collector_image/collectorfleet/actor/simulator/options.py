@@ -68,7 +68,7 @@ class SimulatorProcess:
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator, and the driver's deadlines for a collector with this simulator.
+    """A simulator, with the deadlines that the driver applies to the simulator's collector.
 
     Args:
         process: the simulator to start.

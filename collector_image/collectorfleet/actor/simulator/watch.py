@@ -54,7 +54,7 @@ class WatchedSimulator:
         """
         if not accepts(create, ADDRESSES):
             raise InvalidOption(
-                f"{name_of(create)} takes no argument {ADDRESSES}; add the parameter {ADDRESSES}, which receives the "
+                f"{name_of(create)} has no parameter '{ADDRESSES}'; add this parameter, which receives the "
                 f"addresses of the simulator, such as {self._started.addresses}"
             )
         return {**given, ADDRESSES: self._started.addresses}

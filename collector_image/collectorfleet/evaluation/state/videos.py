@@ -120,7 +120,7 @@ class Videos:
         recording.lost(number)
         self._losses += 1
         rest = "; no further episode is recorded" if self._losses == MOST_LOSSES else ""
-        self.failure = f"an evaluator was lost while it recorded: {cause}{rest}"
+        self.failure = f"an evaluator was lost while it recorded a video: {cause}{rest}"
 
     def finished(self, videos: tuple[EpisodeVideo, ...]) -> None:
         """Set the newest videos to the videos of a finished evaluation."""

@@ -44,7 +44,7 @@ PARAMETERS: Final = (
         "curriculum-needs-parameters",
         "curriculum",
         lambda options: options.curriculum is None or _takes_parameters(options),
-        "the curriculum sets parameters of the environments, but this fleet takes no parameters; pass "
+        "the curriculum sets parameters of the environments, but this fleet has no parameters; pass "
         "environment_parameters=EnvironmentParameters()",
     ),
 )

@@ -42,7 +42,7 @@ SHARES: Final = (
         "staleness-in-async",
         "max_staleness",
         lambda options: options.sync or options.max_staleness != 0,
-        "0 needs sync=True, because only one collector would be busy with sync=False; use sync=True, or 1 or more",
+        "0 needs sync=True, because only one collector would work with sync=False; use sync=True, or at least 1",
     ),
     _needs_sync("shares-in-sync", "shares"),
     Rule(

@@ -1,4 +1,4 @@
-"""Write the members of an archive into a folder. Names, types and links of members cannot lead out of the folder.
+"""Write the members of an archive into a folder. Refuse members that would be written outside of this folder.
 
 Python's filter for tars is missing before Python 3.11.4, and Python has no filter for zips.
 """

@@ -47,7 +47,7 @@ class Parcel:
 
 
 def parcels(weights: Weights) -> list[Parcel]:
-    """Return the parcels of a version: its weights, and its normalization if it has one."""
+    """Return the parcels to send for a version: its weights, and its normalization if there is one."""
     also = weights.normalization
     return [weights.stored.handle, *([] if also is None else [also.handle])]
 

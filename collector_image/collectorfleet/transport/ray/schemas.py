@@ -13,7 +13,7 @@ from collectorfleet.messages import Answer, CollectorId
 
 
 class SchemaOnce:
-    """The collector's side, which numbers the schemas."""
+    """The collector's side, which gives each schema a number."""
 
     def __init__(self) -> None:
         self._number = 0

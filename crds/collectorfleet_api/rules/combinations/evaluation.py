@@ -66,7 +66,7 @@ EVALUATION: Final = (
             or spec.evaluation.video.episodes <= spec.evaluation.episodes
         ),
         f"!{_EVALUATES} || !has(self.evaluation.video) || self.evaluation.video.episodes <= self.evaluation.episodes",
-        "more episodes than evaluation.episodes; record fewer episodes, or play more",
+        "it is larger than evaluation.episodes; lower it, or raise evaluation.episodes",
     ),
     Combination(
         "evaluator-pods-need-ray",

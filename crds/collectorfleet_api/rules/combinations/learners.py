@@ -147,8 +147,8 @@ LEARNERS: Final = (
         lambda spec: spec.workers.gpu.mode is not GpuMode.DRA or _gpus_of_a_pod(spec) in (0, _of_a_claim(spec)),
         f"!{LEARNS} || self.workers.gpu.mode != 'DRA' || self.learners.gpus <= 0.0"
         f" || {_GPUS_OF_A_POD} == {_OF_A_CLAIM}",
-        "with mode DRA, the claim of a learner pod has workers.gpu.perPod GPUs, but the learner pod needs another "
-        "number; change perPod and claimTemplate, or learners.gpus or learners.shards",
+        "with mode DRA, a learner pod needs as many GPUs as its claim has (workers.gpu.perPod); change perPod and "
+        "claimTemplate, or learners.gpus or learners.shards",
         "a learner pod needs %d GPU, but its claim has %d (workers.gpu.perPod, mode DRA); set perPod to %d, with a "
         "claimTemplate of as many devices, or change learners.gpus or learners.shards",
         (

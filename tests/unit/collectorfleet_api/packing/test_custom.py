@@ -72,8 +72,8 @@ def test_refusals_carry_their_numbers() -> None:
         "use 0.0001"
     )
     assert refused(pack(group({"disk": 1, "license": 0.6}, {"disk": 9, "license": 2}, collectors_per_pod=4))) == (
-        "spec.workers.collectorsPerPod: 4 collectors of 0.6 license do not fit into the 2 of a worker pod, which has "
-        "room for 3; use at most 3, or a spec.workers.customPerPod of at least 3"
+        "spec.workers.collectorsPerPod: 4 collectors of 0.6 license do not fit on a worker pod with 2 license; "
+        "use at most 3, or a spec.workers.customPerPod of at least 3"
     )
 
 

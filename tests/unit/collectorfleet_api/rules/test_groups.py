@@ -53,8 +53,8 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             beside(resources={"gpu": 0.3}, workers={"collectorsPerPod": 4}),
-            "spec.collectors.groups[1].workers.collectorsPerPod: 4 collectors of 0.3 GPU do not fit on the 1 GPU of "
-            "a worker pod, which has room for 3; use at most 3, or a spec.workers.gpu.perPod of at least 2",
+            "spec.collectors.groups[1].workers.collectorsPerPod: 4 collectors of 0.3 GPU do not fit on a worker "
+            "pod with 1 GPU; use at most 3, or a spec.workers.gpu.perPod of at least 2",
             id="too many in a pod",
         ),
         pytest.param(

@@ -159,8 +159,8 @@ def test_a_fleet_without_problems_is_read() -> None:
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 0.25, "spec.workers.collectorsPerPod": 6},
-            "spec.workers.collectorsPerPod: 6 collectors of 0.25 GPU do not fit on the 1 GPU of a worker pod, which "
-            "has room for 4; use at most 4, or a spec.workers.gpu.perPod of at least 2",
+            "spec.workers.collectorsPerPod: 6 collectors of 0.25 GPU do not fit on a worker pod with 1 GPU; "
+            "use at most 4, or a spec.workers.gpu.perPod of at least 2",
             id="too many in a pod",
         ),
         pytest.param(

@@ -140,7 +140,7 @@ def test_an_episode_whose_evaluator_was_lost_is_played_again_without_a_renderer(
     made.start()
     (again,) = made.sent()
     assert (again.request.seed, again.request.recorded) == (play.request.seed, 0)
-    assert made.videos.failure == "an evaluator was lost while it recorded: evaluator e0: Died: exit code -11"
+    assert made.videos.failure == "an evaluator was lost while it recorded a video: evaluator e0: Died: exit code -11"
 
 
 def test_after_two_losses_in_a_row_nothing_is_recorded_any_more() -> None:
