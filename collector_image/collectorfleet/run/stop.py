@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from collectorfleet.run.endings import EndReason, seconds_for_batch
+from collectorfleet.signal_names import signal_name
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +147,7 @@ class StopRequest:
         self._signalled = True
         is_terminal = number == signal.SIGINT
         way = EndReason.INTERRUPTED if is_terminal else EndReason.SIGTERM
-        self.request(StopReason(way, "Ctrl-C" if is_terminal else signal.Signals(number).name))
+        self.request(StopReason(way, "Ctrl-C" if is_terminal else signal_name(number)))
 
     def _interrupt(self) -> None:
         if self._is_over:
