@@ -44,8 +44,7 @@ def describe_failure(error: OSError) -> str:
     # str(error) would repeat the path, which the message begins with.
     cause = f"[Errno {error.errno}] {error.strerror}" if error.errno is not None else str(error)
     parts = [f"{path}: {type(error).__name__}: {cause}" if path else f"{type(error).__name__}: {cause}"]
-    if is_full(error) and path:
-        parts[0] += _room_at(Path(os.fsdecode(path)))
+    parts[0] += _room_of(error)
     if (remedy := _REMEDIES.get(error.errno or 0)) is not None:
         parts.append(remedy)
     return "; ".join(parts)
@@ -54,8 +53,8 @@ def describe_failure(error: OSError) -> str:
 def explain_failure(error: OSError) -> str:
     """Return the error with its path, the free space if the volume is full, and what to do."""
     told: BaseException = error
-    if is_full(error) and error.filename and "left)" not in str(error.strerror):
-        told = OSError(error.errno, f"{error.strerror}{_room_at(Path(os.fsdecode(error.filename)))}", error.filename)
+    if room := _room_of(error):
+        told = OSError(error.errno, f"{error.strerror}{room}", error.filename)
     remedy = _REMEDIES.get(error.errno or 0)
     return f"{type(told).__name__}: {told}" if remedy is None else f"{type(told).__name__}: {told}; {remedy}"
 
@@ -77,6 +76,13 @@ def name_path(error: OSError, path: Path) -> None:
     """Add ``path`` to an error without a path. A failed write to an open file raises such an error."""
     if error.filename is None and error.errno is not None:
         error.filename = str(path)
+
+
+def _room_of(error: OSError) -> str:
+    """Return the free space if the volume is full. Return an empty string if the error already has the free space."""
+    if not is_full(error) or not error.filename or "left)" in str(error.strerror):
+        return ""
+    return _room_at(Path(os.fsdecode(error.filename)))
 
 
 def _room_at(path: Path) -> str:

@@ -80,8 +80,12 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
             "/a: PermissionError: [Errno 13] Permission denied",
         ),
         (OSError("of a library"), "OSError: of a library"),
+        (
+            OSError(errno.ENOSPC, "No space left on device (9 bytes needed, 5 left)", "/a"),
+            "/a: OSError: [Errno 28] No space left on device (9 bytes needed, 5 left); make room on the volume",
+        ),
     ],
-    ids=["fails", "read-only", "forbidden", "without a number"],
+    ids=["fails", "read-only", "forbidden", "without a number", "with its room"],
 )
 def test_an_error_says_what_to_do_where_that_is_known(error: OSError, sentence: str) -> None:
     assert describe_failure(error) == sentence
