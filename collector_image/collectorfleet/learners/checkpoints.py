@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from collectorfleet.durable_files import volume_error
 from collectorfleet.errors import CollectorFleetError, InvalidOption
 from collectorfleet.learners.calls import Deadline, answer, answers
 from collectorfleet.learners.checkpoint_folder import CheckpointFolder
@@ -16,6 +17,7 @@ from collectorfleet.learners.dropped import add_dropped
 from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
 from collectorfleet.learners.returning import keep
 from collectorfleet.learners.roster import Place
+from collectorfleet.transport.ray.replay_buffer import own_error
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Checkpoints:
                 except CollectorFleetError as error:
                     failures.append(error)
             if failures:
-                raise failures[0]
+                raise _cause(failures[0])
             kept = {
                 policy_id: Kept(place_of(policy_id), learner.kept_in.name)
                 for policy_id, learner in policies.items()
@@ -140,3 +142,9 @@ class Checkpoints:
 
 def present(file: Path | None) -> list[Path]:
     return [] if file is None else [file]
+
+
+def _cause(error: CollectorFleetError) -> Exception:
+    """Return the actor's OSError if its volume is full, fails or is read-only. Return any other ``error`` unchanged."""
+    raised = error.__cause__
+    return (isinstance(raised, Exception) and volume_error(own_error(raised))) or error

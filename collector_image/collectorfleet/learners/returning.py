@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import torch
 
-from collectorfleet.durable_files import write
+from collectorfleet.durable_files import name_path, write
 from collectorfleet.learners.dropped import dropped, end_dropped
 
 log = logging.getLogger(__name__)
@@ -95,6 +95,7 @@ def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
     except RuntimeError as error:
         # If the volume is full, torch raises a RuntimeError that hides the OSError.
         if isinstance(error.__context__, OSError):
+            name_path(error.__context__, file)
             raise error.__context__ from None
         raise
 

@@ -222,7 +222,8 @@ class LearnerShards:
                 is written.
             FolderTakenOver: the shards belong to a run, and the run has a newer driver.
             OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. This
-                error is also raised if the index of the checkpoint cannot be written.
+                error is also raised if the volume is full, fails or is read-only when an actor writes its state, and if
+                the index of the checkpoint cannot be written.
             UserCodeError: a ``state_dict()`` or a ``forget()`` raised, or a pod cannot access the folder.
             InfrastructureError: an actor is dead, or did not answer in time.
         """

@@ -76,6 +76,6 @@ def test_keeping_an_actor_needs_no_second_copy_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_large_files")
 def test_a_full_volume_is_said_and_what_was_half_written_leaves_it(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="File too large"):
+    with pytest.raises(OSError, match=f"File too large: '{tmp_path}/one.pt'"):
         keep(large(tmp_path / "one.pt", 8 * _MIB), tmp_path / "one.pt")
     assert list(tmp_path.iterdir()) == []
