@@ -11,11 +11,10 @@ from typing import Any
 
 from collectorfleet.durable_files import volume_error
 from collectorfleet.errors import CollectorFleetError, InvalidOption
-from collectorfleet.learners.calls import Deadline, answer, answers
+from collectorfleet.learners.calls import Deadline, answers
 from collectorfleet.learners.checkpoint_folder import CheckpointFolder
-from collectorfleet.learners.dropped import add_dropped
 from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
-from collectorfleet.learners.returning import keep
+from collectorfleet.learners.returning import keep, note_dropped
 from collectorfleet.learners.roster import Place
 from collectorfleet.transport.ray.replay_buffer import own_error
 
@@ -111,18 +110,27 @@ class Checkpoints:
 
         A replay actor that restarts drops the frames again, because its checkpoint may still have them.
         """
+        who = f"replay actor of shard {shard}"
+        asks = {who: partial(replay.forget.remote, policy_id)}
         kept = self._replay_file(shard)
-        if self._folder is not None and kept is not None and self._resumes_frames(shard, kept):
+        if self._folder is None or kept is None or not self._may_resume_frames(shard):
+            answers(asks, deadline)
+        else:
+            # The actor handles its calls in order, so first note the policy, in case the actor restarts meanwhile.
+            asks = {f"{who}, {kept}": partial(replay.__ray_call__.remote, note_dropped, kept, policy_id), **asks}
             with self._folder.writing():
                 self._has_begun_to_write = True
-                add_dropped(kept, policy_id)
-        answer(f"replay actor of shard {shard}", partial(replay.forget.remote, policy_id), deadline)
+                try:
+                    answers(asks, deadline)
+                except CollectorFleetError as error:
+                    raise _cause(error) from error.__cause__
         self._undropped.discard((policy_id, shard))
 
-    def _resumes_frames(self, shard: int, kept: Path) -> bool:
-        """Return whether the shard's replay actor would load frames after a restart."""
-        # If this process has not written anything, a file of this name is another driver's file.
-        return (self._has_begun_to_write and kept.exists()) or bool(self._earlier.replay_files(shard))
+    def _may_resume_frames(self, shard: int) -> bool:
+        """Return whether the shard's replay actor may load frames after a restart."""
+        # If this process has not written anything, a file in its folder is another driver's file. A checkpoint that
+        # has begun may write its file later.
+        return self._has_begun_to_write or bool(self._earlier.replay_files(shard))
 
     def new_policy_file(self, policy_id: str) -> Path | None:
         """Return the path of a file that no earlier policy uses."""
