@@ -404,6 +404,26 @@ def test_a_removal_on_a_full_volume_drops_the_frames_now_and_the_next_checkpoint
     resumed.add_policy("stays")
 
 
+def test_a_policy_whose_frames_are_in_another_shard_leaves_no_frames_there(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    before = make_shards(checkpoint_dir=tmp_path / "before", max_policies=2)
+    for policy_id in ("a", "b"):
+        before.add_policy(policy_id)
+        replay, _ = before.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    before.checkpoint()
+    shards = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before", max_policies=2)
+    shards.add_policies({"new": {}, "a": {}})  # the new policy gets the earlier place of a
+    assert (shards.shard_of("new"), shards.shard_of("a")) == (0, 1)
+    shards.remove_policy("a")
+    shards.remove_policy("new")
+    shards.add_policy("a")
+    assert shards.shard_of("a") == 0
+    replay, _ = shards.get_replay_and_policy_actors("a")
+    assert ray.get(replay.size.remote("a")) == 0
+
+
 def test_frames_that_a_removal_could_not_drop_are_dropped_by_the_next_checkpoint(
     resumed: LearnerShards, tmp_path: Path
 ) -> None:

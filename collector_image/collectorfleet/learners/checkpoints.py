@@ -96,9 +96,10 @@ class Checkpoints:
                 self._unneeded.pop().unlink(missing_ok=True)
 
     def remove(self, policy_id: str, shard: int, file: Path | None) -> None:
-        """Forget a policy, and record that its frames in the shard have to be dropped."""
+        """Forget a policy, and record that its frames have to be dropped: in its shard, and in its earlier shard."""
+        earlier = self._earlier.place(policy_id)
         self._earlier.forget(policy_id)
-        self._undropped.add((policy_id, shard))
+        self._undropped |= {(policy_id, one) for one in (shard, shard if earlier is None else earlier.shard)}
         self._unneeded += present(file)
 
     def has_frames_to_drop(self, policy_id: str, shard: int) -> bool:
