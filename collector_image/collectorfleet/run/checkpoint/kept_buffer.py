@@ -6,6 +6,7 @@ actor and driver need the same folder, and the actor runs in the driver's pod.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,7 +47,8 @@ class KeptBuffer:
         except Exception as error:
             # Ray's error of an OSError is an OSError, too, with Ray's text.
             failing = volume_error(own_error(error))
-            if failing is not None:
+            # In another pod, the actor may have no volume at this path, but a read-only image.
+            if failing is not None and not (failing.errno == errno.EROFS and _can_make(folder)):
                 raise failing from None
             # The actor writes into mapped memory, so a full volume kills it. Report the full volume as the cause.
             check_room(folder.parent, _LEAST_ROOM_BYTES)
@@ -71,6 +73,15 @@ class KeptBuffer:
     def _failure(self, what: str, error: Exception) -> CollectorFleetError:
         where = f"replayBuffer.checkpoint: the buffer {what} by its actor, which has to run in the driver's pod"
         return loss_of(self._buffer) or UserCodeError.of(where, own_error(error))
+
+
+def _can_make(folder: Path) -> bool:
+    """Return whether this process can make the folder, or the folder exists."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _check_room_for(storage_folder: Path, needed_bytes: int) -> None:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -209,11 +210,10 @@ class OnAFailingVolume(TensorDictReplayBuffer):
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
         (OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)), "Disk quota exceeded"),
         (OSError(errno.EIO, os.strerror(errno.EIO)), "Input/output error"),
-        (OSError(errno.EROFS, os.strerror(errno.EROFS)), "Read-only file system"),
         (RuntimeError("unable to write to file </data/x.memmap>: No space left on device (28)"), "/data/x.memmap"),
         (as_ray_raises(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))), "No space left on device"),
     ],
-    ids=["full", "quota", "failing", "read-only", "mapped by torch", "in an actor"],
+    ids=["full", "quota", "failing", "mapped by torch", "in an actor"],
 )
 def test_a_volume_that_fails_the_first_dump_does_not_end_the_run(
     tmp_path: Path, error: Exception, reported: str
@@ -224,10 +224,24 @@ def test_a_volume_that_fails_the_first_dump_does_not_end_the_run(
     assert reported in failure_of(checkpoints)
 
 
+def test_a_volume_that_became_read_only_before_the_first_dump_does_not_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = opened_with_frames(tmp_path, OnAFailingVolume)
+    error = checkpoints._buffer._buffer.error = OSError(errno.EROFS, os.strerror(errno.EROFS))
+    monkeypatch.setattr(Path, "mkdir", Mock(side_effect=error))
+    checkpoints.write_in_background(Position(frames=3))
+    assert "Read-only file system; mount the volume" in failure_of(checkpoints)
+
+
 @pytest.mark.parametrize(
     "error",
-    [PermissionError(errno.EACCES, "Permission denied"), FileNotFoundError(errno.ENOENT, "No such file")],
-    ids=lambda error: type(error).__name__,
+    [
+        PermissionError(errno.EACCES, "Permission denied"),
+        FileNotFoundError(errno.ENOENT, "No such file"),
+        OSError(errno.EROFS, "Read-only file system"),
+    ],
+    ids=["forbidden", "missing", "read-only in its pod"],
 )
 def test_a_folder_that_the_actor_does_not_have_ends_the_run_at_its_first_checkpoint(
     tmp_path: Path, error: Exception
