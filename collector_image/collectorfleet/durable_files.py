@@ -66,6 +66,14 @@ def mapping_error(error: RuntimeError) -> OSError | None:
     return OSError(number, f"{cause}{room}", path)
 
 
+def volume_error(error: BaseException) -> OSError | None:
+    """Return the error of a full, failing or read-only volume. Return None for any other error."""
+    found = mapping_error(error) if isinstance(error, RuntimeError) else error
+    if isinstance(found, OSError) and (is_temporary(found) or found.errno == errno.EROFS):
+        return found
+    return None
+
+
 def name_path(error: OSError, path: Path) -> None:
     """Add ``path`` to an error without a path. A failed write to an open file raises such an error."""
     if error.filename is None and error.errno is not None:

@@ -40,7 +40,8 @@ class LearnerOptions:
         placement: "Spread" selects the shard with the fewest policies, and "FirstFit" selects the first shard with a
             free place.
         fake_gpus: for tests. If True, ``gpus`` decides the places, but no GPUs are requested from Ray.
-        replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames.
+        replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames. The
+            method has to accept policies without frames.
         replay_config: keywords of the replay class.
         policy_cpus, replay_cpus: CPUs of a policy's actor, and of a replay actor.
         pods: sizes of the pods that may run shards. None: the current Ray nodes that have ``resources``.
