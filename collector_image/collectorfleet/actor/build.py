@@ -71,8 +71,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         collector.must_be_fast = True
         if collector.inexact:
             raise FastLoopUnsupported(
-                f"{collector.inexact}; set rollout to Auto, which uses TorchRL's loop for such environments and "
-                "policies"
+                f"{collector.inexact}; set collection.rollout to Auto to use TorchRL's loop"
             )
     if isinstance(collector, Collector):
         allow_no_weights(collector)
@@ -97,7 +96,8 @@ def _class_of(config: CollectorConfig) -> Callable[..., Any]:
         return FastCollector
     if config.rollout is RolloutLoop.FAST:
         raise FastLoopUnsupported(
-            f"{config.collector_class.__name__} has no fast loop; set class to Single, or rollout to Auto"
+            f"{config.collector_class.__name__} has no fast loop; set collectors.class to Single, or "
+            "collection.rollout to Auto"
         )
     return config.collector_class
 

@@ -128,7 +128,7 @@ def test_a_fast_rollout_that_is_not_exact_is_refused_as_what_it_is() -> None:
     refused = CollectorServer(C0, asked).build(0, seed_environment=True)
     assert isinstance(refused, Raised)
     assert (refused.where, refused.by_environment) == ("rollout", False)
-    assert "Whole in the policy may read and write any entry; set rollout to Auto" in refused.cause
+    assert "Whole in the policy may read and write any entry; set collection.rollout to Auto" in refused.cause
 
 
 def test_what_cannot_even_be_looked_at_is_torchrls_to_step(monkeypatch: pytest.MonkeyPatch) -> None:
