@@ -77,7 +77,9 @@ def config(env: Callable[[], EnvBase], policy: Callable[[], Any] | None = None, 
         pytest.param(
             with_vec_norm, "the transform VecNormV2 cannot be applied to all environments at once", id="statistics"
         ),
-        pytest.param(without_done, "StepCounter truncates episodes that are not done (update_done)", id="not done"),
+        pytest.param(
+            without_done, "StepCounter truncates episodes without setting 'done' (update_done=False)", id="not done"
+        ),
         pytest.param(with_another_observation, "DoubleToFloat has other keys than observation", id="two observations"),
     ],
 )
