@@ -178,9 +178,7 @@ def test_an_environment_that_takes_no_parameters_ends_the_run_by_its_name(fleet:
     collector.set_environment_parameters({"gravity": 1})
     with pytest.raises(UserCodeError, match=r"environment parameters \(collector c\d\): ParametersRefused: ") as ended:
         take_all(collector)
-    assert "environment Levels has no method set_parameters and no attribute gravity; add a method" in str(
-        ended.value
-    )
+    assert "environment Levels has no method set_parameters and no attribute gravity; add a method" in str(ended.value)
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
         collector.must_be_fast = True
         if collector.inexact:
-            raise FastLoopUnsupported(
-                f"{collector.inexact}; set collection.rollout to Auto to use TorchRL's loop"
-            )
+            raise FastLoopUnsupported(f"{collector.inexact}; set collection.rollout to Auto to use TorchRL's loop")
     if isinstance(collector, Collector):
         allow_no_weights(collector)
     return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)

@@ -69,8 +69,7 @@ SIMULATORS: Final = (
         "simulator-is-ready-in-time",
         "first_request_timeout",
         _is_in_time,
-        "a collector that waits for its simulator until ready_timeout would count as hung; use more than "
-        "ready_timeout",
+        "a collector that waits for its simulator until ready_timeout would count as hung; use more than ready_timeout",
     ),
     Rule(
         "simulator-needs-a-function",
