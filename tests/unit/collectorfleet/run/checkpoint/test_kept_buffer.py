@@ -130,7 +130,7 @@ def test_a_buffer_that_cannot_be_dumped_fails_the_run_at_its_first_checkpoint(tm
     buffer = make_buffer(ListStorage)
     checkpoints = opened(tmp_path, buffer)
     buffer.extend(frames(0, 3))
-    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: the buffer cannot be written.*ListStorage"):
+    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: .* actor, .*, cannot write .*ListStorage"):
         checkpoints.write_in_background(Position(frames=3))
 
 

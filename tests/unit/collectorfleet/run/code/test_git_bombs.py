@@ -142,7 +142,7 @@ def test_a_damaged_pack_is_asked_for_again_by_kubernetes(
     repository: Repository, address: str, into: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def damaged(*_: object) -> None:
-        raise BadPack("it is cut off")
+        raise BadPack("the pack is cut off")
 
     commit = repository.commit(one="a = 1\n")
     monkeypatch.setattr("collectorfleet.run.code.git.check_pack", damaged)
