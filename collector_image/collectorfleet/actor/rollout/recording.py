@@ -90,7 +90,7 @@ def capture(call: Callable[[], Values], device: torch.device) -> Graph:
     except RuntimeError as error:
         raise RuntimeError(
             f"cudagraph_policy: the steps cannot be recorded as a CUDA graph ({error}). Unset cudagraph_policy, or "
-            "remove code that reads tensors on the host (.item()), makes tensors from numbers, or uses another generator "
-            "than torch's"
+            "remove code that reads tensors on the host (.item()), makes tensors from numbers, or uses another "
+            "generator than torch's"
         ) from error
     return _CudaGraph(graph, made)
