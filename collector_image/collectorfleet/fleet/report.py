@@ -206,7 +206,7 @@ def stats(shared: Shared, workers: str, frames_per_batch: int) -> dict[str, int 
         InvalidOption: ``workers`` is none of 'aggregate', 'per_worker' and 'both'.
     """
     if workers not in ("aggregate", "per_worker", "both"):
-        raise InvalidOption(f"workers: {workers!r}; use 'aggregate', 'per_worker' or 'both'")
+        raise InvalidOption(f"workers: {workers!r} is unknown; use 'aggregate', 'per_worker' or 'both'")
     gather, slots = shared.gather, shared.slots
     # A starting collector counts as alive, because readers interpret "workers" minus "workers_alive" as the number of
     # losses.

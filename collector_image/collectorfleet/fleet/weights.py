@@ -169,8 +169,8 @@ def _completed(
         if name not in known:
             what = path if path == POLICY else f"model {path}"
             raise InvalidOption(
-                f"weights: the {what} has no tensor {name}; it has {_listed(sorted(known))}; pass the result of its "
-                "state_dict() or TensorDict.from_module(), or a part of the result"
+                f"weights: the {what} has no tensor {name}, only {_listed(sorted(known))}; pass (a part of) its "
+                "state_dict() or TensorDict.from_module()"
             )
     covered = {known[name] for name in given}
     own = snapshots.tensors_of(model, prefer)

@@ -80,7 +80,7 @@ class LearnerOptions:
     def __post_init__(self) -> None:
         option_types.check_fields(self, "")
         if self.placement not in list(Placement):
-            raise InvalidOption(f"placement: {self.placement!r}; use {' or '.join(Placement)}")
+            raise InvalidOption(f"placement: {self.placement!r} is unknown; use {' or '.join(Placement)}")
         for name in ("config", "replay_config", "resources"):
             object.__setattr__(self, name, merged(getattr(self, name), {}))
         _has_to(self.replay_class, "replay_class", "forget")

@@ -49,7 +49,10 @@ def returning(of: type) -> type:
             kept_in = next((file for file in files if file.exists()), None)
             if resumes and kept_in is None:
                 # Without this error, the user would mistake a policy with initial weights for the resumed policy.
-                missing = "the checkpoint to resume from is missing; restore it, or remove its folder to start over"
+                missing = (
+                    "the checkpoint to resume from is missing; restore the checkpoint, or remove its folder to start "
+                    "over"
+                )
                 raise FileNotFoundError(errno.ENOENT, missing, str(files[-1]))
             if kept_in is not None:
                 # The state has objects of the user's classes, so a manipulated file can run code here. A manipulated

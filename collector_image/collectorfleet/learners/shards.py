@@ -193,7 +193,7 @@ class LearnerShards:
         for policy_id, learner in self._policies.items():
             if learner.actor == policy_actor:
                 return policy_id
-        raise InvalidOption(f"get_policy_id: {policy_actor} is the actor of none of the {len(self)} policies")
+        raise InvalidOption(f"get_policy_id: none of the {len(self)} policies has the actor {policy_actor}")
 
     def get_replay_actors(self) -> list[Any]:
         """Return the replay actors of all shards in order, including shards without policies."""

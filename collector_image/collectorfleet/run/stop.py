@@ -163,7 +163,7 @@ class StopRequest:
     def _interrupt_after(self, seconds: float) -> None:
         if not self._ended.wait(min(seconds, threading.TIMEOUT_MAX)):
             if seconds:
-                log.warning("the run has not ended %.0f s later and is interrupted", seconds)
+                log.warning("the run has not ended %.0f s after the request to stop, and is interrupted", seconds)
             self._time_is_over = True
             # Send a real signal, whose handler raises StopNow. A signal wakes the main thread even if it waits for a
             # lock. _thread.interrupt_main() would not wake it.

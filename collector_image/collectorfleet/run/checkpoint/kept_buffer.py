@@ -52,7 +52,7 @@ class KeptBuffer:
                 raise failing from None
             # The actor writes into mapped memory, so a full volume kills it. Report the full volume as the cause.
             check_room(folder.parent, _LEAST_ROOM_BYTES)
-            raise self._failure(f"cannot be written to {folder}", error) from error
+            raise self._failure(f"cannot write to {folder}", error) from error
         if not folder.is_dir():
             raise UserCodeError(
                 "replayBuffer.checkpoint",
@@ -67,11 +67,11 @@ class KeptBuffer:
         try:
             self._buffer.loads(folder)
         except Exception as error:
-            raise self._failure(f"cannot be read from {folder}", error) from error
+            raise self._failure(f"cannot read {folder}", error) from error
         self._size_bytes = size_bytes(folder)
 
     def _failure(self, what: str, error: Exception) -> CollectorFleetError:
-        where = f"replayBuffer.checkpoint: the buffer {what} by its actor, which has to run in the driver's pod"
+        where = f"replayBuffer.checkpoint: the buffer's actor, which has to run in the driver's pod, {what}"
         return loss_of(self._buffer) or UserCodeError.of(where, own_error(error))
 
 

@@ -133,7 +133,7 @@ def test_a_part_of_what_layers_share_is_not_completed_with_the_policys_own() -> 
 @pytest.mark.parametrize("model", [None, "env.world"])
 def test_a_name_that_the_policy_does_not_have_is_refused(model: str | None) -> None:
     source = WeightsSource(Scaled(1.0), {"env.world": Scaled(1.0)}, dtype=None, names=None)
-    with pytest.raises(InvalidOption, match=r"weights: the .* has no tensor valve; it has other, scale, value"):
+    with pytest.raises(InvalidOption, match=r"weights: the .* has no tensor valve, only other, scale, value"):
         source.take({"valve": torch.tensor(2.0)}, model)
 
 

@@ -131,7 +131,7 @@ def test_a_buffer_that_cannot_be_dumped_fails_the_run_at_its_first_checkpoint(tm
     buffer = make_buffer(ListStorage)
     checkpoints = opened(tmp_path, buffer)
     buffer.extend(frames(0, 3))
-    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: the buffer cannot be written.*ListStorage"):
+    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: .* actor, .*, cannot write .*ListStorage"):
         checkpoints.write_in_background(Position(frames=3))
 
 
@@ -140,7 +140,7 @@ def test_a_buffer_that_does_not_fit_the_checkpoint_is_refused(tmp_path: Path) ->
     checkpoints = opened(tmp_path, buffer)
     buffer.extend(frames(0, 3))
     assert checkpoints.write(Position(frames=3))
-    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: the buffer cannot be read from .*ListStorage"):
+    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: .* actor, .*, cannot read .*ListStorage"):
         opened(tmp_path, make_buffer(ListStorage))
 
 
@@ -180,7 +180,7 @@ class WritesHalf(TensorDictReplayBuffer):
 
 def test_half_a_dump_is_removed_and_its_failure_ends_the_run_at_its_first_checkpoint(tmp_path: Path) -> None:
     checkpoints = opened_with_frames(tmp_path, WritesHalf)
-    with pytest.raises(UserCodeError, match=r"replayBuffer.checkpoint: the buffer cannot be written to .*actor fails"):
+    with pytest.raises(UserCodeError, match=r"replayBuffer.checkpoint: .* actor, .*, cannot write to .*actor fails"):
         checkpoints.write_in_background(Position(frames=3))
     assert [path.name for path in tmp_path.glob(".driver-*/*")] == ["driver.json"]
 
