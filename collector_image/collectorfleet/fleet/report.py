@@ -46,7 +46,7 @@ def report(shared: Shared, now: float, transport: str, spilled_bytes: int | None
         progress=_progress(shared, now, spilled_bytes),
         environment_parameters=_parameters(shared),
         collectors=_rows(shared),
-        drained_pods=sorted(shared.drained_pods)[:_MOST_PODS],
+        drained_pods=_drained_pods(shared),
     )
 
 
@@ -116,6 +116,12 @@ def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress
             groups_summary=groups_summary(groups),
         ),
     )
+
+
+def _drained_pods(shared: Shared) -> list[str]:
+    """Return at most 1000 drained pods, sorted by name. Pods that should be drained now have priority."""
+    by_priority = sorted(shared.drained_pods, key=lambda pod: pod not in shared.draining_pods)
+    return sorted(by_priority[:_MOST_PODS])
 
 
 def _parameters(shared: Shared) -> EnvironmentParametersStatus | None:
