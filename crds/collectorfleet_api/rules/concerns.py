@@ -110,6 +110,13 @@ AFFECTED_PARTS: Final[Mapping[str, frozenset[Part]]] = {
 }
 
 
+# For each row of the table, the first keys of further rows below it.
+_INNER: Final = {
+    path: {row.removeprefix(f"{path}.") for row in AFFECTED_PARTS if row.startswith(f"{path}.")}
+    for path in AFFECTED_PARTS
+}
+
+
 def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
     """Return, for each part, the values of the fields that affect the part, by the path of the field.
 
@@ -140,7 +147,7 @@ def _without_templates(groups: list[Any] | None) -> list[Any] | None:
 def _own(said: Any, path: str) -> Any:
     """Return the value at ``path`` without inner fields that the table lists separately, or None if none is left."""
     value = _at(said, path)
-    inner = {row.removeprefix(f"{path}.") for row in AFFECTED_PARTS if row.startswith(f"{path}.")}
+    inner = _INNER[path]
     if not inner or value is None:
         return value
     rest = {key: one for key, one in value.items() if key not in inner}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
+import pickle
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -35,6 +35,12 @@ def kind_of(obj: Object) -> Kind:
     return KINDS[obj["apiVersion"].rpartition("/")[0], obj["kind"]]
 
 
+def copied(obj: Object) -> Object:
+    """Return a copy of a JSON object. ``copy.deepcopy`` takes several times as long."""
+    found: Object = pickle.loads(pickle.dumps(obj, pickle.HIGHEST_PROTOCOL))
+    return found
+
+
 class RecordedCache(Cache):
     """A cache that also has whole pods. The operator's own cache keeps only facts of pods."""
 
@@ -44,7 +50,7 @@ class RecordedCache(Cache):
 
     def put(self, kind: Kind, obj: Object) -> set[Key]:
         if kind == POD:
-            self.pods[Key(namespace_of(obj), name_of(obj))] = copy.deepcopy(obj)
+            self.pods[Key(namespace_of(obj), name_of(obj))] = copied(obj)
         return super().put(kind, obj)
 
 
@@ -69,7 +75,7 @@ class Stored:
 
     def written(self, obj: Object) -> Object:
         """Return an object as the API server answers to a write. The cache does not change."""
-        obj = copy.deepcopy(obj)
+        obj = copied(obj)
         kept = metadata(obj)
         kept["resourceVersion"] = str(next(self._numbers))
         kept.setdefault("uid", f"{obj['kind']}-{kept['resourceVersion']}".lower())
@@ -81,7 +87,7 @@ class Stored:
         assert self.cache.uid(kind, key) is not None, f"no {kind} {key}"
         found = self.cache.pods.get(key) if kind == POD else self.cache.get(kind, key)
         assert found is not None, f"no {kind} {key}"
-        return copy.deepcopy(found)
+        return copied(found)
 
     def collect(self, *objects: Object) -> None:
         """Remove objects, as the garbage collector does."""
