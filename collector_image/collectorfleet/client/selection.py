@@ -80,7 +80,7 @@ def _of_secrets(folder: Path, names: Sequence[str]) -> Iterator[str]:
         )
         move, name, them = ("it", shown(names[0]), "it") if len(names) == 1 else ("them", "NAME", "each")
         yield (
-            f"{folder}: {look}, and every user with the right to view ConfigMaps could read {move}: {joined(names)}; "
+            f"{folder}: {look}: {joined(names)}; every user with the right to view ConfigMaps could read {move}; "
             f"move {move} out of the folder, name {move} in {IGNORE_FILE}, or pack {them} with --include {name}"
         )
 
