@@ -61,8 +61,8 @@ def _between_program_and_cluster(cluster: Releases) -> str | None:
     if minor is None or minor == _minor(own):
         return None
     return (
-        f"note: this program has version {own} of CollectorFleet, but the cluster has version {other}; to use all "
-        f"fields and commands of the cluster, run: pip install 'collectorfleet[client]=={minor[0]}.{minor[1]}.*'"
+        f"note: this program has version {own} of CollectorFleet, but the cluster has version {other}; to use the "
+        f"cluster's version, run: pip install 'collectorfleet[client]=={minor[0]}.{minor[1]}.*'"
     )
 
 

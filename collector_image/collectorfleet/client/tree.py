@@ -90,7 +90,7 @@ class Tree:
         """
         spec = fleet.get("spec")
         if not isinstance(spec, Mapping):
-            raise InvalidOption("spec: the manifest has no spec; write the fields of a CollectorFleet below it")
+            raise InvalidOption("spec: the manifest has no spec; write the fields of a CollectorFleet below spec")
         if spec.get("code"):
             raise InvalidOption("spec.code: `submit` packs the code itself; remove code from the manifest")
         return {**fleet, "spec": {**spec, "code": self.code(fleet["metadata"]["name"], path)}}

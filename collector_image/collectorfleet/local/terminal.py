@@ -50,7 +50,8 @@ class Terminal:
         if checkpoint is None or checkpoint.failure is None:
             return
         frames = counted(checkpoint.frames, "frame", by_thousands=True)
-        newest = f"a resume starts from the checkpoint at {frames}" if checkpoint.frames else "there is no earlier checkpoint"
+        resume = f"a resume starts from the checkpoint at {frames}"
+        newest = resume if checkpoint.frames else "there is no earlier checkpoint"
         _print(f"warning: the last checkpoint could not be written: {checkpoint.failure}; {newest}", self.errors)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:

@@ -237,7 +237,7 @@ class _Reading:
         if node.tag == _TEXT:
             return node.value
         if node.tag != _PLAIN and not node.tag.startswith("tag:yaml.org,2002:"):
-            self._problem(path, f"the tag {node.tag} means nothing in a manifest; leave it out")
+            self._problem(path, f"the tag {node.tag} means nothing in a manifest; leave the tag out")
         if _NOT_FINITE.fullmatch(node.value):
             self._problem(
                 path,

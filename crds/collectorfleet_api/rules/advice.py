@@ -215,7 +215,7 @@ def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
         yield Problem(
             "spec.collectors.devices",
             f"no device is set, so only code that selects CUDA itself uses the {collectors.resources.gpu:g} GPU of "
-            "each collector; set device to cuda for environment and policy",
+            "each collector; set device to cuda",
         )
 
 

@@ -102,7 +102,7 @@ _SHARES = Rule(
     f" && has({_OLD}collection.framesPerBatch) && {_OLD}collection.framesPerBatch == {_FRAMES}"
     f" && {_STEP.replace('self.', _OLD)} == {_STEP})",
     "in mode Sync, framesPerBatch must be a multiple of the number of shares times the number of environments that "
-    "step together; the number of shares is collection.shares, stragglers.firstShares, or else collectors.replicas",
+    "step together. The number of shares is collection.shares, stragglers.firstShares, or else collectors.replicas",
     "'%d cannot be divided into %d shares (%s)%s; use %d or %d'.format(["
     f"{_FRAMES}, {_NUMBER_OF_SHARES},"
     f" has(self.collection.shares) ? 'collection.shares' : {_FIXED} > 0 ? 'collection.stragglers.firstShares'"

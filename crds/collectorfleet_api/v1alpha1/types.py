@@ -72,8 +72,8 @@ GitUrl = Annotated[
     *_matching(
         _HTTP_URL,
         2048,
-        "is not a valid http or https URL, or contains a user name; write a URL such as "
-        "https://git.example.com/me/lab.git; for a password, name a Secret in credentialsSecret",
+        "is not a valid http or https URL, or contains a user name; write one such as "
+        "https://git.example.com/me/lab.git; for a password, set credentialsSecret",
     ),
 ]
 Sha256 = Annotated[

@@ -29,8 +29,8 @@ ASYNC_ONLY: Final = (
         "collection.maxStaleness",
         lambda spec: spec.collection.mode is Mode.SYNC or spec.collection.max_staleness != 0,
         "self.mode != 'Async' || !has(self.maxStaleness) || self.maxStaleness > 0",
-        "0 is possible only in mode Sync, because new versions are published while batches of mode Async wait; use at "
-        "least 1, or leave maxStaleness out",
+        "0 is possible only in mode Sync: in mode Async, new versions are published while batches wait; use at least "
+        "1, or leave maxStaleness out",
         on="collection",
     ),
 )

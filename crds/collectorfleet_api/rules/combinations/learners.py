@@ -150,7 +150,7 @@ LEARNERS: Final = (
         "with mode DRA, a learner pod needs as many GPUs as its claim has (workers.gpu.perPod); change "
         "workers.gpu.perPod or learners.gpus",
         "a learner pod needs %d GPU, but its claim has %d (workers.gpu.perPod, mode DRA); set perPod to %d with a "
-        "claimTemplate of as many devices, or change learners.gpus",
+        "matching claimTemplate, or change learners.gpus",
         (
             Number(_GPUS_OF_A_POD, _gpus_of_a_pod),
             Number(_OF_A_CLAIM, _of_a_claim),

@@ -74,7 +74,7 @@ def test_groups_that_ask_for_too_much_share_what_there_is() -> None:
     # The three small collectors request no GPU and get none.
     assert gpu_shares(groups(0, 2), gpus=1) == GpuShares(
         {"small": 0, "big": 1},
-        "groups request GPUs for 1 collector, and this machine has 1: each such collector gets 1",
+        "groups request GPUs for 1 collector, but this machine has 1 GPU: each such collector gets 1 GPU",
     )
 
 

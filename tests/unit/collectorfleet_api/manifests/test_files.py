@@ -58,7 +58,9 @@ def test_a_fleet_that_is_nested_too_deeply_is_found_with_its_place(levels: int) 
     (found,) = findings(text)
     place = "spec.environment.kwargs.x.a"
     assert found.startswith("fleet.yaml:")
-    assert f"error: {place}: nested more than 64 levels deep; flatten it, or pass it as JSON text" in found
+    assert (
+        f"error: {place}: nested more than 64 levels deep; flatten the value, or pass the value as JSON text" in found
+    )
     assert findings(FLEET.replace("  environment:\n", "  environment:\n    kwargs: {x: {a: [1]}}\n")) == []
 
 
@@ -170,7 +172,7 @@ def test_each_name_is_given_once(documents: list[str], sentences: list[str]) -> 
     [
         (
             FLEET.encode() + b"# caf\xe9\n",
-            "19: error: not text: byte 0xe9 is not UTF-8; name a manifest, or save it as UTF-8",
+            "19: error: not text: byte 0xe9 is not UTF-8; name a manifest, or save the file as UTF-8",
         ),
         (codecs.BOM_UTF16_LE + FLEET.encode("utf-16-le"), "1: error: UTF-16 text; save the file as UTF-8"),
         (b"a: 1\nb: \0\n", "2: error: not text: U+0000 is a control character; name a manifest"),
