@@ -78,8 +78,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"configMap": "cheetah", "certificateAuthority": {"configMap": "lab-ca"}}},
-        "spec.code.certificateAuthority: a certificate authority applies only to code from a server (git, artifact or "
-        "archive.url), and this fleet has none; leave this field out",
+        "spec.code.certificateAuthority: a certificate authority applies only to code from a server; set git, artifact "
+        "or archive.url, or leave this field out",
         id="a certificate authority of files in a ConfigMap",
     ),
     pytest.param(
@@ -89,8 +89,8 @@ REFUSED = [
                 "certificateAuthority": {"configMap": "lab-ca"},
             }
         },
-        "spec.code.certificateAuthority: a certificate authority applies only to code from a server (git, artifact or "
-        "archive.url), and this fleet has none; leave this field out",
+        "spec.code.certificateAuthority: a certificate authority applies only to code from a server; set git, artifact "
+        "or archive.url, or leave this field out",
         id="a certificate authority of an archive in a ConfigMap",
     ),
 ]

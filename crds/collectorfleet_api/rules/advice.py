@@ -187,7 +187,7 @@ def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
     gpu, template = fleet.spec.workers.gpu, fleet.spec.workers.template
     if fleet.spec.collectors.resources.gpu > 0 and gpu.mode is GpuMode.NONE and not template:
         text = (
-            "not set, and with workers.gpu.mode None the operator requests no GPUs; set a template that gives worker "
+            "not set, and with workers.gpu.mode None, the operator requests no GPUs; set a template that gives worker "
             "pods their GPUs"
         )
         yield Problem("spec.workers.template", text)

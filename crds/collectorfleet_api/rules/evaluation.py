@@ -32,7 +32,7 @@ def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
     if evaluation.resources.gpu:
         if fleet.spec.workers.gpu.mode is GpuMode.NONE and not (fleet.spec.workers.template or evaluation.template):
             text = (
-                "not set, and with workers.gpu.mode None the operator requests no GPUs; set a template that gives "
+                "not set, and with workers.gpu.mode None, the operator requests no GPUs; set a template that gives "
                 "evaluator pods their GPUs"
             )
             yield Problem("spec.evaluation.template", text)

@@ -114,8 +114,8 @@ CODE: Final = (
         _authority_is_used,
         "!has(self.certificateAuthority) || has(self.git) || has(self.artifact)"
         " || (has(self.archive) && has(self.archive.url))",
-        "a certificate authority applies only to code from a server (git, artifact or archive.url), and this fleet has "
-        "none; leave this field out",
+        "a certificate authority applies only to code from a server; set git, artifact or archive.url, or leave this "
+        "field out",
         on="code",
     ),
 )

@@ -85,7 +85,7 @@ BEHIND_A_PROXY = {
                 "spec.collectors.devices": {"device": "cuda"},
                 "spec.workers.gpu": {"mode": "None"},
             },
-            "spec.workers.template: not set, and with workers.gpu.mode None the operator requests no GPUs; set a "
+            "spec.workers.template: not set, and with workers.gpu.mode None, the operator requests no GPUs; set a "
             "template that gives worker pods their GPUs",
             id="GPUs that nothing gives",
         ),

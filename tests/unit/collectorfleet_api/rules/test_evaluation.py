@@ -120,7 +120,7 @@ def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
         ),
         pytest.param(
             with_(resources={"gpu": 1}) | {"spec.workers.gpu": {"mode": "None"}},
-            "spec.evaluation.template: not set, and with workers.gpu.mode None the operator requests no GPUs; set a "
+            "spec.evaluation.template: not set, and with workers.gpu.mode None, the operator requests no GPUs; set a "
             "template that gives evaluator pods their GPUs",
             id="GPUs that no template requests",
         ),
