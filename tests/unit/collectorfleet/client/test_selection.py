@@ -168,7 +168,7 @@ def test_a_folder_that_became_a_link_is_not_read_through_it(tmp_path: Path) -> N
 
 def test_a_folder_that_its_repository_ignores_is_refused(tmp_path: Path) -> None:
     top = repository(tmp_path / "top", {**files("lab/a.py"), ".gitignore": "*\n"})
-    with pytest.raises(FolderRefused, match=r"lab: git lists no file there.*\.gitignore"):
+    with pytest.raises(FolderRefused, match=r"lab: git lists no file of this folder.*\.gitignore"):
         pack(top / "lab")
     assert set(contents(pack(top / "lab", include=["*.py"]))) == {"a.py"}
 

@@ -43,7 +43,7 @@ def test_a_machine_without_gpus_runs_on_the_cpu_and_says_so() -> None:
 def test_too_few_gpus_are_shared_equally() -> None:
     share = gpu_share(asks(1), gpus=1)
     assert share.per_collector == 0.25
-    assert "this machine has 1: each collector gets 0.25" in share.note
+    assert "this machine has 1 GPU: each collector gets 0.25 GPU" in share.note
 
 
 @given(gpu=st.sampled_from([0.1, 0.3, 0.3333, 0.5, 1.0, 2.0]), replicas=st.integers(1, 50), gpus=st.integers(1, 8))

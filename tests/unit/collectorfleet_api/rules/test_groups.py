@@ -36,13 +36,13 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"spec.collectors.groups": [{"name": "head", "replicas": 4}]},
-            "spec.collectors.groups[0].name: head is a name of the pods of the Ray head; use another",
+            'spec.collectors.groups[0].name: "head" is a name of the pods of the Ray head; use another name',
             id="head",
         ),
         pytest.param(
             # KubeRay would count the head as one of its workers, and delete it as one.
             {"spec.collectors.groups": [{"name": "headgroup", "replicas": 4}]},
-            "spec.collectors.groups[0].name: headgroup is a name of the pods of the Ray head; use another",
+            'spec.collectors.groups[0].name: "headgroup" is a name of the pods of the Ray head; use another name',
             id="headgroup",
         ),
         pytest.param(

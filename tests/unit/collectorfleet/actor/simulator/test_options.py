@@ -30,7 +30,7 @@ NO_NAME = (
         (
             {"ports": ["grpc", "python"]},
             (
-                'process.ports: "python" cannot name a port, because {python} in the command stands for the '
+                "process.ports: a port cannot have the name python, because {python} in the command stands for the "
                 "collector's Python; rename the port"
             ),
         ),
