@@ -129,10 +129,16 @@ def test_numbers_mean_what_they_mean_to_the_api_server() -> None:
 
 
 def test_a_key_that_no_config_map_can_have_is_found_with_its_line() -> None:
-    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code}\ndata:\n  envs.py: x\n  ../outside.py: x\n"
-    (found,) = findings(text)
-    assert found.startswith(
-        "fleet.yaml:4: error: data: '../outside.py' is not a valid ConfigMap key; use 1 to 253 letters"
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code}\ndata:\n  envs.py: x\n  ../outside.py: x\n  'a b': x\n"
+    )
+    in_a_folder, with_a_space = findings(text)
+    assert in_a_folder == (
+        "fleet.yaml:4: error: data: '../outside.py' is not a valid ConfigMap key, because it contains '/'; "
+        "put files of folders into spec.code.archive, git or artifact"
+    )
+    assert with_a_space.startswith(
+        "fleet.yaml:4: error: data: 'a b' is not a valid ConfigMap key; use 1 to 253 letters"
     )
 
 
