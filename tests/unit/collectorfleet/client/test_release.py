@@ -163,8 +163,8 @@ def test_a_crd_of_another_release_than_the_operator_is_one_line(cluster: Release
 @pytest.mark.parametrize("cluster", [Releases(OWN, (OWN,)), Releases(OWN), Releases(None, (OWN,))], ids=str)
 def test_an_image_of_a_newer_release_than_the_operator_is_one_line(cluster: Releases, image: str) -> None:
     assert difference(cluster, {"other": f"{OURS}:{OWN}", "cheetah": image}) == (
-        f"note: the image of fleet cheetah is of CollectorFleet {NEXT}, but the cluster has {MAJOR}.{MINOR}; upgrade "
-        "CRD and operator before the images"
+        f"note: the image of fleet cheetah has version {NEXT} of CollectorFleet, but the cluster has version "
+        f"{MAJOR}.{MINOR}; upgrade CRD and operator before the images"
     )
 
 

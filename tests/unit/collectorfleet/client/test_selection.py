@@ -93,7 +93,7 @@ def test_an_example_of_an_environment_file_is_no_secret(root: Path) -> None:
 def test_all_secrets_are_named_at_once(root: Path) -> None:
     folder(root, files(*(f"{n:02d}.pem" for n in range(13))))
     with pytest.raises(
-        FolderRefused, match=r": 13 files look like keys .*: 00\.pem, .*, 09\.pem and 3 more; every user .*; move them"
+        FolderRefused, match=r": 13 files look like keys .*: 00\.pem, .*, 09\.pem and 3 more; users .*; move them"
     ):
         pack(root)
 
@@ -286,7 +286,7 @@ def test_odd_names_are_packed_and_shown_in_one_line(root: Path) -> None:
     assert {one.name for one in tree.files} == set(odd)
     assert all(one.shown.isprintable() for one in tree.files)
     folder(root, files("new\nline.pem"))
-    with pytest.raises(FolderRefused, match=r": 'new\\nline\.pem'; move"):
+    with pytest.raises(FolderRefused, match=r": 'new\\nline\.pem'; users"):
         pack(root)
 
 

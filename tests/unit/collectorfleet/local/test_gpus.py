@@ -83,7 +83,7 @@ def test_learners_have_gpus_where_there_are_enough_for_them_and_one_for_collecto
     shared = fleet({"spec.learners": {**LEARNERS, "gpus": 2}, "spec.collectors.resources.gpu": 0.25}).spec
     assert learner_gpus(spec, 2) == learner_gpus(shared, 3) == LearnerGpus(2)
     assert learner_gpus(shared, 2) == LearnerGpus(
-        0, "learners.gpus is 2, but this machine has 2 for learners and collectors: policies learn on the CPU"
+        0, "learners.gpus is 2, but this machine has 2 GPU for learners and collectors: policies learn on the CPU"
     )
     assert learner_gpus(spec, 0).note == "learners.gpus is 2, but this machine has no GPU: policies learn on the CPU"
     assert learner_gpus(fleet().spec, 0) == LearnerGpus(0)
@@ -109,7 +109,7 @@ def test_evaluators_run_on_the_cpu_where_collectors_leave_too_little() -> None:
     assert why_evaluators_have_no_gpu(evaluates(0.5), 0) == (
         f"{wanted}, but this machine has no GPU: evaluators run on the CPU"
     )
-    crowded = f"{wanted}, but this machine has 1 for evaluators and collectors: evaluators run on the CPU"
+    crowded = f"{wanted}, but this machine has 1 GPU for evaluators and collectors: evaluators run on the CPU"
     assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=0.25), 1) == crowded
     # Collectors share what there is, and leave nothing.
     assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=1), 1) == crowded
