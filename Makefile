@@ -228,6 +228,7 @@ lock: $(READY) ## Pin the requirements again, with hashes and without addresses 
 	$(LOCK) pyproject.toml --extra runtime --extra mujoco --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(LOCK) --group envpool --no-deps --constraint requirements/dev.txt --output-file requirements/envpool.txt
 	$(LOCK) --group mutation --constraint requirements/dev.txt --output-file requirements/mutation.txt
+	$(LOCK) --group pipx --constraint requirements/dev.txt --output-file requirements/pipx.txt
 	$(LOCK) --group pod-types --no-deps --output-file requirements/pod-types.txt
 	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
 	$(LOCK) --group dist --constraint requirements/dev.txt --output-file requirements/dist.txt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import shutil
@@ -84,10 +85,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Build the binaries for tests on a real Kubernetes now, so that the first test's time does not include them."""
+    """Prepare the tests: build the binaries of a real Kubernetes, and exempt the objects of imports from collections.
+
+    So the time of the first test does not include the builds.
+    """
     wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     if wanted & {"control_plane", "cluster"} and not session.config.option.collectonly and not binaries.missing():
         binaries.build_all()
+    # Imports leave 400,000 objects. If each full collection visited them, unit tests would need 20 % more CPU time.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

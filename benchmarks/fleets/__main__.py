@@ -39,10 +39,11 @@ This page shows how the costs of one operator grow with the number of fleets. AP
 the same cores. The benchmark simulates KubeRay, the Job controller, the kubelets and the drivers. Each fleet has four
 pods.
 
-    python -m benchmarks.fleets --write docs/fleets.md
+    python -m benchmarks.fleets --idle 10000 --write docs/fleets.md
 
 * *Converge* begins when the operator is ready, and ends when the last fleet has a status. *Bare calls* send the same
   objects without an operator, for 16 fleets at a time.
+* Ranges are from five rounds of the first part, each with a new API server.
 * An *operator without any CPU* would leave both cores to the API server and etcd.
 * *A change* adds one collector to a fleet, every 0.2 s. The measurement ends when a watch shows the worker in the
   RayCluster. *The answer alone* is the time until the API server answers the request.

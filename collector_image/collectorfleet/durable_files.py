@@ -39,25 +39,18 @@ def is_temporary(error: OSError) -> bool:
 
 
 def describe_failure(error: OSError) -> str:
-    """Return why a write failed: the path, the cause, the free space if the volume is full, and what to do."""
-    path = error.filename
-    # str(error) would repeat the path, which the message begins with.
-    cause = f"[Errno {error.errno}] {error.strerror}" if error.errno is not None else str(error)
-    parts = [f"{path}: {type(error).__name__}: {cause}" if path else f"{type(error).__name__}: {cause}"]
-    if is_full(error) and path:
-        parts[0] += _room_at(Path(os.fsdecode(path)))
-    if (remedy := _REMEDIES.get(error.errno or 0)) is not None:
-        parts.append(remedy)
-    return "; ".join(parts)
+    """Return why a file operation failed: the cause, the path, and what to do. For a full volume, add the free space.
 
-
-def explain_failure(error: OSError) -> str:
-    """Return the error with its path, the free space if the volume is full, and what to do."""
-    told: BaseException = error
-    if is_full(error) and error.filename and "left)" not in str(error.strerror):
-        told = OSError(error.errno, f"{error.strerror}{_room_at(Path(os.fsdecode(error.filename)))}", error.filename)
+    Example: ``OSError: [Errno 28] No space left on device (0 of 4,096 bytes left): '/a'; make room on the volume``.
+    """
+    told, path = error, error.filename
+    # A strerror that ends in "left)" has the free space already.
+    if is_full(error) and isinstance(path, str | bytes) and not str(error.strerror).endswith("left)"):
+        room = _room_at(Path(os.fsdecode(path)))
+        told = OSError(error.errno, f"{error.strerror}{room}", path, None, error.filename2)
     remedy = _REMEDIES.get(error.errno or 0)
-    return f"{type(told).__name__}: {told}" if remedy is None else f"{type(told).__name__}: {told}; {remedy}"
+    described = f"{type(error).__name__}: {told}"
+    return described if remedy is None else f"{described}; {remedy}"
 
 
 def mapping_error(error: RuntimeError) -> OSError | None:
@@ -71,6 +64,14 @@ def mapping_error(error: RuntimeError) -> OSError | None:
     path, cause, number = found[1], found[2], int(found[3])
     room = _room_at(Path(path)) if number in _FULL else ""
     return OSError(number, f"{cause}{room}", path)
+
+
+def volume_error(error: BaseException) -> OSError | None:
+    """Return the error of a full, failing or read-only volume. Return None for any other error."""
+    found = mapping_error(error) if isinstance(error, RuntimeError) else error
+    if isinstance(found, OSError) and (is_temporary(found) or found.errno == errno.EROFS):
+        return found
+    return None
 
 
 def name_path(error: OSError, path: Path) -> None:

@@ -39,8 +39,8 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if options.get("batch_size", num_envs) != num_envs:
             some = options["batch_size"]
             raise InvalidOption(
-                f"batch_size={some} of EnvPool {task_id} steps only some of its {num_envs} environments at a "
-                f"time; remove batch_size, and set num_envs to {some}"
+                f"EnvPool {task_id}: with batch_size={some}, each step advances only {some} of {num_envs} "
+                f"environments; remove batch_size, and set num_envs to {some}"
             )
         self.metadata = {"autoreset_mode": AutoresetMode.DISABLED}
         # TorchRL reads the mode from this attribute.

@@ -123,8 +123,8 @@ def test_what_cannot_be_pickled_is_named_and_the_collector_stays(harness: Harnes
     said = harness.hear(Raised)
     assert (said.where, said.by_environment) == ("frames", False)
     assert said.cause == (
-        "TypeError: the entry handle cannot be pickled for the driver: ValueError: a handle of this process; leave it "
-        "out of the frames"
+        "TypeError: the entry handle cannot be pickled for the driver: ValueError: a handle of this process; leave "
+        "this entry out of the frames"
     )
 
 
@@ -134,7 +134,7 @@ def test_what_the_driver_cannot_unpickle_is_named_where_it_is_read(harness: Harn
     harness.ask(C0)
     answer = harness.hear(Answer)
     with pytest.raises(
-        UserCodeError, match=r"^frames, as the driver read the entry handle: ValueError: no such handle"
+        UserCodeError, match=r"^reading the entry handle of the frames in the driver: ValueError: no such handle"
     ):
         batch_of(answer)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -96,6 +98,20 @@ def test_a_rollout_may_last_longer_than_any_call_and_a_death_beside_it_is_not_it
     gate.touch()
     assert (answer := called.hear(Answer)).request_id == request.id
     assert answer.seconds > 0
+
+
+def test_the_weights_of_an_evaluation_are_freed_once_its_episode_has_ended(called: Harness) -> None:
+    called.config = replace(PLAIN, frames_per_request=0, plays_episodes=True)
+    called.start()
+    stored = []
+    for version in (1, 2):
+        weights = called.store(version, float(version))
+        stored.append(weakref.ref(weights.stored.handle))
+        called.ask(C0, frames=0, min_version=version, version=version, seed=0, weights=weights)
+        assert called.hear(Answer).payload is None
+    del weights
+    gc.collect()
+    assert [one() for one in stored] == [None, None]
 
 
 def test_what_cannot_be_pickled_is_refused_and_what_is_said_later_is_heard(called: Harness) -> None:

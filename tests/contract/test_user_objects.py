@@ -66,7 +66,7 @@ def test_an_environment_that_cannot_be_pickled_is_refused_before_a_process_begin
     lock = threading.Lock()
     processes.config = replace(PLAIN, create_env=lambda: lock)
     with pytest.raises(
-        InvalidOption, match=r"create_env_fn: .* other processes: TypeError: cannot pickle '_thread.lock'"
+        InvalidOption, match=r"create_env_fn: .* the collectors' processes: TypeError: cannot pickle '_thread.lock'"
     ):
         processes.transport.start(C0)
 
@@ -90,7 +90,7 @@ def test_what_an_environment_raises_where_it_is_unpickled_is_told(
     processes.config = replace(PLAIN, create_env=Unpickled(call, *arguments))
     processes.transport.start(C0)
     raised = processes.hear(Raised)
-    assert raised.where.startswith("environment or options, as")
+    assert raised.where == "unpickling the environment or the options"
     assert raised.cause.startswith(cause)
     assert not raised.by_environment
 
@@ -99,7 +99,7 @@ def test_a_policy_that_cannot_be_unpickled_is_told_from_an_environment(processes
     processes.use_policy(Unpickled(ctypes.CDLL, "libnobodyhas.so"))  # type: ignore[arg-type]
     processes.transport.start(C0)
     raised = processes.hear(Raised)
-    assert raised.where.startswith("policy, as")
+    assert raised.where == "unpickling the policy"
     assert raised.cause.startswith("OSError: libnobodyhas.so: ")
 
 
@@ -110,8 +110,8 @@ def test_frames_that_cannot_be_pickled_are_told(processes: Harness) -> None:
     raised = processes.hear(Raised)
     assert raised.where == "frames"
     assert raised.cause == (
-        "TypeError: the entry stays cannot be pickled for the driver: TypeError: it stays where it is; leave it out of "
-        "the frames"
+        "TypeError: the entry stays cannot be pickled for the driver: TypeError: it stays where it is; leave this "
+        "entry out of the frames"
     )
 
 

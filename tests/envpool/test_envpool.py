@@ -82,7 +82,7 @@ def test_only_those_that_are_asked_for_are_reset() -> None:
 
 
 def test_some_of_the_environments_at_a_time_are_refused() -> None:
-    with pytest.raises(InvalidOption, match="batch_size=2 of EnvPool CartPole-v1 steps only some of its 4"):
+    with pytest.raises(InvalidOption, match="EnvPool CartPole-v1: with batch_size=2, each step advances only 2 of 4"):
         EnvPool("CartPole-v1", 4, batch_size=2)
 
 

@@ -48,4 +48,4 @@ def test_a_fleet_trains_with_code_of_a_private_authority_and_fails_at_once_witho
         f"spec.code.git {git['repository']} at {commit}: no trusted certificate authority has signed the certificate "
         "of the server: "
     )
-    assert "; name the authority in spec.code.certificateAuthority" in message(seen, "Completed")
+    assert "; set spec.code.certificateAuthority" in message(seen, "Completed")

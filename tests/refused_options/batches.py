@@ -13,8 +13,8 @@ TRAJECTORIES = (
     "collectors that are cut short deliver no whole trajectories; leave trajs_per_batch out, or use first_shares"
 )
 INTO_A_BUFFER = (
-    "collectors write to replay_buffer themselves, so no batch passes through the driver; give the buffer a transform, "
-    "or extend the buffer with the batches that the iteration yields"
+    "no batch passes through the driver, because collectors write to replay_buffer themselves; give the buffer a "
+    "transform, or extend the buffer yourself with each batch"
 )
 THRESHOLD = {"preemptive_threshold": 0.5}
 
@@ -99,8 +99,8 @@ TORCHRLS = [
     pytest.param(
         ("replay-buffer-is-shared", "replay_buffer"),
         {"replay_buffer": ReplayBuffer(storage=LazyTensorStorage(10))},
-        "Ray actors on other nodes cannot write to a buffer in this process; build the buffer with ReplayBuffer(..., "
-        "service_backend='ray'), or extend the buffer with the batches that the iteration yields",
+        "Ray actors on other nodes cannot write to a buffer in this process; use ReplayBuffer(..., "
+        "service_backend='ray'), or extend the buffer yourself with each batch",
         id="a buffer of this process",
     ),
 ]

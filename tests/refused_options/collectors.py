@@ -23,13 +23,13 @@ REFUSED = [
     pytest.param(
         ("collector-class-is-known", "collector_class"),
         {"collector_class": "many"},
-        "'many'; use 'single', 'sync', 'async' or a class of TorchRL's",
+        "'many' is unknown; use 'single', 'sync', 'async' or a class of TorchRL's",
         id="a class by no name",
     ),
     pytest.param(
         ("collector-class-is-known", "collector_class"),
         {"collector_class": int},
-        "<class 'int'>; use 'single', 'sync', 'async' or a class of TorchRL's",
+        "<class 'int'> is unknown; use 'single', 'sync', 'async' or a class of TorchRL's",
         id="another class",
     ),
     *(
@@ -37,7 +37,7 @@ REFUSED = [
             ("collector-class-is-driven", "collector_class"),
             {"collector_class": one},
             f"a fleet cannot use {one.__name__}; use 'single', 'sync', 'async', or a subclass of Collector, "
-            "MultiSyncCollector or MultiAsyncCollector that takes their arguments",
+            "MultiSyncCollector or MultiAsyncCollector that takes the same arguments",
             id=f"a fleet of {one.__name__}",
         )
         for one in (AsyncBatchedCollector, AsyncCollector, BaseCollector, MultiCollector, LLMCollector, RayCollector)
@@ -51,7 +51,7 @@ REFUSED = [
     pytest.param(
         ("policy-acts", "policy"),
         {"policy": torch.nn.Identity},
-        "the class Identity; pass an instance, Identity(...)",
+        "the class Identity is not a policy; pass an instance, Identity(...)",
         id="the class of a policy",
     ),
     pytest.param(
@@ -63,7 +63,7 @@ REFUSED = [
     pytest.param(
         ("rollout-is-known", "rollout"),
         {"rollout": "quick"},
-        "'quick'; use 'auto', 'fast' or 'torchrl'",
+        "'quick' is unknown; use 'auto', 'fast' or 'torchrl'",
         id="another loop",
     ),
     pytest.param(
@@ -75,7 +75,7 @@ REFUSED = [
     pytest.param(
         ("environment-error-is-known", "on_environment_error"),
         {"on_environment_error": "ignore"},
-        "'ignore'; use 'fail' or 'restart'",
+        "'ignore' is unknown; use 'fail' or 'restart'",
         id="an error that is ignored",
     ),
     pytest.param(
@@ -88,15 +88,15 @@ REFUSED = [
     pytest.param(
         ("class-single-has-one-worker", "num_workers_per_collector"),
         {"num_workers_per_collector": 2},
-        "2 processes need collector_class 'sync' or 'async'; Collector has one process, in which envs_per_collector "
-        "sets the number of environments",
+        "2 processes need collector_class 'sync' or 'async'. For several environments in one process, set "
+        "envs_per_collector",
         id="workers of one process",
     ),
     pytest.param(
         ("random-frames-or-class-async", "init_random_frames"),
         {"init_random_frames": 100, "collector_class": "async"},
         "cannot be used with collector_class 'async', whose processes collect ahead and do not know when random "
-        "actions end; use collector_class 'single' or 'sync', or leave init_random_frames out",
+        "actions end; use 'single' or 'sync'",
         id="random frames of processes that never pause",
     ),
     *(
@@ -123,19 +123,19 @@ REFUSED = [
     pytest.param(
         ("environments-need-a-function", "envs_per_collector"),
         {"create_env_fn": envs.make_counting(), "envs_per_collector": 2},
-        "2 environments need a function that builds them; create_env_fn is a Counting",
+        "create_env_fn is a Counting, of which the fleet cannot build 2; pass a function that builds an environment",
         id="several of one environment",
     ),
     pytest.param(
         ("environment-is-or-builds-one", "create_env_fn"),
         {"create_env_fn": [envs.make_counting, "CartPole-v1"]},
-        "a str is neither an environment nor a function that builds one",
+        "a str is neither an environment nor a function that builds an environment",
         id="the name of an environment",
     ),
     pytest.param(
         ("one-policy", "policy_factory"),
         {"policy": envs.make_policy(), "policy_factory": envs.make_policy},
-        "cannot be used together with policy; pass one of the two",
+        "cannot be used together with 'policy'; pass one of the two",
         id="two policies",
     ),
     pytest.param(

@@ -17,7 +17,7 @@ REFUSED = [
     pytest.param(
         ("evaluation-needs-a-policy", "evaluation"),
         {"evaluation": Evaluation()},
-        "without a policy collectors act at random and publish no version to evaluate; pass policy",
+        "there is no policy to evaluate, because collectors act at random; pass policy or policy_factory",
         id="an evaluation of random actions",
     ),
     pytest.param(
@@ -37,8 +37,8 @@ REFUSED = [
     pytest.param(
         ("evaluation-reaches-models", "evaluation"),
         {"evaluation": Evaluation(), "policy": envs.make_policy(), "models": {"postproc.model": envs.make_policy()}},
-        "evaluators have only the environment and the policy of a collector, so each path in models has to begin with "
-        "env or policy; leave evaluation out, or give models such paths",
+        "evaluators have only a collector's environment and policy; begin each path in 'models' with 'env' or "
+        "'policy', or leave 'evaluation' out",
         id="an evaluation of a model elsewhere",
     ),
     pytest.param(

@@ -11,8 +11,8 @@ from tests.parameterized_envs import curriculum
 
 TAKEN = EnvironmentParameters()
 PROCESSES = (
-    "a collector of several processes cannot set parameters of its environments; use the class 'single' "
-    "with ParallelEnv, or more collectors"
+    "a collector of several processes cannot set parameters of its environments; use collector_class 'single' "
+    "with ParallelEnv, or use more collectors"
 )
 
 REFUSED = [
@@ -25,8 +25,8 @@ REFUSED = [
     pytest.param(
         ("parameters-or-whole-trajectories", "environment_parameters"),
         {"environment_parameters": TAKEN, "trajs_per_batch": 2},
-        "with trajs_per_batch, parameters could change within a trajectory, and the parameters of its frames would be "
-        "unknown; leave trajs_per_batch or environment_parameters out",
+        "cannot be used with trajs_per_batch, because parameters could change within a trajectory; leave one of the "
+        "two out",
         id="parameters in whole trajectories",
     ),
     pytest.param(

@@ -57,7 +57,7 @@ REFUSED = [
         pytest.param(
             (rule, "first_shares"),
             {**FIRST, name: value},
-            f"cannot be used together with {name}; pass one of the two",
+            f"cannot be used together with '{name}'; pass one of the two",
             id=f"late, {name}",
         )
         for rule, name, value in (
@@ -75,13 +75,13 @@ REFUSED = [
     pytest.param(
         ("threshold-between-0-and-1", "preemptive_threshold"),
         {"preemptive_threshold": 1.0},
-        "1; use a fraction between 0 and 1, such as 0.8",
+        "1 is out of range; use a fraction between 0 and 1, such as 0.8",
         id="a threshold of all",
     ),
     pytest.param(
         ("threshold-between-0-and-1", "preemptive_threshold"),
         {"preemptive_threshold": 0.0},
-        "0; use a fraction between 0 and 1, such as 0.8",
+        "0 is out of range; use a fraction between 0 and 1, such as 0.8",
         id="a threshold of none",
     ),
 ]

@@ -11,23 +11,22 @@ from tests import envs
 
 SIMULATOR = SimulatorProcess(["./sim", "{grpc}"], ["grpc"], timedelta(seconds=90))
 _IN_TIME = (
-    "not longer than ready_timeout of a simulator, so a process that waits for the simulator would count as hung; use "
-    "more than ready_timeout"
+    "a collector that waits for its simulator until ready_timeout would count as hung; use more than ready_timeout"
 )
 
 REFUSED = [
     pytest.param(
         ("simulator-has-one-environment", "envs_per_collector"),
         {"process": SIMULATOR, "envs_per_collector": 2},
-        "a collector starts one simulator (process), and several environments would share this simulator; leave this "
-        "option at 1 and raise num_collectors",
+        "several environments would share a collector's only simulator; set envs_per_collector to 1, and raise "
+        "num_collectors",
         id="a simulator for two environments",
     ),
     pytest.param(
         ("simulator-has-class-single", "collector_class"),
         {"process": SIMULATOR, "collector_class": "sync"},
-        "a collector starts one simulator (process), and this class builds several environments in separate "
-        "processes; use 'single' and raise num_collectors",
+        "this class builds several environments, but a collector has only one simulator; use 'single', and raise "
+        "num_collectors",
         id="a simulator beside class sync",
     ),
     pytest.param(
@@ -49,27 +48,28 @@ REFUSED = [
     pytest.param(
         ("simulator-needs-a-function", "process"),
         {"process": SIMULATOR, "create_env_fn": envs.Counting()},
-        "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
+        "create_env_fn is already an environment, which cannot get the addresses of a simulator; pass a function that "
         "builds the environment",
         id="a simulator beside an environment that is built",
     ),
     pytest.param(
         ("simulator-needs-a-function", "process"),
         {"policy": envs.make_policy(), "evaluation": Evaluation(process=SIMULATOR, create_env_fn=envs.Counting())},
-        "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
+        "create_env_fn is already an environment, which cannot get the addresses of a simulator; pass a function that "
         "builds the environment",
         id="an evaluator's simulator beside an environment that is built",
     ),
     pytest.param(
         ("simulator-or-env-creator", "use_env_creator"),
         {"process": SIMULATOR, "use_env_creator": True},
-        "this option builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
+        "this option builds an environment in the driver, which has no simulator; leave use_env_creator or 'process' "
+        "out",
         id="a simulator beside an EnvCreator",
     ),
     pytest.param(
         ("simulator-addresses-are-the-fleets", "create_env_kwargs"),
         {"process": SIMULATOR, "create_env_kwargs": {"process": 3}},
-        "the factory gets the addresses of the simulator in the argument process; leave it out, or rename it",
+        "the factory gets the addresses of the simulator in the argument 'process'; remove or rename your argument",
         id="a simulator beside an argument of the same name",
     ),
     pytest.param(
@@ -79,7 +79,7 @@ REFUSED = [
             "create_env_kwargs": {"process": 3},
             "evaluation": Evaluation(process=SIMULATOR),
         },
-        "the factory gets the addresses of the simulator in the argument process; leave it out, or rename it",
+        "the factory gets the addresses of the simulator in the argument 'process'; remove or rename your argument",
         id="an evaluator's simulator beside an argument of the same name",
     ),
 ]

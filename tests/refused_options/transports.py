@@ -12,20 +12,21 @@ REFUSED = [
     pytest.param(
         ("transport-is-known", "transport"),
         {"transport": "smoke"},
-        "'smoke'; use 'object_store', 'torch_distributed' or 'rpc'",
+        "'smoke' is unknown; use 'object_store', 'torch_distributed' or 'rpc'",
         id="another transport",
     ),
     pytest.param(
         ("only-with-ray", "remote_configs"),
         {"transport": "torch_distributed", "remote_configs": {"num_cpus": 2}},
         "transport 'torch_distributed' starts processes, but these are options of Ray actors; use transport "
-        "'object_store', or leave it out",
+        "'object_store', or leave remote_configs out",
         id="options of actors in a process group",
     ),
     pytest.param(
         ("launcher-of-a-gang", "launcher"),
         {"launcher": LocalProcesses()},
-        "it starts processes that form a process group; use transport 'torch_distributed', or leave it out",
+        "a launcher starts processes that form a process group; use transport 'torch_distributed', or leave launcher "
+        "out",
         id="a launcher of processes for Ray",
     ),
     pytest.param(
@@ -40,42 +41,40 @@ REFUSED = [
     pytest.param(
         ("only-with-ray", "ray_init_config"),
         {"transport": "torch_distributed", "ray_init_config": {"num_cpus": 2}},
-        "transport 'torch_distributed' starts no Ray; use transport 'object_store', or leave it out",
+        "transport 'torch_distributed' starts no Ray; use transport 'object_store', or leave ray_init_config out",
         id="a Ray for a process group",
     ),
     pytest.param(
         ("only-with-ray", "replay_buffer"),
         {"transport": "torch_distributed", "replay_buffer": SHARED},
-        "collectors write to a buffer that is a Ray actor, but with transport 'torch_distributed' collectors are not "
-        "in Ray; "
-        "use transport 'object_store', or extend the buffer with the batches that the iteration yields",
+        "with transport 'torch_distributed', collectors cannot write to a buffer that is a Ray actor; use transport "
+        "'object_store', or extend the buffer yourself with each batch",
         id="a buffer in Ray for a process group",
     ),
     pytest.param(
         ("only-with-ray", "policy"),
         {"transport": "torch_distributed", "policy": SHARED},
-        "an inference service is a Ray actor, but with transport 'torch_distributed' collectors are not in Ray; "
-        "use transport 'object_store', or pass the module",
+        "with transport 'torch_distributed', collectors cannot call an inference service, which is a Ray actor; use "
+        "transport 'object_store', or pass the module",
         id="an inference service for a process group",
     ),
     pytest.param(
         ("only-with-ray", "remote_configs"),
         {"transport": "rpc", "remote_configs": {"num_cpus": 2}},
         "transport 'rpc' starts processes, but these are options of Ray actors; use transport 'object_store', or leave "
-        "it "
-        "out",
+        "remote_configs out",
         id="options of actors over RPC",
     ),
     pytest.param(
         ("only-with-rpc", "tensorpipe_options"),
         {"tensorpipe_options": {"rpc_timeout": 10}},
-        "transport 'object_store' does not use TensorPipe; use transport 'rpc', or leave it out",
+        "transport 'object_store' does not use TensorPipe; use transport 'rpc', or leave tensorpipe_options out",
         id="TensorPipe without RPC",
     ),
     pytest.param(
         ("only-with-rpc", "visible_devices"),
         {"transport": "torch_distributed", "visible_devices": "cuda:0"},
-        "transport 'torch_distributed' assigns no GPUs to processes; use transport 'rpc', or leave it out",
+        "transport 'torch_distributed' assigns no GPUs to processes; use transport 'rpc', or leave visible_devices out",
         id="GPUs of processes without RPC",
     ),
     pytest.param(

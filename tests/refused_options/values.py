@@ -7,8 +7,8 @@ import pytest
 from tests import envs
 
 ONE_WAY = (
-    "weights of a fleet are published with collector.update_policy_weights_() or update_after_each_batch=True, and "
-    "acknowledged by every collector; remove this argument"
+    "a fleet publishes weights with collector.update_policy_weights_() or update_after_each_batch=True; remove this "
+    "argument"
 )
 EMPTY = "the list is empty; give one value for each collector"
 

@@ -61,8 +61,8 @@ def test_a_logger_of_torchrl_by_its_class(tmp_path: Path) -> None:
         ),
         pytest.param(
             {"logger": {"factory": "collections:OrderedDict"}},
-            "driver.log.logger collections:OrderedDict: it returned an OrderedDict, which is not a "
-            "torchrl.record.loggers.Logger: it has no log_metrics",
+            "driver.log.logger collections:OrderedDict: the factory returned an OrderedDict, which has "
+            "no log_metrics(); return a torchrl.record.loggers.Logger",
             id="no logger",
         ),
         pytest.param(

@@ -157,7 +157,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint_and_counts_nothing_twice(tmp_p
 
     over = killed.again("--resume")
     assert over.returncode == 64
-    assert f"collection.totalFrames is {total}, but the checkpoint is of a run that completed" in over.stderr
+    assert f"collection.totalFrames is {total}, but the checkpoint's run completed" in over.stderr
 
 
 class KilledWriting(Killed):

@@ -74,6 +74,23 @@ def test_a_checkpoint_by_the_training_function_does_not_prevent_those_of_the_run
     assert [is_whole(folder) for folder in tmp_path.glob("learners-*")] == [True]
 
 
+@pytest.mark.parametrize("actor", ["replay-0.pt", "policy-acting-1.pt"])
+def test_a_volume_without_room_for_an_actor_is_an_error_of_the_volume_and_ends_no_run(
+    start_driver: StartDriver, tmp_path: Path, actor: str
+) -> None:
+    learners = start_driver()
+    (folder,) = tmp_path.glob("learners-*")
+    (folder / actor).symlink_to("/dev/full")  # each write fails, as on a full volume
+    # At its first checkpoint, a run ends by a CollectorFleetError and not by an OSError.
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        learners.checkpoint(MINUTE)
+    assert caught.value.errno == errno.ENOSPC
+    assert not is_whole(folder)
+    (folder / actor).unlink()
+    learners.checkpoint(MINUTE)
+    assert is_whole(folder)
+
+
 def test_a_displaced_driver_does_not_write_into_the_folder_of_its_successor(
     start_driver: StartDriver, tmp_path: Path
 ) -> None:

@@ -178,17 +178,18 @@ def test_an_environment_that_takes_no_parameters_ends_the_run_by_its_name(fleet:
     collector.set_environment_parameters({"gravity": 1})
     with pytest.raises(UserCodeError, match=r"environment parameters \(collector c\d\): ParametersRefused: ") as ended:
         take_all(collector)
-    assert "environment Levels has no method set_parameters and no attribute gravity; give the environment" in str(
-        ended.value
-    )
+    assert "environment Levels has no method set_parameters and no attribute gravity; add a method" in str(ended.value)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({}, "pass either parameters or by_collector"),
-        ({"parameters": {"level": 1}, "by_collector": {"c0": {"level": 1}}}, "pass either parameters or by_collector"),
-        ({"by_collector": {"c0": {"level": 1}}, "group": "far"}, "group and by_collector exclude each other"),
+        ({}, "pass either 'parameters' or 'by_collector'"),
+        (
+            {"parameters": {"level": 1}, "by_collector": {"c0": {"level": 1}}},
+            "pass either 'parameters' or 'by_collector'",
+        ),
+        ({"by_collector": {"c0": {"level": 1}}, "group": "far"}, "'group' and 'by_collector' exclude each other"),
         ({"parameters": {}}, r"\{\} has no parameters; pass a dict with some"),
         ({"parameters": {"level": 1}, "group": "fat"}, "there is no group fat; this fleet has far, near"),
         ({"by_collector": {"c7": {"level": 1}}}, "there is no collector c7; this fleet has c0, c1"),

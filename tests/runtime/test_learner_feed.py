@@ -197,7 +197,7 @@ def test_what_cannot_be_fed_is_refused_before_a_collector_exists(make_shards: Ma
     ):
         with pytest.raises(InvalidOption, match=sentence):
             LearnerFeed(shards, asked, even_and_odd)
-    with pytest.raises(InvalidOption, match=r"^policy acting: the class of its learner has no weights\(\); add it$"):
+    with pytest.raises(InvalidOption, match=r"^policy acting: the class of its learner has no weights\(\); add this"):
         LearnerFeed(make_shards(Mean), parts(policy), even_and_odd)
 
 

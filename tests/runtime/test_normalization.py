@@ -171,7 +171,7 @@ def test_a_fleet_without_weights_carries_it_to_those_that_come(make: Make) -> No
 )
 def test_statistics_that_run_in_other_processes_are_refused_by_name(make: Make, options: dict[str, Any]) -> None:
     collector = make(num_collectors=1, **options)
-    with pytest.raises(UserCodeError, match=r"1\.VecNormV2\.observation: running statistics .* use envs_per_collector"):
+    with pytest.raises(UserCodeError, match=r"1\.VecNormV2\.observation: running statistics .* Use envs_per_collector"):
         next(iter(collector))
 
 

@@ -6,15 +6,18 @@ import asyncio
 import errno
 import os
 import signal
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 import ray
 from ray.exceptions import ActorDiedError, ActorUnavailableError
+from tensordict import TensorDictBase
 from tests.runtime.conftest import MakeShards
 from tests.runtime.learners import DiesOnce, FailsOnce, TooLarge, frames, pid_of
 from tests.wait import eventually
@@ -326,7 +329,7 @@ def test_a_policy_that_is_added_again_before_the_first_checkpoint_has_no_resumed
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
 
 
-def test_a_removal_before_the_first_checkpoint_writes_nothing_and_the_checkpoint_drops_the_frames(
+def test_a_removal_before_the_first_checkpoint_writes_no_frames_and_the_checkpoint_drops_the_frames(
     resumed: LearnerShards, tmp_path: Path
 ) -> None:
     resumed.add_policy("new")
@@ -340,6 +343,85 @@ def test_a_removal_before_the_first_checkpoint_writes_nothing_and_the_checkpoint
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 8}
     resumed.checkpoint()
     assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
+
+
+class Waiting(PolicyReplay):
+    """A replay actor whose checkpoint waits for the file ``gate`` if there is the file ``wait``."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self._folder = Path(folder)
+
+    def state_dict(self) -> dict[str, list[TensorDictBase]]:
+        if (self._folder / "wait").exists():
+            eventually((self._folder / "gate").exists, within=60)
+        return super().state_dict()
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["the first", "a later one"])
+def test_a_checkpoint_that_ends_after_a_removal_does_not_bring_the_removed_policy_back(
+    make_shards: MakeShards, tmp_path: Path, is_first: bool
+) -> None:
+    options: Any = {"replay_class": Waiting, "replay_config": {"folder": str(tmp_path)}, "shards": 1}
+    shards = make_shards(checkpoint_dir=tmp_path / "kept", **options)
+    (replay,) = shards.get_replay_actors()
+    for policy_id in ("stays", "leaves"):
+        shards.add_policy(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    if not is_first:
+        shards.checkpoint()
+    (tmp_path / "wait").touch()
+    with pytest.raises(InfrastructureError, match="it is busy or stuck"):
+        shards.checkpoint(timeout=timedelta(seconds=1))
+    opens = threading.Timer(1.0, (tmp_path / "gate").touch)
+    opens.start()
+    shards.remove_policy("leaves")
+    opens.join()
+    assert (tmp_path / "kept" / "replay-0.pt").exists()
+    assert frames_after_a_restart(shards) == {"stays": 8, "leaves": 0}
+
+
+def test_a_removal_on_a_full_volume_drops_the_frames_now_and_the_next_checkpoint_drops_them_for_good(
+    resumed: LearnerShards,
+) -> None:
+    def fill(_: Any) -> None:
+        error = OSError(errno.ENOSPC, "No space left on device")
+        patch("collectorfleet.learners.dropped.write_json", side_effect=error).start()
+
+    resumed.checkpoint()
+    (replay,) = resumed.get_replay_actors()
+    ray.get(replay.__ray_call__.remote(fill))
+    with pytest.raises(OSError, match="No space left on device"):
+        resumed.remove_policy("stays")
+    assert len(resumed) == 0
+    assert ray.get(replay.size.remote("stays")) == 0
+    # After a restart, the new policy would have the frames of the removed policy.
+    with pytest.raises(OSError, match="No space left on device"):
+        resumed.add_policy("stays")
+    assert len(resumed) == 0
+    resumed.checkpoint()
+    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
+    resumed.add_policy("stays")
+
+
+def test_a_policy_whose_frames_are_in_another_shard_leaves_no_frames_there(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    before = make_shards(checkpoint_dir=tmp_path / "before", max_policies=2)
+    for policy_id in ("a", "b"):
+        before.add_policy(policy_id)
+        replay, _ = before.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    before.checkpoint()
+    shards = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before", max_policies=2)
+    shards.add_policies({"new": {}, "a": {}})  # the new policy gets the earlier place of a
+    assert (shards.shard_of("new"), shards.shard_of("a")) == (0, 1)
+    shards.remove_policy("a")
+    shards.remove_policy("new")
+    shards.add_policy("a")
+    assert shards.shard_of("a") == 0
+    replay, _ = shards.get_replay_and_policy_actors("a")
+    assert ray.get(replay.size.remote("a")) == 0
 
 
 def test_frames_that_a_removal_could_not_drop_are_dropped_by_the_next_checkpoint(

@@ -70,10 +70,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
         collector.must_be_fast = True
         if collector.inexact:
-            raise FastLoopUnsupported(
-                f"{collector.inexact}; set rollout to Auto, which uses TorchRL's loop for such environments and "
-                "policies"
-            )
+            raise FastLoopUnsupported(f"{collector.inexact}; set collection.rollout to Auto to use TorchRL's loop")
     if isinstance(collector, Collector):
         allow_no_weights(collector)
     return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)
@@ -97,7 +94,8 @@ def _class_of(config: CollectorConfig) -> Callable[..., Any]:
         return FastCollector
     if config.rollout is RolloutLoop.FAST:
         raise FastLoopUnsupported(
-            f"{config.collector_class.__name__} has no fast loop; set class to Single, or rollout to Auto"
+            f"{config.collector_class.__name__} has no fast loop; set collectors.class to Single, or "
+            "collection.rollout to Auto"
         )
     return config.collector_class
 

@@ -118,7 +118,7 @@ def _environment_for(made: object) -> str:
         return f"return an instance, {made.__name__}(...)"
     if library is not None:
         return f"return torchrl.envs.{_WRAPPERS[library]}(env)"
-    return f"return the result of calling this object, {_ENVIRONMENT}" if callable(made) else f"return {_ENVIRONMENT}"
+    return f"call this object, and return the result, {_ENVIRONMENT}" if callable(made) else f"return {_ENVIRONMENT}"
 
 
 def _library_of(made: object) -> str | None:

@@ -19,8 +19,8 @@ def findings(collector: Any) -> tuple[str, ...]:
         return ()
     names = ", ".join(key if isinstance(key, str) else ".".join(key) for key in lost)
     finding = (
-        f"the environment does not pass on the recurrent state {names} of the policy, so this state is zero at "
-        "each step; append a TensorDictPrimer to the environment, such as module.make_tensordict_primer()"
+        f"the environment does not pass on the recurrent state {names}, which is zero at each step; append "
+        "a TensorDictPrimer to the environment, such as module.make_tensordict_primer()"
     )
     return (finding,)
 

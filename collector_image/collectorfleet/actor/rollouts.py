@@ -13,8 +13,6 @@ from typing import Any
 import torch
 from tensordict import TensorDict, TensorDictBase
 from torch import nn
-from torchrl.collectors import BaseCollector
-from torchrl.envs import EnvBase, Transform
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.early_end import EarlyEnd, padded
@@ -33,6 +31,7 @@ from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.parameters.stamps import ParameterStamps
+from collectorfleet.actor.results import OF_THE_COLLECTOR, copied
 from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
 from collectorfleet.actor.stamp import SharedVersion
 from collectorfleet.actor.target import ModulesTarget
@@ -49,8 +48,6 @@ from collectorfleet.torchrl_private.collectors import (
 from collectorfleet.torchrl_private.environments import has_dynamic_specs
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
-# Some methods return an object of these classes to allow chained calls. Such an object is not sent to the driver.
-_STAYS = (EnvBase, Transform, BaseCollector)
 
 
 class RolloutRunner:
@@ -158,7 +155,8 @@ class RolloutRunner:
 
         If the method stepped, reset, seeded or restored an environment, the next rollout begins with a reset. So the
         first frame of that rollout is a valid transition. If the method returns an environment, a transform or a
-        collector, the result is None, because such objects cannot be sent.
+        collector, the result is None, because such objects cannot be sent. Other results are copies, see
+        :func:`.results.copied`.
         """
         before = self._entries()
         with watch_environments() as calls:
@@ -167,7 +165,7 @@ class RolloutRunner:
             finally:
                 self._begins_anew |= calls.changed_state
                 self._has_other_entries |= self._entries() != before
-        return None if isinstance(returned, _STAYS) else returned
+        return None if isinstance(returned, OF_THE_COLLECTOR) else copied(returned)
 
     def environment_state(self) -> dict[str, Any]:
         """Return a copy of the collector's state without the policy and the counters, because the driver has both."""

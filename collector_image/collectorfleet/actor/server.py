@@ -31,6 +31,7 @@ from collectorfleet.actor.findings import findings
 from collectorfleet.actor.finished_rollout import Rollout
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.origin import Origin, calling, cause_of, origin_of
+from collectorfleet.actor.results import copied
 from collectorfleet.actor.rollout.exact import FastLoopUnsupported
 from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.actor.seeds import Seeds
@@ -165,9 +166,9 @@ class CollectorServer:
             return runner.execute(path, arguments, keywords)
 
     def attribute(self, path: str) -> Any:
-        """Return the attribute at ``path`` in TorchRL's collector. Call this between two rollouts."""
+        """Return a copy of the attribute at ``path`` in TorchRL's collector. Call this between two rollouts."""
         with self._between_rollouts() as runner:
-            return runner.collector.get_distant_attr(path)
+            return copied(runner.collector.get_distant_attr(path))
 
     def environment_state(self) -> dict[str, Any]:
         """Return the state of the environments, such as running statistics. Call this between two rollouts."""

@@ -44,8 +44,8 @@ def prepare_workers(env: EnvBase, seeds: Seeds, parameters: EnvironmentParameter
             ]
         elif parameters is not None:
             raise InvalidOption(
-                "environment_parameters: the factory has started its ParallelEnv, and parameters cannot be passed to "
-                "processes that already run; do not reset or step the environment in the factory"
+                "environment_parameters: the factory has started its ParallelEnv, whose processes can no longer get "
+                "parameters; do not reset or step the environment in the factory"
             )
 
 

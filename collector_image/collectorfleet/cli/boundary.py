@@ -46,11 +46,12 @@ _CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
 _OF_A_FILE_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EROFS})
 
 
-def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
+def exit_code_of(work: Callable[[], int], *, debug: bool, is_driver: bool = False) -> int:
     """Run ``work`` and return its exit code. Print an exception on stderr instead of raising it.
 
-    If ``with_traceback`` is True, also print the traceback. This function does not catch SystemExit, which argparse
-    raises.
+    If ``debug`` is True, also print the traceback. If ``is_driver`` is True, print the traceback of any error except
+    NotInstalled, because the user cannot start a driver again with ``--debug``. This function does not catch
+    SystemExit, which argparse raises.
     """
     try:
         try:
@@ -61,11 +62,11 @@ def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
         # The reader closed the pipe because it needs no more output, as `| head -1` does.
         code = ExitCode.DONE
     except KeyboardInterrupt:
-        _print("interrupted", with_traceback=with_traceback)
+        _print("interrupted", with_traceback=debug or is_driver)
         code = ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  (an unexpected error is printed as one line, too)
-        # The traceback of NotInstalled shows nothing but the check of the packages.
-        with_traceback = with_traceback and not isinstance(error, NotInstalled)
+        # The traceback of NotInstalled shows only the check of the packages.
+        with_traceback = debug or (is_driver and not isinstance(error, NotInstalled))
         _print(f"error: {_sentence(error)}", with_traceback=with_traceback)
         code = _code(error)
     return code

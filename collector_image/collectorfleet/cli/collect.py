@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from collectorfleet.cli import arguments
 from collectorfleet.cli.extras import RUNTIME, require
 from collectorfleet.errors import InvalidOption
+from collectorfleet.regular_files import check_regular, read_regular
 from collectorfleet_api.names import ENV_POD, EXIT_INFRASTRUCTURE
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def _collect(options: argparse.Namespace) -> int:
         options.usage_error(f"--rank is missing; give the number of this host, counted from 0, or set {_RANK}")
     if not _token_in(options.token_file):
         raise InvalidOption(f"--token-file {options.token_file}: the file is empty; write the driver's token into it")
+    if options.driver_file and os.path.exists(options.driver_file):
+        check_regular(options.driver_file)
     # Imported here, after the checks, because these modules import torch, which takes seconds.
     from collectorfleet.actor.simulator.orphans import reap_supervisors_as_init
     from collectorfleet.pod.pod_logs import set_up_pod_log
@@ -84,13 +87,13 @@ def _collect(options: argparse.Namespace) -> int:
 
 def _address_in(file: Path) -> Address:
     try:
-        return _address(file.read_text().strip())
+        return _address(read_regular(file).decode().strip())
     except argparse.ArgumentTypeError as error:
         raise ValueError(f"{file}: {error}") from None
 
 
 def _token_in(file: Path) -> bytes:
-    return file.read_bytes().strip()
+    return read_regular(file).strip()
 
 
 def _address(text: str) -> Address:

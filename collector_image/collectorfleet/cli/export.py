@@ -9,7 +9,7 @@ from typing import Final
 
 from collectorfleet.cli import arguments, cluster
 from collectorfleet.cli.completion import complete_names
-from collectorfleet.cli.extras import CLUSTER, EXPORT, require
+from collectorfleet.cli.extras import EXPORT, EXPORT_OF_FLEET, require
 from collectorfleet.cli.printing import print_path, print_problem
 from collectorfleet.errors import ClusterUnavailable, FleetNotFound, InvalidKubeconfig, InvalidOption
 
@@ -73,7 +73,7 @@ def _export_of_folder(options: argparse.Namespace) -> None:
 
 
 def _export_of_fleet(options: argparse.Namespace) -> None:
-    require(CLUSTER, options.prog)
+    require(EXPORT_OF_FLEET, options.prog)
     from collectorfleet.cli.pods import driver_template
     from collectorfleet.client import Fleets
     from collectorfleet.client.export import Exporter

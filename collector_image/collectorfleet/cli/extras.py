@@ -24,12 +24,13 @@ RUNTIME: Final = Needs(
     "runtime",
     (
         *("aiohttp", "dulwich", "gymnasium", "kubernetes", "numpy", "pathspec", "prometheus_client", "ray", "rich"),
-        *("tensordict", "torch", "torchrl", "tqdm", "urllib3", "xxhash"),
+        *("tensordict", "torch", "torchrl", "tqdm", "urllib3", "websocket", "xxhash"),
     ),
 )
 
-# Only `export` needs safetensors.
+# Only `export` needs safetensors for the folder of a run, and websocket for a fleet.
 EXPORT: Final = Needs("runtime", ("safetensors", "torch", "torchrl"))
+EXPORT_OF_FLEET: Final = Needs("client", (*CLUSTER.modules, "websocket"))
 
 # These packages are needed by `report` with several runs.
 COMPARE: Final = Needs("compare", ("numpy", "scipy"))

@@ -18,7 +18,7 @@ _DEBUG: Final = "--debug"
 
 def run(words: Sequence[str], prog: str) -> int:
     """Run one command and return its exit code. Signal handlers and streams stay unchanged."""
-    return exit_code_of(lambda: _run(words, prog, nullcontext), with_traceback=_DEBUG in words)
+    return exit_code_of(lambda: _run(words, prog, nullcontext), debug=_DEBUG in words)
 
 
 def run_in_own_process(words: Sequence[str], prog: str) -> int:
@@ -28,9 +28,8 @@ def run_in_own_process(words: Sequence[str], prog: str) -> int:
     once.
     """
     _print_any_text()
-    # A driver always prints the traceback, because the user cannot start the driver again with --debug.
-    with_traceback = _DEBUG in words or words[:1] == ["drive"]
-    return exit_code_of(lambda: _run(words, prog, Raising), with_traceback=with_traceback)
+    is_driver = words[:1] == ["drive"]
+    return exit_code_of(lambda: _run(words, prog, Raising), debug=_DEBUG in words, is_driver=is_driver)
 
 
 def _run(words: Sequence[str], prog: str, signals_in_command: Callable[[], AbstractContextManager[None]]) -> int:

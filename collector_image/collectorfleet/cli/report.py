@@ -132,6 +132,10 @@ def _no_folder(name: str) -> str:
 
 def _of_folder(folder: Path) -> Timeline:
     file = folder / files.NAME
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise InvalidOption(
+            f"{folder} is not a folder: RUN is a fleet on a cluster, or the folder of a run with --checkpoint"
+        )
     try:
         timeline = files.read(file)
     except OSError as error:

@@ -119,13 +119,13 @@ def with_values(name: str, tensor: Tensor) -> Tensor:
     """Return the tensor without its autograd graph. Raises InvalidOption if the tensor has no values."""
     if is_lazy(tensor):
         raise InvalidOption(
-            f"weights: {name} has no shape yet, because no data went through its module; call the policy once with "
-            "data of the environment before you pass or publish it"
+            f"weights: {name} has no shape yet, because no data went through its module; first call the policy once "
+            "with data of the environment"
         )
     if tensor.is_meta:
         raise InvalidOption(
-            f"weights: {name} is on the meta device and has no values; call module.to_empty(device='cpu') and "
-            "initialise or load its weights before you pass or publish it"
+            f"weights: {name} is on the meta device and has no values; first call module.to_empty(device='cpu'), and "
+            "then initialize or load the weights"
         )
     return tensor.detach()
 

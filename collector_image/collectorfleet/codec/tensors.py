@@ -172,7 +172,7 @@ def _pickle(key: str, value: Any) -> bytes:
         written: bytes = cloudpickle.dumps(value)
     except Exception as error:
         raise TypeError(
-            f"the entry {key} cannot be pickled for the driver: {describe(error)}; leave it out of the frames"
+            f"the entry {key} cannot be pickled for the driver: {describe(error)}; leave this entry out of the frames"
         ) from error
     return written
 
@@ -181,7 +181,7 @@ def _unpickle(key: str, written: bytes) -> Any:
     try:
         return cloudpickle.loads(written)
     except (Exception, SystemExit) as error:
-        raise UserCodeError.of(f"frames, as the driver read the entry {key}", error) from error
+        raise UserCodeError.of(f"reading the entry {key} of the frames in the driver", error) from error
 
 
 def _leave_out(after: Schema, before: Schema, arrays: list[Array], time: int) -> None:

@@ -101,6 +101,8 @@ class EvaluationLoop:
     def published(self, weights: Weights, frames: int) -> None:
         """Record a published version. Returns at once. Only the gather thread calls this method."""
         self._latest = latest = Candidate(weights, frames)
+        if self._closed:
+            return  # the thread takes no more versions, so the queue would keep the weights of all later versions
         if self._schedule.is_due(weights.version, frames, self._clock()):
             self._due.put(latest)
             self._transport.wake()

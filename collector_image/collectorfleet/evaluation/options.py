@@ -130,7 +130,8 @@ class Evaluation:
         if self.video is not None and self.video.episodes > self.episodes:
             raise InvalidOption(
                 f"evaluation.video.episodes: {self.video.episodes} is more than the "
-                f"{counted(self.episodes, 'episode')} of an evaluation; record fewer episodes, or play more"
+                f"{counted(self.episodes, 'episode')} of an evaluation; use at most {self.episodes}, or raise "
+                "evaluation.episodes"
             )
 
     @property

@@ -15,8 +15,8 @@ from collectorfleet.errors import with_article
 _PLAIN: Final = (bool, int, float, str)
 _ABSENT: Final = object()
 _INSTEAD: Final = (
-    "the collectors keep the value that the policy was built with, because only parameters and buffers are "
-    "published; register each changing value as a buffer, and set modes before you pass the policy"
+    "the collectors keep the value that the policy was built with. Only parameters and buffers are published; "
+    "register changing values as buffers, and call train() or eval() before you pass the policy"
 )
 
 

@@ -100,17 +100,17 @@ class Common:
         if self.launcher in _OF_SLURM:
             raise InvalidOption(
                 f"launcher={self.launcher!r} of {self.name} starts collectors on a Slurm cluster; use 'mp' for "
-                "processes on this machine, or 'ray' for a Ray cluster; on Kubernetes, `kubectl cfleet submit` creates "
+                "processes on this machine, or 'ray' for a Ray cluster. On Kubernetes, `kubectl cfleet submit` creates "
                 "a CollectorFleet from a script"
             )
         if self.launcher not in _LAUNCHERS:
-            raise InvalidOption(f"launcher={self.launcher!r} of {self.name}; use 'mp' or 'ray'")
+            raise InvalidOption(f"launcher={self.launcher!r} of {self.name} is unknown; use 'mp' or 'ray'")
         if self.backend != "gloo":
             raise InvalidOption(f"backend={self.backend!r} of {self.name}: {_why_not(self.backend)}; use 'gloo'")
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         for argument, why in _WITHOUT_A_MEANING.items():
             if given.get(argument) is not None:
-                raise InvalidOption(f"{argument} of {self.name} has no effect here: {why}; leave it out")
+                raise InvalidOption(f"{argument} of {self.name} has no effect here: {why}; leave this argument out")
         arguments = {
             name: value for name, value in given.items() if name not in _OWN and name not in _WITHOUT_A_MEANING
         }
@@ -125,9 +125,8 @@ class Common:
             return self.max_weight_update_interval
         if self.max_weight_update_interval >= 0 or given.get("update_after_each_batch"):
             raise InvalidOption(
-                f"update_interval={interval} of {self.name} excludes max_weight_update_interval and "
-                "update_after_each_batch, because each of them decides when weights are published; pass one "
-                "of them"
+                f"update_interval={interval} of {self.name}, max_weight_update_interval and update_after_each_batch "
+                "each decide when weights are published; pass only one of them"
             )
         return int(interval)
 

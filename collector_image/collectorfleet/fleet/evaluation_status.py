@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from collectorfleet.evaluation.loop import EvaluationLoop
 from collectorfleet.evaluation.result import EvaluationResult
@@ -10,7 +10,7 @@ from collectorfleet.evaluation.state.evaluation import EvaluationState
 from collectorfleet.evaluation.state.videos import Videos
 from collectorfleet_api.v1alpha1.evaluation_status import BestEvaluation, EvaluationStatus, VideoStatus
 
-_LONGEST_FAILURE = 300
+_LONGEST_FAILURE: Final = 300
 
 
 def evaluation_status(loop: EvaluationLoop) -> EvaluationStatus:
@@ -46,8 +46,8 @@ def _of_videos(videos: Videos) -> VideoStatus:
     return VideoStatus(version=videos.newest[0].version if videos.newest else None, failure=_shortened(videos.failure))
 
 
-def _shortened(failure: str | None) -> str | None:
-    return failure if failure is None or len(failure) <= _LONGEST_FAILURE else f"{failure[:297]}..."
+def _shortened(text: str | None) -> str | None:
+    return text if text is None or len(text) <= _LONGEST_FAILURE else text[: _LONGEST_FAILURE - 3] + "..."
 
 
 def _of_result(result: EvaluationResult) -> dict[str, Any]:

@@ -54,10 +54,10 @@ class ParameterControl(EvaluationControl):
                 raised if a value has a type that is not listed above, or if all parameters take more than 64 KiB.
         """
         if (parameters is None) == (by_collector is None):
-            raise InvalidOption("set_environment_parameters: pass either parameters or by_collector")
+            raise InvalidOption("set_environment_parameters: pass either 'parameters' or 'by_collector'")
         if group is not None and by_collector is not None:
             raise InvalidOption(
-                "set_environment_parameters: group and by_collector exclude each other; leave one of the two out"
+                "set_environment_parameters: 'group' and 'by_collector' exclude each other; leave one of the two out"
             )
         if by_collector is not None:
             by_collector = _checked_by_collector(by_collector)
@@ -202,7 +202,7 @@ def _require_small(state: FleetParameters) -> None:
     if size > _MOST_BYTES:
         raise InvalidOption(
             f"set_environment_parameters: all parameters together take {size} bytes, but at most {_MOST_BYTES} fit "
-            "into the status; pass a file name or a seed, and let the environment read or generate the rest"
+            "into the status; pass a file name or a seed instead"
         )
 
 

@@ -46,7 +46,7 @@ def report(shared: Shared, now: float, transport: str, spilled_bytes: int | None
         progress=_progress(shared, now, spilled_bytes),
         environment_parameters=_parameters(shared),
         collectors=_rows(shared),
-        drained_pods=sorted(shared.drained_pods)[:_MOST_PODS],
+        drained_pods=_drained_pods(shared),
     )
 
 
@@ -116,6 +116,12 @@ def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress
             groups_summary=groups_summary(groups),
         ),
     )
+
+
+def _drained_pods(shared: Shared) -> list[str]:
+    """Return at most 1000 drained pods, sorted by name. Pods that should be drained now have priority."""
+    by_priority = sorted(shared.drained_pods, key=lambda pod: pod not in shared.draining_pods)
+    return sorted(by_priority[:_MOST_PODS])
 
 
 def _parameters(shared: Shared) -> EnvironmentParametersStatus | None:
@@ -206,7 +212,7 @@ def stats(shared: Shared, workers: str, frames_per_batch: int) -> dict[str, int 
         InvalidOption: ``workers`` is none of 'aggregate', 'per_worker' and 'both'.
     """
     if workers not in ("aggregate", "per_worker", "both"):
-        raise InvalidOption(f"workers: {workers!r}; use 'aggregate', 'per_worker' or 'both'")
+        raise InvalidOption(f"workers: {workers!r} is unknown; use 'aggregate', 'per_worker' or 'both'")
     gather, slots = shared.gather, shared.slots
     # A starting collector counts as alive, because readers interpret "workers" minus "workers_alive" as the number of
     # losses.

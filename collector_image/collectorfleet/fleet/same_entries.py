@@ -9,7 +9,7 @@ from torch import Tensor
 
 from collectorfleet.errors import InvalidOption
 
-_ADVICE = "give their environments and policies the same entries, or use mode Async, with one collector per batch"
+_ADVICE = "change environments and policies, or use mode Async (sync=False)"
 
 
 def check_same_entries(
@@ -25,10 +25,7 @@ def check_same_entries(
     """
     if any(isinstance(view, LazyStackedTensorDict) for view in views):
         return
-    for names, option, batch in (
-        (groups, "groups", "a Sync batch has frames of all groups"),
-        (collectors, "create_env_fn", "a Sync batch has frames of all collectors"),
-    ):
+    for names, option, parts in ((groups, "groups", "groups"), (collectors, "create_env_fn", "collectors")):
         first: dict[str, TensorDictBase] = {}
         for view, name in zip(views, names, strict=False):
             first.setdefault(name, view)
@@ -36,7 +33,9 @@ def check_same_entries(
         for other, view in others:
             found = _difference(like, view, one, other, vary) or _difference(view, like, other, one, vary)
             if found:
-                raise InvalidOption(f"{option}: {found}; {batch}; {_ADVICE}")
+                raise InvalidOption(
+                    f"{option}: {found}. A Sync batch needs the same entries from all {parts}; {_ADVICE}"
+                )
 
 
 def _difference(
@@ -59,7 +58,7 @@ def _difference(
             ragged = vary or value.is_nested or theirs.is_nested
             mine, its = (value.dtype, value.shape[dims:]), (theirs.dtype, theirs.shape[dims:])
             if mine[0] != its[0] or (mine[1] != its[1] and not ragged):
-                return f"{path} is {_shown(*mine)} in {name}, and {_shown(*its)} in {others}"
+                return f"{path} is {_shown(*mine)} in {name}, but {_shown(*its)} in {others}"
         elif isinstance(value, TensorDictBase) and isinstance(theirs, TensorDictBase):
             found = _difference(value, theirs, name, others, vary, f"{path}.", dims)
             if found:

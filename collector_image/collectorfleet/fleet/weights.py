@@ -122,10 +122,19 @@ class WeightsSource:
             if _shape(tensor) != shape:
                 raise InvalidOption(
                     f"weights: {name} has the shape {_shape(tensor)}, but in the collectors' policy it has the shape "
-                    f"{shape}; publish weights of the policy that the fleet was created with"
+                    f"{shape}; {self._remedy(name)}"
                 )
             if sentence := snapshots.rounding(name, snapshots.dtype_in_snapshot(tensor, self._dtype), dtype):
                 raise InvalidOption(sentence)
+
+    def _remedy(self, name: str) -> str:
+        """Return what to do if a tensor of the policy has another shape than in the collectors."""
+        if name not in dict(self.policy.named_buffers(remove_duplicate=False)):
+            return "publish weights of the policy that the fleet was created with"
+        return (
+            f"publish weights of the policy that the fleet was created with, or leave the buffer {name} out with "
+            "weights_filter (weights.include)"
+        )
 
     def _model(self, path: str) -> Any:
         if path == POLICY:
@@ -160,8 +169,8 @@ def _completed(
         if name not in known:
             what = path if path == POLICY else f"model {path}"
             raise InvalidOption(
-                f"weights: the {what} has no tensor {name}; it has {_listed(sorted(known))}; pass the result of its "
-                "state_dict() or TensorDict.from_module(), or a part of the result"
+                f"weights: the {what} has no tensor {name}, only {_listed(sorted(known))}; pass (a part of) its "
+                "state_dict() or TensorDict.from_module()"
             )
     covered = {known[name] for name in given}
     own = snapshots.tensors_of(model, prefer)

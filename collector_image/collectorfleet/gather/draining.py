@@ -60,5 +60,5 @@ class Draining:
 
     def _note_drained(self, pod: str) -> None:
         if all(other.pod != pod for other in self._shared.gather.collectors):
-            self._shared.drained_pods[pod] = None
+            self._shared.note_drained(pod)
             log.info("pod %s has no collector left", pod)

@@ -79,8 +79,8 @@ class Losses:
             self._shared.abort(
                 InfrastructureError(
                     f"weights: no collector loaded version {version} with the published digest in "
-                    f"{versions.failures_in_a_row} tries; the last try, by {one.id.name}: {cause}; look for code that "
-                    "changes the policy's tensors when they are loaded"
+                    f"{versions.failures_in_a_row} tries. The last failure, of {one.id.name}: {cause}; look for code "
+                    "that changes the policy's tensors when they are loaded"
                 )
             )
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from collectorfleet.errors import CollectorClosed
 from collectorfleet.gather.state.first_starts import FirstStarts
@@ -22,6 +23,9 @@ from collectorfleet.gather.state.slots import Slots
 from collectorfleet.gather.state.statistics import Statistics
 from collectorfleet.gather.state.versions import Versions
 from collectorfleet.messages import CollectorId, Stored, Weights
+
+# A replaced pod has a new name, so a long run drains any number of pods.
+_KEPT_DRAINED_PODS: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Shared:
         # handed out before. It must neither block nor acquire the lock.
         self.on_publish: Callable[[Weights, int], None] | None = None
         self.draining_pods: frozenset[str] = frozenset()
-        self.drained_pods: dict[str, None] = {}
+        self.drained_pods: dict[str, None] = {}  # at least all drained pods of `draining_pods`
         self.died_nodes: list[str] = []  # not yet processed by the gather thread
         self.is_batch_wanted = False
         self.staged: Staged | None = None
@@ -110,6 +114,16 @@ class Shared:
         """Continue earlier runs that had this number of incarnations in total."""
         self._incarnations_before = incarnations
         self.incarnations = max(self.incarnations, incarnations)
+
+    def note_drained(self, pod: str) -> None:
+        """Record that the pod has no collectors. If more than 1000 pods are known, drop old pods.
+
+        Pods that should still be drained are not dropped.
+        """
+        self.drained_pods[pod] = None
+        old = [one for one in self.drained_pods if one not in self.draining_pods]
+        for one in old[: max(0, len(self.drained_pods) - _KEPT_DRAINED_PODS)]:
+            del self.drained_pods[one]
 
     @property
     def over(self) -> bool:

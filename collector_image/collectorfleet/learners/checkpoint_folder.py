@@ -40,7 +40,9 @@ class NewFolder:
             if not is_full(error):
                 raise
             # Training works without the folder.
-            log.warning("checkpoint_dir: %s is created with the first checkpoint: %s", path, describe(error))
+            log.warning(
+                "checkpoint_dir: %s cannot be created; the first checkpoint tries again: %s", path, describe(error)
+            )
             self._is_ours = False
             return
         if any(path.iterdir()):

@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from collectorfleet.durable_files import volume_error
 from collectorfleet.errors import CollectorFleetError, InvalidOption
-from collectorfleet.learners.calls import Deadline, answer, answers
+from collectorfleet.learners.calls import Deadline, answers
 from collectorfleet.learners.checkpoint_folder import CheckpointFolder
-from collectorfleet.learners.dropped import add_dropped
 from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
-from collectorfleet.learners.returning import keep
+from collectorfleet.learners.returning import keep, note_dropped
 from collectorfleet.learners.roster import Place
+from collectorfleet.transport.ray.replay_buffer import own_error
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Checkpoints:
                 except CollectorFleetError as error:
                     failures.append(error)
             if failures:
-                raise failures[0]
+                raise _cause(failures[0])
             kept = {
                 policy_id: Kept(place_of(policy_id), learner.kept_in.name)
                 for policy_id, learner in policies.items()
@@ -95,9 +96,10 @@ class Checkpoints:
                 self._unneeded.pop().unlink(missing_ok=True)
 
     def remove(self, policy_id: str, shard: int, file: Path | None) -> None:
-        """Forget a policy, and record that its frames in the shard have to be dropped."""
+        """Forget a policy, and record that its frames have to be dropped: in its shard, and in its earlier shard."""
+        earlier = self._earlier.place(policy_id)
         self._earlier.forget(policy_id)
-        self._undropped.add((policy_id, shard))
+        self._undropped |= {(policy_id, one) for one in (shard, shard if earlier is None else earlier.shard)}
         self._unneeded += present(file)
 
     def has_frames_to_drop(self, policy_id: str, shard: int) -> bool:
@@ -109,18 +111,27 @@ class Checkpoints:
 
         A replay actor that restarts drops the frames again, because its checkpoint may still have them.
         """
+        who = f"replay actor of shard {shard}"
+        asks = {who: partial(replay.forget.remote, policy_id)}
         kept = self._replay_file(shard)
-        if self._folder is not None and kept is not None and self._resumes_frames(shard, kept):
+        if self._folder is None or kept is None or not self._may_resume_frames(shard):
+            answers(asks, deadline)
+        else:
+            # The actor handles its calls in order, so first note the policy, in case the actor restarts meanwhile.
+            asks = {f"{who}, {kept}": partial(replay.__ray_call__.remote, note_dropped, kept, policy_id), **asks}
             with self._folder.writing():
                 self._has_begun_to_write = True
-                add_dropped(kept, policy_id)
-        answer(f"replay actor of shard {shard}", partial(replay.forget.remote, policy_id), deadline)
+                try:
+                    answers(asks, deadline)
+                except CollectorFleetError as error:
+                    raise _cause(error) from error.__cause__
         self._undropped.discard((policy_id, shard))
 
-    def _resumes_frames(self, shard: int, kept: Path) -> bool:
-        """Return whether the shard's replay actor would load frames after a restart."""
-        # If this process has not written anything, a file of this name is another driver's file.
-        return (self._has_begun_to_write and kept.exists()) or bool(self._earlier.replay_files(shard))
+    def _may_resume_frames(self, shard: int) -> bool:
+        """Return whether the shard's replay actor may load frames after a restart."""
+        # If this process has not written anything, a file in its folder is another driver's file. A checkpoint that
+        # has begun may write its file later.
+        return self._has_begun_to_write or bool(self._earlier.replay_files(shard))
 
     def new_policy_file(self, policy_id: str) -> Path | None:
         """Return the path of a file that no earlier policy uses."""
@@ -140,3 +151,9 @@ class Checkpoints:
 
 def present(file: Path | None) -> list[Path]:
     return [] if file is None else [file]
+
+
+def _cause(error: CollectorFleetError) -> Exception:
+    """Return the actor's OSError if its volume is full, fails or is read-only. Return any other ``error`` unchanged."""
+    raised = error.__cause__
+    return (isinstance(raised, Exception) and volume_error(own_error(raised))) or error

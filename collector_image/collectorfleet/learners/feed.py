@@ -206,4 +206,4 @@ def _load(policy_id: str, module: nn.Module, weights: Mapping[str, Tensor]) -> N
 
 def _has(policy_id: str, role: str, actor: Any, method: str) -> None:
     if not hasattr(actor, method):
-        raise InvalidOption(f"policy {policy_id}: the class of its {role} has no {method}(); add it")
+        raise InvalidOption(f"policy {policy_id}: the class of its {role} has no {method}(); add this method")

@@ -40,7 +40,8 @@ class LearnerOptions:
         placement: "Spread" selects the shard with the fewest policies, and "FirstFit" selects the first shard with a
             free place.
         fake_gpus: for tests. If True, ``gpus`` decides the places, but no GPUs are requested from Ray.
-        replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames.
+        replay_class: the class of a shard's replay actor. Its method ``forget(policy_id)`` drops a policy's frames. The
+            method has to accept policies without frames.
         replay_config: keywords of the replay class.
         policy_cpus, replay_cpus: CPUs of a policy's actor, and of a replay actor.
         pods: sizes of the pods that may run shards. None: the current Ray nodes that have ``resources``.
@@ -79,7 +80,7 @@ class LearnerOptions:
     def __post_init__(self) -> None:
         option_types.check_fields(self, "")
         if self.placement not in list(Placement):
-            raise InvalidOption(f"placement: {self.placement!r}; use {' or '.join(Placement)}")
+            raise InvalidOption(f"placement: {self.placement!r} is unknown; use {' or '.join(Placement)}")
         for name in ("config", "replay_config", "resources"):
             object.__setattr__(self, name, merged(getattr(self, name), {}))
         _has_to(self.replay_class, "replay_class", "forget")

@@ -18,13 +18,15 @@ from typing import Any, Final
 
 import torch
 
-from collectorfleet.durable_files import write
-from collectorfleet.learners.dropped import dropped, end_dropped
+from collectorfleet.durable_files import name_path, write
+from collectorfleet.learners.dropped import add_dropped, dropped, end_dropped
 
 log = logging.getLogger(__name__)
 
-# An attribute of the actor that does not collide with the user's attributes.
+# Attributes of the actor that do not collide with the user's attributes.
 _STEPS: Final = "_collectorfleet_steps"
+# The number of the actor's last checkpoint, or of its last try to write one.
+_NUMBER: Final = "_collectorfleet_number"
 
 
 def returning(of: type) -> type:
@@ -42,11 +44,15 @@ def returning(of: type) -> type:
             if 0 < gpu < 1 and torch.cuda.is_available():
                 torch.cuda.set_per_process_memory_fraction(gpu)
             super().__init__(**keywords)
-            self.__dict__[_STEPS] = 0
+            self.__dict__[_STEPS] = number = 0
+            removed = dropped(files[0]) if files else {}
             kept_in = next((file for file in files if file.exists()), None)
             if resumes and kept_in is None:
                 # Without this error, the user would mistake a policy with initial weights for the resumed policy.
-                missing = "the checkpoint to resume from is missing; restore it, or remove its folder to start over"
+                missing = (
+                    "the checkpoint to resume from is missing; restore the checkpoint, or remove its folder to start "
+                    "over"
+                )
                 raise FileNotFoundError(errno.ENOENT, missing, str(files[-1]))
             if kept_in is not None:
                 # The state has objects of the user's classes, so a manipulated file can run code here. A manipulated
@@ -54,9 +60,12 @@ def returning(of: type) -> type:
                 kept = torch.load(kept_in, map_location="cpu", weights_only=False)
                 self.load_state_dict(kept["state"])
                 self.__dict__[_STEPS] = kept["steps"]
-                for policy_id in dropped(files[0]):
+                number = kept.get("number", 0)  # the previous release wrote no number
+                for policy_id in [policy_id for policy_id, last in removed.items() if number <= last]:
                     _forget(self, policy_id)
                 log.info("%s resumes from %s", of.__qualname__, kept_in)
+            # The next checkpoint has a later number than a try that failed before the restart.
+            self.__dict__[_NUMBER] = max([number, *removed.values()])
 
         def __bool__(self) -> bool:
             # If a constructor raises, Ray evaluates the object's truth value. A __len__ of the user's class could then
@@ -88,15 +97,26 @@ def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
         # A coroutine cannot be awaited here. A separate call has already dropped the frames.
         if not inspect.iscoroutinefunction(actor.forget):
             actor.forget(policy_id)
-    state = {"state": actor.state_dict(), "steps": steps_of(actor)}
+    # A failed write may have replaced the file, too, so the number grows before the write.
+    actor.__dict__[_NUMBER] += 1
+    state = {"state": actor.state_dict(), "steps": steps_of(actor), "number": actor.__dict__[_NUMBER]}
     try:
         write(file, partial(torch.save, state))
-        end_dropped(file)
     except RuntimeError as error:
         # If the volume is full, torch raises a RuntimeError that hides the OSError.
         if isinstance(error.__context__, OSError):
+            name_path(error.__context__, file)
             raise error.__context__ from None
         raise
+    end_dropped(file)
+
+
+def note_dropped(actor: Any, file: Path, policy_id: str) -> None:
+    """Record that a restarted actor drops the frames of a removed policy, unless a later checkpoint is in ``file``.
+
+    Call this in the actor's process. An unfinished checkpoint may otherwise write the frames later. Raises OSError.
+    """
+    add_dropped(file, policy_id, actor.__dict__[_NUMBER])
 
 
 def _forget(actor: Any, policy_id: str) -> None:

@@ -56,8 +56,8 @@ class Roster:
         """
         if not _ID.fullmatch(policy_id):
             raise InvalidOption(
-                f"policy {policy_id!r}: not an id; use at most 63 letters, digits, '-', '_' and '.', and begin with a "
-                "letter or a digit"
+                f"policy {policy_id!r}: not a valid id; use at most 63 letters, digits, '-', '_' and '.', and begin "
+                "with a letter or a digit"
             )
         if policy_id in self._places:
             raise InvalidOption(f"policy {policy_id!r}: it exists already; remove it first, or choose another id")

@@ -98,6 +98,8 @@ class LearnerShards:
             InvalidOption: the id is taken or invalid, all places are taken, or the class lacks a method.
             UserCodeError: the policy's constructor raised. Its place is free again.
             InfrastructureError: the policy was not built within ``start_timeout``. Its place is free again.
+            OSError, FolderTakenOver: :meth:`remove_policy` and this method could not drop the frames of an earlier
+                policy of this id. Its place is free again.
         """
         classes = {} if policy_class is None else {policy_id: policy_class}
         return self.add_policies({policy_id: config or {}}, policy_classes=classes)[policy_id]
@@ -153,7 +155,8 @@ class LearnerShards:
             InvalidOption: the policy does not exist, or a feed still sends frames to the policy.
             UserCodeError, InfrastructureError: the policy is removed, but the replay actor could not drop its frames.
                 The frames are dropped at the next checkpoint, or when a policy of this id is added to this shard.
-            OSError: the policy is removed, but ``checkpoint_dir`` is not writable. The frames are dropped as above.
+            OSError: the policy is removed, but the volume of ``checkpoint_dir`` is full, fails or is read-only. A
+                replay actor that restarts may have the frames again until they are dropped as above.
             FolderTakenOver: the policy is removed, but the run has a newer driver.
         """
         actor = self.get_policy_actor(policy_id)
@@ -190,7 +193,7 @@ class LearnerShards:
         for policy_id, learner in self._policies.items():
             if learner.actor == policy_actor:
                 return policy_id
-        raise InvalidOption(f"get_policy_id: {policy_actor} is the actor of none of the {len(self)} policies")
+        raise InvalidOption(f"get_policy_id: none of the {len(self)} policies has the actor {policy_actor}")
 
     def get_replay_actors(self) -> list[Any]:
         """Return the replay actors of all shards in order, including shards without policies."""
@@ -222,7 +225,8 @@ class LearnerShards:
                 is written.
             FolderTakenOver: the shards belong to a run, and the run has a newer driver.
             OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. This
-                error is also raised if the index of the checkpoint cannot be written.
+                error is also raised if the volume is full, fails or is read-only when an actor writes its state, and if
+                the index of the checkpoint cannot be written.
             UserCodeError: a ``state_dict()`` or a ``forget()`` raised, or a pod cannot access the folder.
             InfrastructureError: an actor is dead, or did not answer in time.
         """

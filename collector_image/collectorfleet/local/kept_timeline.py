@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.display.report.files import write_page
-from collectorfleet.durable_files import explain_failure, is_temporary
+from collectorfleet.durable_files import describe_failure, is_temporary
 from collectorfleet.errors import InfrastructureError, InvalidOption
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
@@ -53,6 +53,6 @@ def _shown(fleet: str, page: Path, videos: Path | None) -> Keep:
         show(Timeline(fleet=fleet, began=time.time()))
     except OSError as error:
         if is_temporary(error):
-            raise InfrastructureError(f"--report {page}: {explain_failure(error)}") from error
+            raise InfrastructureError(f"--report {page}: {describe_failure(error)}") from error
         raise InvalidOption(f"--report {page}: the file cannot be written: {error.strerror}") from error
     return show

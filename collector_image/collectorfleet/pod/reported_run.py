@@ -104,9 +104,9 @@ class ReportedRun:
             return
         was, self._size = self._size, size
         log.info(
-            "collectors.replicas and minAvailable are now %d and %d; they were %d and %d",
-            *(size.replicas, size.min_available),
-            *(was.replicas, was.min_available),
+            "collectors.replicas is now %d (was %d), and minAvailable is now %d (was %d)",
+            *(size.replicas, was.replicas),
+            *(size.min_available, was.min_available),
         )
         session.resize(size.replicas, size.min_available)
 

@@ -62,8 +62,8 @@ class DriverSettings:
         missing = [variable for variable in variables.values() if not env.get(variable)]
         if missing:
             raise InvalidSettings(
-                f"{', '.join(missing)} not set; the operator runs `collectorfleet drive` in a pod; use "
-                "`collectorfleet run FILE` to run a fleet on this machine"
+                f"{', '.join(missing)} not set. `collectorfleet drive` runs only in pods that the operator creates; to "
+                "run a fleet on this machine, use `collectorfleet run FILE`"
             )
         mounted = env.get(names.ENV_CHECKPOINTS)
         found: dict[str, Any] = {field: env[variable] for field, variable in variables.items()}

@@ -28,11 +28,16 @@ def check_dumps(buffer: Any, check: Callable[[Path, int], None]) -> None:
 
 
 def check_room(folder: Path, needed_bytes: int) -> None:
-    """Raise an OSError if the volume of ``folder`` has less free space than the dump needs."""
+    """Raise an OSError if the volume of ``folder`` has less free space than the dump needs.
+
+    The error has no path, because ``folder`` is a staging folder. The caller adds the path that the user knows.
+    """
     left = shutil.disk_usage(folder).free
     if left < needed_bytes:
-        full = f"{os.strerror(errno.ENOSPC)} ({needed_bytes:,} bytes needed for a dump of the buffer, {left:,} left)"
-        raise OSError(errno.ENOSPC, full, str(folder))
+        raise OSError(
+            errno.ENOSPC,
+            f"{os.strerror(errno.ENOSPC)} ({needed_bytes:,} bytes needed for a dump of the buffer, {left:,} left)",
+        )
 
 
 def _checked(check: Callable[[Path, int], None], content: Any, path: Path | None = None) -> Any:

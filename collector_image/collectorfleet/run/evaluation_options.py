@@ -95,7 +95,7 @@ def _device(script_options: Evaluation, manifest_options: Evaluation) -> Any:
     if script_options.device is not None:
         log.warning(
             "evaluation: the script's device %s is ignored, because evaluators have no GPU here; "
-            "spec.evaluation.resources.gpu requests one",
+            "set spec.evaluation.resources.gpu to request a GPU",
             script_options.device,
         )
     return None

@@ -45,9 +45,8 @@ def resume_point(
     position = resumed(saved, [at_checkpoint, *history.records])
     if checkpoint and checkpoint.completed and total_frames is not None and saved.frames >= total_frames:
         raise InvalidOption(
-            f"collection.totalFrames is {total_frames}, but the checkpoint is of a run that completed after "
-            f"{saved.frames}; raise totalFrames to continue the run, or start over with another folder for "
-            "checkpoints"
+            f"collection.totalFrames is {total_frames}, but the checkpoint's run completed after {saved.frames}; "
+            "raise totalFrames to continue the run, or start over with another folder for checkpoints"
         )
     sentence = _sentence(saved, position, behind_output=written is not None)
     if not buffer_begins_empty or not saved.frames:

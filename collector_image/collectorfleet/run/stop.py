@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from collectorfleet.run.endings import EndReason, seconds_for_batch
+from collectorfleet.signal_names import signal_name
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +147,7 @@ class StopRequest:
         self._signalled = True
         is_terminal = number == signal.SIGINT
         way = EndReason.INTERRUPTED if is_terminal else EndReason.SIGTERM
-        self.request(StopReason(way, "Ctrl-C" if is_terminal else signal.Signals(number).name))
+        self.request(StopReason(way, "Ctrl-C" if is_terminal else signal_name(number)))
 
     def _interrupt(self) -> None:
         if self._is_over:
@@ -162,7 +163,7 @@ class StopRequest:
     def _interrupt_after(self, seconds: float) -> None:
         if not self._ended.wait(min(seconds, threading.TIMEOUT_MAX)):
             if seconds:
-                log.warning("the run has not ended %.0f s later and is interrupted", seconds)
+                log.warning("the run has not ended %.0f s after the request to stop, and is interrupted", seconds)
             self._time_is_over = True
             # Send a real signal, whose handler raises StopNow. A signal wakes the main thread even if it waits for a
             # lock. _thread.interrupt_main() would not wake it.

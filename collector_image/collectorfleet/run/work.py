@@ -91,8 +91,7 @@ def run_script(
     if not reached.batches:
         raise UserCodeError(
             where,
-            "it ended without a batch; create a collectorfleet.FleetCollector, which has the fleet's "
-            "collectors, and iterate over it",
+            "it ended without a batch; create a collectorfleet.FleetCollector, and iterate over its batches",
         )
     done = f"{counted(reached.frames, 'frame')} in {counted(reached.batches, 'batch', 'batches')}"
     return Completed(f"{script.name} ended after {done}")

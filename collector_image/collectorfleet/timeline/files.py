@@ -7,6 +7,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from collectorfleet.regular_files import read_regular
 from collectorfleet.stored_json import parse_json
 from collectorfleet.timeline.timeline import Timeline
 
@@ -14,9 +15,12 @@ NAME: Final = "timeline.json"
 
 
 def read(file: Path) -> Timeline | None:
-    """Return the timeline in ``file``, or None if no file exists. Raises OSError, or ValueError for invalid content."""
+    """Return the timeline in ``file``, or None if no file exists.
+
+    Raises OSError, or ValueError for invalid content, a pipe or a device.
+    """
     try:
-        content = file.read_bytes()
+        content = read_regular(file)
     except FileNotFoundError:
         return None
     try:

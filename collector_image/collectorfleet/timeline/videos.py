@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from collectorfleet.errors import InvalidOption
+from collectorfleet.regular_files import read_regular
+
 FOLDER: Final = "videos"
 _NAME: Final = re.compile(r"version-(\d{6,18})-episode-(\d{1,9})-return-(-?[0-9][0-9.e+-]*)\.webp")
 
@@ -56,6 +59,6 @@ def _written_at(path: Path) -> int:
 
 def _read(name: re.Match[str], path: Path) -> VideoFile | None:
     try:
-        return VideoFile(int(name[1]), int(name[2]), name[3], path.read_bytes())
-    except (FileNotFoundError, IsADirectoryError):  # replaced meanwhile, or no video
+        return VideoFile(int(name[1]), int(name[2]), name[3], read_regular(path))
+    except (FileNotFoundError, IsADirectoryError, InvalidOption):  # replaced meanwhile, or no video
         return None

@@ -14,6 +14,7 @@ from collectorfleet_api.counts import counted
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model, inner_model
 
+_LONGEST_VALUE: Final = 60
 MOST_PROBLEMS: Final = 100  # the reported problems of one fleet; each costs about a millisecond
 _EXPECTED: Final = {
     "int_type": "a whole number",
@@ -147,7 +148,7 @@ def _fields(model: type[Model]) -> dict[str, tuple[type[Model] | None, str]]:
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 
 
 def _kind(value: Any) -> str:

@@ -63,10 +63,12 @@ def test_uv_installs_the_client_as_a_tool(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_pipx_installs_the_client_as_a_program(wheel: Path, tmp_path: Path) -> None:
-    folders = {"PIPX_HOME": "home", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man", "UV_TOOL_DIR": "tools"}
+    folders = {"PIPX_HOME": "home", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}
     env = {**os.environ, **{name: str(tmp_path / folder) for name, folder in folders.items()}}
-    pipx = [*UV, "tool", "run", "--quiet", "--python", sys.executable, "pipx"]
-    words = [*pipx, "install", "--python", sys.executable, f"collectorfleet[client] @ {wheel.as_uri()}"]
+    tool = Environment.make(tmp_path / "pipx")
+    tool.install("--require-hashes", "--requirement", str(ROOT / "requirements/pipx.txt"))
+    pipx = str(tool.folder / "bin" / "pipx")
+    words = [pipx, "install", "--python", sys.executable, f"collectorfleet[client] @ {wheel.as_uri()}"]
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     check_programs(tmp_path / "bin")

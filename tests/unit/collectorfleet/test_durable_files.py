@@ -61,7 +61,7 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
     with pytest.raises(OSError, match="No space left") as caught:
         write(tmp_path / "file", full)
     assert re.fullmatch(
-        rf"{tmp_path}/file: OSError: \[Errno 28\] No space left on device \([\d,]+ of [\d,]+ bytes left\); "
+        rf"OSError: \[Errno 28\] No space left on device \([\d,]+ of [\d,]+ bytes left\): '{tmp_path}/file'; "
         "make room on the volume",
         describe_failure(caught.value),
     )
@@ -70,18 +70,33 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (OSError(errno.EIO, "Input/output error", "/a"), "/a: OSError: [Errno 5] Input/output error; check the volume"),
+        (
+            OSError(errno.EIO, "Input/output error", "/a"),
+            "OSError: [Errno 5] Input/output error: '/a'; check the volume",
+        ),
         (
             OSError(errno.EROFS, "Read-only file system", "/a"),
-            "/a: OSError: [Errno 30] Read-only file system; mount the volume so that it can be written to",
+            "OSError: [Errno 30] Read-only file system: '/a'; mount the volume so that it can be written to",
         ),
         (
             PermissionError(errno.EACCES, "Permission denied", "/a"),
-            "/a: PermissionError: [Errno 13] Permission denied",
+            "PermissionError: [Errno 13] Permission denied: '/a'",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device (8 bytes needed, 0 left)", "/a"),
+            "OSError: [Errno 28] No space left on device (8 bytes needed, 0 left): '/a'; make room on the volume",
+        ),
+        (
+            OSError(errno.EXDEV, "Invalid cross-device link", "/a", None, "/b"),
+            "OSError: [Errno 18] Invalid cross-device link: '/a' -> '/b'",
+        ),
+        (
+            OSError(errno.EDQUOT, "Disk quota exceeded", 3),
+            "OSError: [Errno 122] Disk quota exceeded: 3; make room on the volume",
         ),
         (OSError("of a library"), "OSError: of a library"),
     ],
-    ids=["fails", "read-only", "forbidden", "without a number"],
+    ids=["fails", "read-only", "forbidden", "full, with numbers", "two paths", "no path", "without a number"],
 )
 def test_an_error_says_what_to_do_where_that_is_known(error: OSError, sentence: str) -> None:
     assert describe_failure(error) == sentence

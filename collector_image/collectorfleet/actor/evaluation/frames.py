@@ -51,8 +51,8 @@ class Frames:
         made = render()
         if made is None:
             raise CannotRender(
-                "render() returned None; give the evaluation environment render_mode: rgb_array "
-                "(evaluation.environment.kwargs), or set pixelKey to an entry of its observations"
+                "render() returned None; set render_mode: rgb_array in evaluation.environment.kwargs, or set pixelKey "
+                "to an entry of the observations"
             )
         if not self._env.batch_size:
             return [made]
@@ -77,8 +77,8 @@ class Frames:
         shape = values.shape[len(self._env.batch_size) :]
         if not _is_picture(shape):
             raise CannotRender(
-                f"pixelKey: the entry {key} of an environment has the shape {list(shape)}; it has to be "
-                "[height, width], [height, width, channels] or [channels, height, width], with 1 or 3 channels"
+                f"pixelKey: an environment's entry {key} has the shape {list(shape)}; use [height, width], "
+                "[height, width, channels] or [channels, height, width], with 1 or 3 channels"
             )
         return values.reshape(self._environments, *shape)
 

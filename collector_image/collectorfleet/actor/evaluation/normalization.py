@@ -36,8 +36,8 @@ class FrozenNormalization:
             if kept[0].is_updated_by_steps and _is_of_rewards(name):
                 raise InvalidOption(
                     f"evaluation: {name} normalizes rewards by statistics that change with each version, so "
-                    "returns of two versions cannot be compared; remove the reward from in_keys of this transform in "
-                    "the evaluation environment"
+                    "returns of two versions cannot be compared. In the evaluation environment, remove the reward "
+                    "from this transform's in_keys"
                 )
         # The evaluation environment uses its own normalization constants for rewards, because rewards do not affect
         # actions.

@@ -79,6 +79,6 @@ class EpisodeRecorder:
 
 def _too_slow(steps: int, seconds: float, most_seconds: float) -> CannotRender:
     return CannotRender(
-        f"rendering took {seconds:.3g} s for the first {steps} steps of an episode, more than the {most_seconds:.3g} s "
-        "that are allowed; make frames smaller, record fewer episodes, or raise the timeout of the evaluation"
+        f"rendering the first {steps} steps of an episode took {seconds:.3g} s (limit: {most_seconds:.3g} s); "
+        "make frames smaller, record fewer episodes, or raise the evaluation's timeout"
     )

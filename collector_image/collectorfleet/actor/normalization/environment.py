@@ -121,8 +121,8 @@ def load(env: EnvBase, normalization: Normalization) -> None:
     learnt = {name for name, those in kept.items() if not isinstance(those[0], OfConstants)}
     for name in sorted((learnt - normalization.keys()) | (normalization.keys() - kept.keys())):
         raise InvalidOption(
-            f"load_normalization: either this environment or the collectors lack {name}; build the "
-            "environment as the collectors do, and call this function after the first batch"
+            f"load_normalization: {'the collectors lack' if name in kept else 'this environment lacks'} {name}; build "
+            "the environment as the collectors do, and call this function after the first batch"
         )
     for name, one in normalization.items():
         for there in kept[name]:

@@ -46,7 +46,7 @@ def build_without_running_statistics(create: Callable[..., EnvBase], **arguments
         InvalidOption: the transforms of the environment keep running statistics.
     """
     env = create if isinstance(create, EnvBase) else create(**arguments)
-    _refuse_running(env, "environments in separate processes", "use envs_per_collector")
+    _refuse_running(env, "environments in separate processes", "Use envs_per_collector")
     return env
 
 
@@ -124,7 +124,7 @@ def _look_into_processes(env: ParallelEnv) -> None:
     for create, arguments in list(zip(env.create_env_fn, env.create_env_kwargs, strict=True))[:count]:
         one = create(**arguments)
         try:
-            _refuse_running(one, "a ParallelEnv", "use envs_per_collector or SerialEnv")
+            _refuse_running(one, "a ParallelEnv", "Use envs_per_collector, use SerialEnv")
         finally:
             one.close(raise_if_closed=False)
 
@@ -133,5 +133,5 @@ def _refuse_running(env: EnvBase, where: str, instead: str) -> None:
     for name, kept in find(env).items():
         if any(one.is_updated_by_steps for one in kept):
             raise InvalidOption(
-                f"{name}: running statistics in {where} cannot be sent to other collectors; {instead}, or {_INSTEAD}"
+                f"{name}: running statistics in {where} cannot be sent to other collectors. {instead}, {_INSTEAD}"
             )

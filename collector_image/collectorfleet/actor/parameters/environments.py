@@ -39,8 +39,7 @@ class ParameterizedEnvironments:
         if there != rows:
             raise ParametersRefused(
                 f"the environment is a batch of {rows} environments, but parameters can be set for {there} "
-                "environments; build "
-                "one environment and let the fleet make the batch (environment.perCollector, envs_per_collector)"
+                "environments. Build a single environment, and set environment.perCollector (envs_per_collector)"
             )
 
     @property

@@ -73,9 +73,8 @@ class ParameterizedEnvironment:
         if self._at_reset and (self.rows > 1 or is_vector(self._env)):
             raise ParametersRefused(
                 f"environment {name_of(self._env)} is a batch of {self.rows} environments that share one set of "
-                "parameters, but are reset at different times; build one environment and let the fleet make the "
-                "batch (environment.perCollector, envs_per_collector), or give this environment a method "
-                "set_parameters and use apply='step'"
+                "parameters, but are reset at different times. Build a single environment and set "
+                "environment.perCollector (envs_per_collector), or add a method set_parameters and use apply='step'"
             )
         if self._options.through == Through.RESET_OPTIONS:
             self._require_gymnasium()

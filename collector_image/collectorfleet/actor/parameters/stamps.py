@@ -125,6 +125,6 @@ def _require_one_reset_each(row: int, resets: int, trajectories: int) -> None:
     if resets != trajectories:
         raise ParametersRefused(
             f"environment {row} was reset {resets} times for {trajectories} trajectories in one rollout, so the "
-            "parameters of its frames are unknown; reset the environment only at the start of an episode, or use "
+            "parameters of its frames are unknown. Reset an environment only at the start of an episode, or use "
             "apply='step'"
         )

@@ -115,7 +115,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self._use(FastLoopUnsupported(left.why))
             if self.must_be_fast:
                 raise FastLoopUnsupported(
-                    f"{left.why}; clone the tensor before you write, or set collection.rollout to Auto"
+                    f"{left.why}; write to a clone of the tensor, or set collection.rollout to Auto"
                 )
             self._finish(batch, left)
         return truncated_at_end(self, batch)

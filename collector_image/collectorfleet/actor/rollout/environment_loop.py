@@ -137,7 +137,6 @@ class EnvironmentLoop:
             if found != [tuple(by_spec)]:
                 raise ValueError(
                     f"{name_of_entry(key)} has the shapes {' and '.join(map(str, found))} in one rollout, but "
-                    f"its spec has {tuple(by_spec)}; return the shape of the spec at each step, and pad observations "
-                    "of varying shape"
+                    f"its spec has {tuple(by_spec)}; return the spec's shape at each step, with padding if necessary"
                 )
             torch.stack(rows, time, out=entry)

@@ -189,14 +189,16 @@ def _only_observation(env: EnvBase) -> str:
     """
     name = type(env).__name__
     require(type(env) in (GymEnv, GymWrapper), f"{name} is not a Gymnasium environment")
-    require(GymWrapper.get_library_name(gymnasium_of(env)) == "gymnasium", "the environment is of the older gym")
+    require(GymWrapper.get_library_name(gymnasium_of(env)) == "gymnasium", "the environment uses the older library gym")
     require(env.device in (None, torch.device("cpu")), f"the environment moves its results to {env.device}")
     require(env.wrapper_frame_skip == 1, f"the environment's action is repeated {env.wrapper_frame_skip} times")
     require(takes_arrays(env), "actions reach the environment as tensors")
     require(not compiles_step(env), "the environment's step is compiled")
     require(not allows_done_after_reset(env), "an episode may be done right after its reset")
     require(not env.run_type_checks, "the environment checks the types of its results")
-    require(set(env.done_keys) == _ENDS, "the environment has done entries other than done, terminated and truncated")
+    require(
+        set(env.done_keys) == _ENDS, "the environment has done entries other than 'done', 'terminated' and 'truncated'"
+    )
     require(env.reward_keys == ["reward"] and env.reward_spec.shape[-1:] == (1,), "the reward is not one number")
     # A vector environment that resets itself adds an entry ``final`` with the last observation. A transform of TorchRL
     # removes this entry, so it does not count.
@@ -216,7 +218,7 @@ def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor],
 
     ``listed`` is the function that converts actions that are plain integers.
     """
-    require(list(env.action_keys) == ["action"], "the action is not a single entry named action")
+    require(list(env.action_keys) == ["action"], "the action is not a single entry named 'action'")
     spec = env.full_action_spec["action"]
     if type(spec) is OneHot and not spec.use_register:
         choices = spec.shape[len(env.batch_size) : -1]

@@ -116,7 +116,7 @@ def _tensors_read_once(objects: list[Any]) -> Iterator[torch.Tensor]:
 
 def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
     env, batch = collector.env, kept_batch(collector)
-    require(list(env.action_keys) == ["action"], "the action is not a single entry named action")
+    require(list(env.action_keys) == ["action"], "the action is not a single entry named 'action'")
     specs = (env.observation_spec, env.state_spec, env.full_done_spec)
     known = {key for spec in specs for key in spec.keys(True, True)}
     policy = _policy(collector, list(known), recorded=is_recorded(collector))
@@ -169,8 +169,7 @@ def _find_whole_loop(collector: Collector) -> Loop:
     observed, stepping = vector_forms(transforms, envs.key)
     require(
         not (envs.resets_itself and any(one.cuts for one in stepping)),
-        "a transform truncates episodes, but a vector environment that resets itself ignores the ends that a transform "
-        "sets",
+        "a transform truncates episodes, but a vector environment that resets itself ignores this",
     )
     batched = bool(collector.env.batch_size)
     batch = kept_batch(collector)

@@ -28,7 +28,7 @@ from collectorfleet.torchrl_private.collectors import carrier_of
 
 WRITES: Final = "the policy writes into its observation"
 
-CLONE: Final = "clone the tensor before you write, or set collection.rollout to TorchRL"
+CLONE: Final = "write to a clone of the tensor, or set collection.rollout to TorchRL"
 
 
 class LeftOver(NamedTuple):

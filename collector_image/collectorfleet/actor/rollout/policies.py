@@ -132,7 +132,7 @@ def find_policy(
             earlier module writes.
     """
     if type(policy) is RandomPolicy:
-        require(policy.action_key == "action", "RandomPolicy writes a key other than action")
+        require(policy.action_key == "action", "RandomPolicy writes a key other than 'action'")
         return Policy([RandomCall(policy, batch_size)], ["action"], [], None)
     device = None if device is None or device.type == "cpu" else device
     modules: list[tuple[Any, Call | None]] = list(_unrolled(policy, batch_size))

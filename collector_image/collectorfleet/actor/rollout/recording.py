@@ -53,7 +53,9 @@ class GraphedFunction:
         for key, target in self._given.items():
             source = given[key]
             if source.shape != target.shape:
-                raise ValueError(f"{key} is {list(source.shape)} and was recorded as {list(target.shape)}")
+                raise ValueError(
+                    f"{key} has the shape {list(source.shape)}, but was recorded with {list(target.shape)}"
+                )
             if source is not target:
                 targets.append(target)
                 sources.append(source)
@@ -87,8 +89,8 @@ def capture(call: Callable[[], Values], device: torch.device) -> Graph:
                 made = call()
     except RuntimeError as error:
         raise RuntimeError(
-            f"cudagraph_policy: the steps cannot be recorded as a CUDA graph ({error}); remove code that "
-            "reads tensors on the host (such as .item()), makes tensors from numbers, or uses a generator other than "
-            "torch's own; or unset cudagraph_policy"
+            f"cudagraph_policy: the steps cannot be recorded as a CUDA graph ({error}). Unset cudagraph_policy, or "
+            "remove code that reads tensors on the host (.item()), makes tensors from numbers, or uses another "
+            "generator than torch's"
         ) from error
     return _CudaGraph(graph, made)

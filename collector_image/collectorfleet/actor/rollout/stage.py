@@ -75,8 +75,8 @@ class PolicyRows:
             with calling(Origin.POLICY):
                 raise ValueError(
                     f"the policy's {self.key} {'for all environments' if self._batched else 'for the environment'} is "
-                    f"{tensor.dtype} {list(tensor.shape)}, but it was {self._wanted.dtype} {list(self._shape)} when "
-                    "the collector was built; return the same shape and dtype at each step"
+                    f"{tensor.dtype} {list(tensor.shape)}, but was {self._wanted.dtype} {list(self._shape)} when the "
+                    "collector was built; keep shape and dtype unchanged"
                 )
         self._rows[row] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
 

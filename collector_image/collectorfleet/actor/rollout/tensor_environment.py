@@ -110,8 +110,8 @@ class TensorEnvironment:
             old = before.get(name)
             if value is not old and (isinstance(value, Tensor) or isinstance(old, Tensor) or value != old):
                 raise ValueError(
-                    f"{name} is assigned in each step, but a CUDA graph does not repeat assignments; write into an "
-                    f"existing tensor, for example with copy_(), or do not declare {CAPTURABLE}"
+                    f"{name} is assigned in each step, but a CUDA graph does not repeat assignments; use copy_() on "
+                    f"an existing tensor, or do not declare {CAPTURABLE}"
                 )
 
     def assigned(self) -> list[Any]:
@@ -175,7 +175,9 @@ class TensorEnvironment:
                 continue
             if key == "terminated" and "done" in reached:
                 if says_truncated:
-                    raise RuntimeError("the environment gives done and truncated without terminated; add terminated")
+                    raise RuntimeError(
+                        "the environment returns 'done' and 'truncated', but not 'terminated'; add 'terminated'"
+                    )
                 reached[key] = reached["done"]
             elif key == "done" and "terminated" in reached:
                 terminated = reached["terminated"]
@@ -333,9 +335,9 @@ def _require_tensors(env: EnvBase) -> None:
     for method in PROCESSING:
         require(_is_torchrls(base, method), f"{type(base).__name__}.{method} replaces TorchRL's method")
     require(not has_dynamic_specs(env), "the environment's tensors change their shapes")
-    require(list(env.action_keys) == ["action"], "the action is not a single entry named action")
+    require(list(env.action_keys) == ["action"], "the action is not a single entry named 'action'")
     require(
-        set(env.done_keys) <= set(ENDS) and has_simple_ends(env), "the environment has done entries other than done"
+        set(env.done_keys) <= set(ENDS) and has_simple_ends(env), "the environment has done entries other than 'done'"
     )
     columns = {tuple(env.full_done_spec[key].shape) for key in env.done_keys}
     require(columns == {(*env.batch_size, 1)}, "a done entry has several columns, or none")

@@ -57,8 +57,8 @@ class Rows:
             return
         with calling(Origin.POLICY if key in self._output_keys else Origin.ENVIRONMENT):
             raise ValueError(
-                f"{name_of_entry(key)} is {tensor.dtype} {list(tensor.shape)} in a step, and {dtype} {list(shape)} by "
-                "its spec; return the shape and the dtype of the spec at each step"
+                f"{name_of_entry(key)} is {tensor.dtype} {list(tensor.shape)} in a step, but its spec has {dtype} "
+                f"{list(shape)}; return the spec's shape and dtype at each step"
             )
 
 

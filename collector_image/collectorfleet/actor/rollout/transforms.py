@@ -57,7 +57,7 @@ class Steps:
 
     def __init__(self, transform: StepCounter) -> None:
         require(transform.truncated_key == "truncated", "StepCounter has a custom truncated_key")
-        require(transform.update_done, "StepCounter truncates episodes that are not done (update_done)")
+        require(transform.update_done, "StepCounter truncates episodes without setting 'done' (update_done=False)")
         self.key: str = transform.step_count_key
         self._most: int | None = transform.max_steps
         self.cuts = self._most is not None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from collectorfleet.actor.origin import Origin, mark
+from collectorfleet.signal_names import signal_name
 
 _LAST_LINES: Final = 5
 _LONGEST_LINE: Final = 120
@@ -43,14 +44,7 @@ class Exit:
         if self.code >= 0:
             return f"exited with code {self.code}"
         hint = ", perhaps for lack of memory (collectors.resources.memory)" if self.code == -signal.SIGKILL else ""
-        return f"was ended by {_signal_name(-self.code)}{hint}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # most real-time signals have no name
-        return f"signal {number}"
+        return f"was ended by {signal_name(-self.code)}{hint}"
 
 
 def name_of(arguments: Sequence[str]) -> str:

@@ -59,11 +59,11 @@ class SimulatorProcess:
                 )
         if PYTHON in self.ports:
             raise InvalidOption(
-                f"process.ports: a port cannot have the name {PYTHON}, because {{{PYTHON}}} in the command stands for "
-                "the collector's Python; rename the port"
+                f"process.ports: a port cannot have the name '{PYTHON}', because {{{PYTHON}}} in the command stands "
+                "for the collector's Python; rename the port"
             )
         if len(set(self.ports)) < len(self.ports):
-            raise InvalidOption(f"process.ports: {', '.join(self.ports)} has a name twice; name each port once")
+            raise InvalidOption(f"process.ports: a name appears twice in {', '.join(self.ports)}; name each port once")
 
 
 @dataclass(frozen=True)

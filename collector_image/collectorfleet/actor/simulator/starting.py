@@ -96,7 +96,7 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
             wanted = ", ".join(f"{port} ({chosen[port]})" for port in closed)
             raise SimulatorFailed(
                 f"{name}: nothing listens on {wanted} after {within.total_seconds():g} s (readyTimeoutSeconds), "
-                f"although the process runs; pass the port to it as {{{closed[0]}}} in its command; "
+                f"although the process runs; use {{{closed[0]}}} in the command to pass the port; "
                 f"{last_lines(process.tail())}"
             )
         process.ended.wait(_LOOK_SECONDS)

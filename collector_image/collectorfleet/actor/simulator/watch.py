@@ -101,7 +101,7 @@ class WatchedSimulator:
             self._watch()
         except Exception as error:  # noqa: BLE001  (reported)
             # Without this report, the driver would wait for a simulator that this thread no longer watches.
-            self._report_failure(f"{self._started.name}: the collector can no longer watch it: {error!r}")
+            self._report_failure(f"{self._started.name}: the collector can no longer watch the simulator: {error!r}")
 
     def _watch(self) -> None:
         started = self._started

@@ -32,8 +32,8 @@ def _not_into_a_buffer(name: str) -> Rule:
         "replay-buffer-or-batches",
         name,
         not_both(name, "replay_buffer"),
-        "collectors write to replay_buffer themselves, so no batch passes through the driver; give the buffer a "
-        "transform, or extend the buffer with the batches that the iteration yields",
+        "no batch passes through the driver, because collectors write to replay_buffer themselves; give the buffer a "
+        "transform, or extend the buffer yourself with each batch",
     )
 
 
@@ -115,8 +115,8 @@ BATCHES: Final = (
         lambda options: (
             options.replay_buffer is None or getattr(options.replay_buffer, "service_backend", None) == "ray"
         ),
-        "Ray actors on other nodes cannot write to a buffer in this process; build the buffer with ReplayBuffer(..., "
-        "service_backend='ray'), or extend the buffer with the batches that the iteration yields",
+        "Ray actors on other nodes cannot write to a buffer in this process; use ReplayBuffer(..., "
+        "service_backend='ray'), or extend the buffer yourself with each batch",
         TypeError,
     ),
 )

@@ -107,7 +107,7 @@ def _cannot_act(policy: object) -> bool:
 def _say_cannot_act(options: FleetArguments) -> str:
     policy: Any = options.policy
     if isinstance(policy, type):
-        return f"the class {policy.__name__}; pass an instance, {policy.__name__}(...)"
+        return f"the class {policy.__name__} is not a policy; pass an instance, {policy.__name__}(...)"
     return f"an object of type {type(policy).__name__} cannot act; pass a module, or a function of a TensorDict"
 
 
@@ -116,7 +116,9 @@ COLLECTORS: Final = (
         "collector-class-is-known",
         "collector_class",
         _is_torchrls,
-        lambda options: f"{options.collector_class!r}; use 'single', 'sync', 'async' or a class of TorchRL's",
+        lambda options: (
+            f"{options.collector_class!r} is unknown; use 'single', 'sync', 'async' or a class of TorchRL's"
+        ),
     ),
     Rule(
         "collector-class-is-driven",
@@ -124,7 +126,7 @@ COLLECTORS: Final = (
         _is_driven,
         lambda options: (
             f"a fleet cannot use {options.collector_type.__name__}; use 'single', 'sync', 'async', or a subclass of "
-            "Collector, MultiSyncCollector or MultiAsyncCollector that takes their arguments"
+            "Collector, MultiSyncCollector or MultiAsyncCollector that takes the same arguments"
         ),
     ),
     Rule(
@@ -132,16 +134,15 @@ COLLECTORS: Final = (
         "num_workers_per_collector",
         lambda options: options.num_workers_per_collector == 1 or options.has_processes,
         lambda options: (
-            f"{options.num_workers_per_collector} processes need collector_class 'sync' or 'async'; "
-            f"{options.collector_type.__name__} has one process, in which envs_per_collector sets the number of "
-            "environments"
+            f"{options.num_workers_per_collector} processes need collector_class 'sync' or 'async'. For several "
+            "environments in one process, set envs_per_collector"
         ),
     ),
     Rule(
         "rollout-is-known",
         "rollout",
         lambda options: options.rollout in list(RolloutLoop),
-        lambda options: f"{options.rollout!r}; use 'auto', 'fast' or 'torchrl'",
+        lambda options: f"{options.rollout!r} is unknown; use 'auto', 'fast' or 'torchrl'",
     ),
     Rule(
         "fast-rollout-needs-class-single",
@@ -156,7 +157,7 @@ COLLECTORS: Final = (
         "init_random_frames",
         lambda options: not (options.random_frames and options.has_processes_that_never_pause),
         "cannot be used with collector_class 'async', whose processes collect ahead and do not know when random "
-        "actions end; use collector_class 'single' or 'sync', or leave init_random_frames out",
+        "actions end; use 'single' or 'sync'",
     ),
     Rule("keywords-are-not-the-fleets", "collector_kwargs", lambda options: not _fleets_own(options), _say_fleets_own),
     Rule(
@@ -164,8 +165,8 @@ COLLECTORS: Final = (
         "envs_per_collector",
         lambda options: options.envs_per_collector == 1 or not _built(options),
         lambda options: (
-            f"{options.envs_per_collector} environments need a function that builds them; "
-            f"create_env_fn is {with_article(type(_built(options)[0]).__name__)}"
+            f"create_env_fn is {with_article(type(_built(options)[0]).__name__)}, of which the fleet cannot build "
+            f"{options.envs_per_collector}; pass a function that builds an environment"
         ),
     ),
     Rule(
@@ -174,7 +175,7 @@ COLLECTORS: Final = (
         lambda options: not _no_environments(options),
         lambda options: (
             f"{with_article(type(_no_environments(options)[0]).__name__)} is neither an environment nor a function "
-            "that builds one"
+            "that builds an environment"
         ),
     ),
     Rule("policy-acts", "policy", lambda options: not _cannot_act(options.policy), _say_cannot_act),
@@ -191,13 +192,13 @@ COLLECTORS: Final = (
         "one-policy",
         "policy_factory",
         not_both("policy", "policy_factory"),
-        "cannot be used together with policy; pass one of the two",
+        "cannot be used together with 'policy'; pass one of the two",
     ),
     Rule(
         "environment-error-is-known",
         "on_environment_error",
         lambda options: options.on_environment_error in list(OnEnvironmentError),
-        lambda options: f"{options.on_environment_error!r}; use 'fail' or 'restart'",
+        lambda options: f"{options.on_environment_error!r} is unknown; use 'fail' or 'restart'",
     ),
     Rule(
         "environment-errors-have-one-judge",

@@ -27,14 +27,14 @@ EVALUATION: Final = (
         "evaluation-reaches-models",
         "evaluation",
         _has_models,
-        "evaluators have only the environment and the policy of a collector, so each path in models has to begin with "
-        "env or policy; leave evaluation out, or give models such paths",
+        "evaluators have only a collector's environment and policy; begin each path in 'models' with 'env' or "
+        "'policy', or leave 'evaluation' out",
     ),
     Rule(
         "evaluation-needs-a-policy",
         "evaluation",
         lambda options: options.evaluation is None or given(options, "policy") or given(options, "policy_factory"),
-        "without a policy collectors act at random and publish no version to evaluate; pass policy",
+        "there is no policy to evaluate, because collectors act at random; pass policy or policy_factory",
     ),
     Rule(
         "evaluation-or-service",

@@ -17,15 +17,15 @@ PARAMETERS: Final = (
         "parameters-or-processes",
         "environment_parameters",
         lambda options: not _takes_parameters(options) or not options.has_processes,
-        "a collector of several processes cannot set parameters of its environments; use the class "
-        "'single' with ParallelEnv, or more collectors",
+        "a collector of several processes cannot set parameters of its environments; use collector_class 'single' "
+        "with ParallelEnv, or use more collectors",
     ),
     Rule(
         "parameters-or-whole-trajectories",
         "environment_parameters",
         lambda options: not _takes_parameters(options) or options.keywords(0).get("trajs_per_batch") is None,
-        "with trajs_per_batch, parameters could change within a trajectory, and the parameters of its frames would be "
-        "unknown; leave trajs_per_batch or environment_parameters out",
+        "cannot be used with trajs_per_batch, because parameters could change within a trajectory; leave one of the "
+        "two out",
     ),
     Rule(
         "parameters-need-trajectories",

@@ -20,7 +20,7 @@ def _needs_sync(rule: str, name: str) -> Rule:
 
 
 def _without_first_shares(rule: str, name: str) -> Rule:
-    sentence = f"cannot be used together with {name}; pass one of the two"
+    sentence = f"cannot be used together with {name!r}; pass one of the two"
     return Rule(rule, "first_shares", not_both("first_shares", name), sentence)
 
 
@@ -84,6 +84,8 @@ SHARES: Final = (
         "threshold-between-0-and-1",
         "preemptive_threshold",
         lambda options: options.preemptive_threshold is None or 0 < options.preemptive_threshold < 1,
-        lambda options: f"{options.preemptive_threshold:g}; use a fraction between 0 and 1, such as 0.8",
+        lambda options: (
+            f"{options.preemptive_threshold:g} is out of range; use a fraction between 0 and 1, such as 0.8"
+        ),
     ),
 )

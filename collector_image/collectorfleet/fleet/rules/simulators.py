@@ -55,40 +55,41 @@ SIMULATORS: Final = (
         "simulator-has-one-environment",
         "envs_per_collector",
         lambda options: options.envs_per_collector == 1 or not _has_simulator(options),
-        "a collector starts one simulator (process), and several environments would share this simulator; leave this "
-        "option at 1 and raise num_collectors",
+        "several environments would share a collector's only simulator; set envs_per_collector to 1, and raise "
+        "num_collectors",
     ),
     Rule(
         "simulator-has-class-single",
         "collector_class",
         lambda options: not options.has_processes or not _has_simulator(options),
-        "a collector starts one simulator (process), and this class builds several environments in separate "
-        "processes; use 'single' and raise num_collectors",
+        "this class builds several environments, but a collector has only one simulator; use 'single', and raise "
+        "num_collectors",
     ),
     Rule(
         "simulator-is-ready-in-time",
         "first_request_timeout",
         _is_in_time,
-        "not longer than ready_timeout of a simulator, so a process that waits for the simulator would count as hung; "
-        "use more than ready_timeout",
+        "a collector that waits for its simulator until ready_timeout would count as hung; use more than ready_timeout",
     ),
     Rule(
         "simulator-needs-a-function",
         "process",
         lambda options: not _is_built(options),
-        "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
+        "create_env_fn is already an environment, which cannot get the addresses of a simulator; pass a function that "
         "builds the environment",
     ),
     Rule(
         "simulator-or-env-creator",
         "use_env_creator",
         lambda options: not options.use_env_creator or not _has_simulator(options),
-        "this option builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
+        "this option builds an environment in the driver, which has no simulator; leave use_env_creator or 'process' "
+        "out",
     ),
     Rule(
         "simulator-addresses-are-the-fleets",
         "create_env_kwargs",
         lambda options: not _names_addresses(options),
-        f"the factory gets the addresses of the simulator in the argument {ADDRESSES}; leave it out, or rename it",
+        f"the factory gets the addresses of the simulator in the argument '{ADDRESSES}'; remove or rename your "
+        "argument",
     ),
 )

@@ -19,7 +19,9 @@ def _only_with_ray(name: str, why: str) -> Rule:
         "only-with-ray",
         name,
         holds,
-        lambda options: f"transport {str(options.transport)!r} {why}; use transport 'object_store', or leave it out",
+        lambda options: (
+            f"transport {str(options.transport)!r} {why}; use transport 'object_store', or leave {name} out"
+        ),
     )
 
 
@@ -31,7 +33,7 @@ def _only_with_rpc(name: str, why: str) -> Rule:
         "only-with-rpc",
         name,
         holds,
-        lambda options: f"transport {str(options.transport)!r} {why}; use transport 'rpc', or leave it out",
+        lambda options: f"transport {str(options.transport)!r} {why}; use transport 'rpc', or leave {name} out",
     )
 
 
@@ -47,7 +49,7 @@ TRANSPORTS: Final = (
         "transport-is-known",
         "transport",
         lambda options: options.transport in list(TransportKind),
-        lambda options: f"{options.transport!r}; use 'object_store', 'torch_distributed' or 'rpc'",
+        lambda options: f"{options.transport!r} is unknown; use 'object_store', 'torch_distributed' or 'rpc'",
     ),
     _only_with_ray("remote_configs", "starts processes, but these are options of Ray actors"),
     _only_with_ray("ray_init_config", "starts no Ray"),
@@ -59,7 +61,8 @@ TRANSPORTS: Final = (
         "launcher-of-a-gang",
         "launcher",
         lambda options: options.transport == TransportKind.TORCH_DISTRIBUTED or options.launcher is None,
-        "it starts processes that form a process group; use transport 'torch_distributed', or leave it out",
+        "a launcher starts processes that form a process group; use transport 'torch_distributed', or leave launcher "
+        "out",
     ),
     Rule(
         "hosts-leave-by-rank",
@@ -75,9 +78,8 @@ TRANSPORTS: Final = (
         "replay_buffer",
         lambda options: options.uses_ray or options.replay_buffer is None,
         lambda options: (
-            f"collectors write to a buffer that is a Ray actor, but with transport {str(options.transport)!r} "
-            "collectors are not in Ray; use transport 'object_store', or extend the buffer with the batches that the "
-            "iteration yields"
+            f"with transport {str(options.transport)!r}, collectors cannot write to a buffer that is a Ray actor; use "
+            "transport 'object_store', or extend the buffer yourself with each batch"
         ),
     ),
     Rule(
@@ -85,8 +87,8 @@ TRANSPORTS: Final = (
         "policy",
         lambda options: options.uses_ray or not is_service(options.policy),
         lambda options: (
-            f"an inference service is a Ray actor, but with transport {str(options.transport)!r} collectors are not "
-            "in Ray; use transport 'object_store', or pass the module"
+            f"with transport {str(options.transport)!r}, collectors cannot call an inference service, which is a Ray "
+            "actor; use transport 'object_store', or pass the module"
         ),
     ),
 )

@@ -39,8 +39,8 @@ VALUES: Final = (
             "weights-have-one-way",
             name,
             absent(name),
-            "weights of a fleet are published with collector.update_policy_weights_() or update_after_each_batch=True, "
-            "and acknowledged by every collector; remove this argument",
+            "a fleet publishes weights with collector.update_policy_weights_() or update_after_each_batch=True; remove "
+            "this argument",
         )
         for name in ("weight_updater", "weight_sync_schemes", "weight_recv_schemes")
     ),

@@ -28,7 +28,6 @@ class FirstStarts:
         if other.name == collector.name:
             who = f"{collector.name} and the collector that it replaced"
         return (
-            f"environment: the first episodes of {who} began with the same observations, so their "
-            "environments may share a seed and produce the same frames; remove the seed, or give each collector its "
-            "own seed: a factory with a parameter `collector_index` receives the index"
+            f"environment: the first episodes of {who} began with the same observations, so their environments may "
+            "share a seed. Remove the seed, or derive the seed from the argument `collector_index` of the factory"
         )

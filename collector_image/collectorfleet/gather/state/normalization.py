@@ -60,9 +60,10 @@ class FleetNormalization:
     def _check(self, found: Normalization) -> None:
         first = str(self.reported_by)
         for name in sorted(self.now.keys() ^ found.keys()):
-            raise ValueError(
-                f"{name}: either this environment or the environment of {first} lacks these statistics; {_ONE_FOR_ALL}"
-            )
+            having, lacking = "this environment", f"the environment of {first}"
+            if name not in found:
+                having, lacking = lacking, having
+            raise ValueError(f"{name}: {having} has these statistics, but {lacking} does not; {_ONE_FOR_ALL}")
         for name, one in found.items():
             _compare(name, one, self.now[name], first, _ONE_FOR_ALL)
 
@@ -72,7 +73,7 @@ class FleetNormalization:
         self.changes += 1
 
 
-_ONE_FOR_ALL: Final = "all collectors share one normalization, so their environments need the same transforms"
+_ONE_FOR_ALL: Final = "give all environments the same transforms, because collectors share one normalization"
 _OF_THE_STATE: Final = (
     "give the environment the transforms that it had when the state was saved, or start without the state"
 )

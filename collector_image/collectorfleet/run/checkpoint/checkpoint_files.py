@@ -131,8 +131,7 @@ def _counters(folder: Path, number: int) -> dict[str, Any]:
     if written_in > FORMAT:
         raise InvalidOption(
             f"checkpoints in {folder}: {name_of(number)} has format {written_in}, but this release reads only formats "
-            "up to "
-            f"{FORMAT}; use an image of the release that wrote it, or another folder to start over"
+            f"up to {FORMAT}. Use an image of the release that wrote this checkpoint, or start over in another folder"
         )
     return counters
 
@@ -178,7 +177,8 @@ def newest_checkpoint(folder: Path) -> Checkpoint | None:
         if numbers_in(folder) == numbers:
             raise UserCodeError(
                 f"checkpoints in {folder}",
-                f"none of {len(numbers)} can be read; restore one, or empty the folder to start over ({cause})",
+                f"none of {len(numbers)} can be read ({cause}); restore a checkpoint, or empty the folder to start "
+                "over",
             )
     return None
 

@@ -21,7 +21,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import describe_failure, is_full
+from collectorfleet.durable_files import describe_failure, is_full, name_path
 from collectorfleet.errors import CollectorFleetError, FolderTakenOver, describe, one_sentence
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
@@ -80,7 +80,7 @@ class Checkpointer:
         self._failure: str | None = None
         # The cause without the number of free bytes. This number differs between tries, so the same cause would
         # otherwise be logged at each try.
-        self._cause: str | None = None
+        self._cause: object = None
         self._buffer: KeptBuffer | None = None
         self._beside: list[Callable[[timedelta], None]] = []
         self._writing: threading.Thread | None = None
@@ -216,7 +216,9 @@ class Checkpointer:
             with self._folder.files.reporting_takeover():
                 if not buffer.dump(place):
                     return _Snapshot(state)
-        except Exception:
+        except Exception as error:
+            if isinstance(error, OSError):
+                name_path(error, self._folder.path)
             # Remove the unfinished dump, which would take space on a full volume.
             with suppress(OSError):
                 remove(place)
@@ -241,11 +243,17 @@ class Checkpointer:
     def _failed(self, error: Exception, size_bytes: int | None = None) -> None:
         if isinstance(error, FolderTakenOver):
             self._taken_over(f"checkpoints in {error}")
-        cause = describe(error)
-        failure = describe_failure(error) if isinstance(error, OSError) else cause
+        failure = describe_failure(error) if isinstance(error, OSError) else describe(error)
         if isinstance(error, OSError) and is_full(error) and size_bytes is not None:
             failure += f" for a checkpoint of {size_bytes:,} bytes"
         self._failure = one_sentence(failure)
+        cause = _cause_of(error)
         if cause != self._cause:
             log.warning("cannot write a checkpoint to %s; trying again: %s", self._folder.path, self._failure)
         self._cause = cause
+
+
+def _cause_of(error: Exception) -> object:
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno, error.filename
+    return describe(error)

@@ -18,7 +18,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import explain_failure, is_full, is_temporary, name_path
+from collectorfleet.durable_files import describe_failure, is_full, is_temporary, name_path
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.checkpoint_files import (
@@ -74,7 +74,7 @@ class CheckpointFolder:
             raise
         except OSError as error:
             name_path(error, path)
-            cause = explain_failure(error)
+            cause = describe_failure(error)
             if is_temporary(error):
                 raise InfrastructureError(f"checkpoints in {path}: {cause}") from error
             raise UserCodeError(f"checkpoints in {path}", cause) from error
@@ -139,7 +139,7 @@ class CheckpointFolder:
         """
         if not (self.path / owner.FILE).exists() or not is_full(error):
             raise error
-        log.warning("%s is full; the run continues: %s", self.path, explain_failure(error))
+        log.warning("%s is full; the run continues: %s", self.path, describe_failure(error))
 
     def _remove(self, name: str) -> None:
         """Remove a checkpoint. Only log an OSError, because a leftover checkpoint only takes space."""

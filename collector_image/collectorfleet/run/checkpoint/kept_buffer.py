@@ -10,7 +10,7 @@ import errno
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import is_temporary, mapping_error, size_bytes
+from collectorfleet.durable_files import size_bytes, volume_error
 from collectorfleet.errors import CollectorFleetError, UserCodeError
 from collectorfleet.run.dump_size import check_dumps, check_room
 from collectorfleet.transport.ray.replay_buffer import loss_of, own_error
@@ -46,12 +46,13 @@ class KeptBuffer:
             self._buffer.dumps(folder)
         except Exception as error:
             # Ray's error of an OSError is an OSError, too, with Ray's text.
-            failing = _volume_error(own_error(error))
-            if failing is not None:
+            failing = volume_error(own_error(error))
+            # In another pod, the actor may have no volume at this path, but a read-only image.
+            if failing is not None and not (failing.errno == errno.EROFS and _can_make(folder)):
                 raise failing from None
             # The actor writes into mapped memory, so a full volume kills it. Report the full volume as the cause.
             check_room(folder.parent, _LEAST_ROOM_BYTES)
-            raise self._failure(f"cannot be written to {folder}", error) from error
+            raise self._failure(f"cannot write to {folder}", error) from error
         if not folder.is_dir():
             raise UserCodeError(
                 "replayBuffer.checkpoint",
@@ -66,21 +67,22 @@ class KeptBuffer:
         try:
             self._buffer.loads(folder)
         except Exception as error:
-            raise self._failure(f"cannot be read from {folder}", error) from error
+            raise self._failure(f"cannot read {folder}", error) from error
         self._size_bytes = size_bytes(folder)
 
     def _failure(self, what: str, error: Exception) -> CollectorFleetError:
-        where = f"replayBuffer.checkpoint: the buffer {what} by its actor, which has to run in the driver's pod"
+        where = f"replayBuffer.checkpoint: the buffer's actor, which has to run in the driver's pod, {what}"
         return loss_of(self._buffer) or UserCodeError.of(where, own_error(error))
+
+
+def _can_make(folder: Path) -> bool:
+    """Return whether this process can make the folder, or the folder exists."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _check_room_for(storage_folder: Path, needed_bytes: int) -> None:
     check_room(storage_folder.parents[1], needed_bytes)
-
-
-def _volume_error(error: Exception) -> OSError | None:
-    """Return the error of a full, failing or read-only volume, or None for other errors."""
-    found = mapping_error(error) if isinstance(error, RuntimeError) else error
-    if isinstance(found, OSError) and (is_temporary(found) or found.errno == errno.EROFS):
-        return found
-    return None

@@ -35,8 +35,7 @@ def owner_of(folder: Path, fleet: str, run: str) -> Owner:
         return _read(file, fleet)
     if is_used:
         raise InvalidOption(
-            f"checkpoints in {folder}: the folder is not empty and has no checkpoints of a fleet; "
-            "name another folder, or an empty one"
+            f"checkpoints in {folder}: the folder is not empty and has no checkpoints of a fleet; name an empty folder"
         )
     return Owner(run, starts=0)
 

@@ -53,7 +53,7 @@ class TrainingState:
         if there and missing:
             raise ValueError(
                 f"run.keep: {self._where} has {', '.join(there)}, but not {', '.join(missing)}; pass new objects in a "
-                "separate call, which returns False"
+                "separate call of run.keep"
             )
         for name, found in new.items():
             self._restored[name] = name in self._waiting

@@ -48,12 +48,13 @@ def _file(
         return
     if mounted is None:
         raise InvalidOption(
-            "spec.code.archive.configMap: this ConfigMap can be read only on a cluster; remove spec.code and run the "
-            "manifest in the folder with the code, or set url"
+            "spec.code.archive.configMap: this ConfigMap can be read only on a cluster; set archive.url, or remove "
+            "spec.code and run the manifest in the folder with the code"
         )
     if not mounted.is_file():
         raise InvalidOption(
-            f"spec.code.archive: ConfigMap {archive.config_map} has no {archive.key} in its binaryData; name the key"
+            f"spec.code.archive: ConfigMap {archive.config_map} has no {archive.key} in its binaryData; correct "
+            "archive.key"
         )
     with mounted.open("rb") as file:
         yield file

@@ -76,7 +76,7 @@ def _layers(manifest: dict[str, Any], bounds: Bounds) -> list[dict[str, Any]]:
         raise InvalidOption(f"{bounds.where}: the digest names an index of {inner}; use one of these digests")
     layers: list[dict[str, Any]] = manifest.get("layers") or []
     if not layers:
-        raise InvalidOption(f"{bounds.where}: the artifact has no layer; push a folder, such as by `oras push`")
+        raise InvalidOption(f"{bounds.where}: the artifact has no layer; push a folder, such as with `oras push`")
     return layers
 
 
@@ -98,7 +98,7 @@ def _apply_whiteouts(names: Iterable[str], folder: MemberFolder) -> frozenset[st
             continue
         gone = mark.removeprefix(_WHITEOUT)
         if gone in ("", ".", ".."):
-            raise BadMember(f"{name!r} is a whiteout without the name of a file")
+            raise BadMember(f"{name!r} marks a deleted file (whiteout), but does not name the file")
         place = folder.place_of(f"{above}/{gone}")
         if place is not None:
             remove(place)

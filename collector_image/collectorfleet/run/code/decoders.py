@@ -175,7 +175,7 @@ class _Decoded(io.RawIOBase):
             if "Memory usage limit" not in str(error):
                 raise
             raise BadMember(
-                f"{self._name} needs more than {MOST_DECODER_BYTES:,} bytes of memory to be unpacked; compress it with "
+                f"unpacking {self._name} takes more than {MOST_DECODER_BYTES:,} bytes of memory; compress it with "
                 "a dictionary of at most 64 MiB, such as with `xz -9`"
             ) from error
 

@@ -143,7 +143,7 @@ def _login(git: Git, credentials: Path | None) -> _Login:
     if absent:
         raise InvalidOption(
             f"spec.code.git.credentialsSecret: Secret {git.credentials_secret.name} has no {' and no '.join(absent)}; "
-            "make one of type kubernetes.io/basic-auth"
+            "use a Secret of type kubernetes.io/basic-auth"
         )
     username, password = ((credentials / key).read_text().rstrip("\n") for key in ("username", "password"))
     return _Login(username, password)

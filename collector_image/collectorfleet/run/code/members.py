@@ -140,7 +140,7 @@ class MemberFolder:
         # `..` is allowed only at the beginning: after a name, its meaning depends on whether the name is a link.
         leads_out = up > len(parent.relative_to(self._root).parts) or ".." in parts[up:]
         if not member.target or member.target.startswith("/") or "\0" in member.target or leads_out:
-            raise BadMember(f"{member.name!r} is a link out of its folder, to {member.target!r}")
+            raise BadMember(f"{member.name!r} is a link to {member.target!r}, which is outside of the folder")
         return member.target
 
     def _source(self, member: Member) -> Path:

@@ -33,7 +33,7 @@ def check_pack(pack: BinaryIO, digest_bytes: int, bounds: Bounds) -> None:
     pack.seek(0)
     header = pack.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES or not header.startswith(b"PACK"):
-        raise BadPack("it has no header of a pack")
+        raise BadPack("the pack has no header")
     count = int.from_bytes(header[_COUNT_AT:], "big")
     bounds.objects(count, MOST_OBJECTS)
     reader = _Reader(pack)
@@ -96,7 +96,7 @@ class _Reader:
     def _some(self) -> bytes:
         data, self._buffer = self._buffer or self._pack.read(_READ_BYTES), b""
         if not data:
-            raise BadPack("it is cut off")
+            raise BadPack("the pack is cut off")
         return data
 
 

@@ -20,7 +20,7 @@ def trusting(authority: CertificateAuthority, pem: bytes | None) -> ssl.SSLConte
     if the key is missing or contains no certificate.
     """
     if pem is None:
-        raise InvalidOption(f"{_FIELD}: {authority.source} has no {authority.key}; name the key")
+        raise InvalidOption(f"{_FIELD}: {authority.source} has no {authority.key}; correct certificateAuthority.key")
     context = create_urllib3_context()
     context.load_default_certs()
     # Trust an intermediate authority without its root, as Python 3.13 does. Many labs distribute no root.

@@ -94,7 +94,7 @@ def _open_tar(file: IO[bytes]) -> BoundedTar:
         begin = file.read(_SHOWN_BYTES)
         starts = f"it begins with {begin!r}" if begin else "it is empty"
         raise tarfile.ReadError(
-            f"neither a zip nor a readable tar, plain or compressed by gzip, bzip2 or xz; {starts}"
+            f"it is neither a zip nor a readable tar (plain, gzip, bzip2 or xz); {starts}"
         ) from error
     return opened
 

@@ -97,8 +97,8 @@ class Web:
         if wrong is not None and wrong.verify_code in _UNKNOWN_AUTHORITY:
             return InvalidOption(
                 f"{self.where}: no trusted certificate authority has signed the certificate of the "
-                f"server{through}: {wrong.verify_message}; name the authority in "
-                "spec.code.certificateAuthority, or for `collectorfleet run` in SSL_CERT_FILE"
+                f"server{through}: {wrong.verify_message}; set spec.code.certificateAuthority, or SSL_CERT_FILE for "
+                "`collectorfleet run`"
             )
         if isinstance(cause, ProxyError):
             cause = cause.original_error

@@ -164,8 +164,8 @@ def _of_the_user(factory: Factory) -> Logger:
         raise UserCodeError(
             f"driver.log.logger {factory.factory}",
             (
-                f"it returned {with_article(type(logger).__name__)}, which is not a torchrl.record.loggers.Logger: it "
-                "has no log_metrics"
+                f"the factory returned {with_article(type(logger).__name__)}, which has no log_metrics(); return a "
+                "torchrl.record.loggers.Logger"
             ),
         )
     found: Logger = logger

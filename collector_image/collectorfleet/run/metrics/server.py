@@ -41,7 +41,7 @@ def serve_metrics(
         except OSError as error:
             refused = error
     else:
-        raise InvalidOption(f"metrics port {port}: {refused}; choose another") from refused
+        raise InvalidOption(f"metrics port {port}: {refused}; choose another port") from refused
     try:
         yield
     finally:

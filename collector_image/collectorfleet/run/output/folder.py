@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import explain_failure, is_temporary, mapping_error, name_path
+from collectorfleet.durable_files import describe_failure, is_temporary, mapping_error, name_path
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import holds_anything, make
@@ -84,7 +84,7 @@ class OutputFolder:
 
     def _failure(self, error: OSError) -> CollectorFleetError:
         name_path(error, self.path)
-        where, cause = f"spec.output.path {self.path}", explain_failure(error)
+        where, cause = f"spec.output.path {self.path}", describe_failure(error)
         return InfrastructureError(f"{where}: {cause}") if is_temporary(error) else UserCodeError(where, cause)
 
     def name_after(self, last: str | None) -> str:

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import torch
-from tensordict import TensorDictBase
+from tensordict import LazyStackedTensorDict, TensorDictBase
+from torch import Tensor
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
 from collectorfleet.durable_files import reserve
@@ -92,7 +93,7 @@ class RolloutWriter:
             self._waiting_since = time.monotonic()
         # Clone, because the collector reuses the memory of a batch that nobody refers to.
         self._waiting.append(batch.clone())
-        self._waiting_bytes += batch.bytes()
+        self._waiting_bytes += _size_bytes(batch)
         late = time.monotonic() - self._waiting_since >= self._shard_seconds
         if late or self._waiting_bytes >= self._shard_bytes:
             self.flush()
@@ -119,6 +120,17 @@ class RolloutWriter:
         self._manifest["shards"].append(entry)
         self._manifest["frames"] += entry["frames"]
         self._folder.save_manifest()
+
+
+def _size_bytes(batch: TensorDictBase) -> int:
+    """Return the size of all tensors. TensorDict's ``bytes()`` keeps them in memory until a garbage collection."""
+    if isinstance(batch, LazyStackedTensorDict):
+        return sum(map(_size_bytes, batch.tensordicts))
+    return sum(
+        _size_bytes(value) if isinstance(value, TensorDictBase) else value.nbytes
+        for value in batch.values()
+        if isinstance(value, TensorDictBase | Tensor)
+    )
 
 
 def _problem_in(manifest: Mapping[str, Any]) -> str | None:

@@ -63,8 +63,10 @@ def parts_of(policy: Any, asked: Learners) -> dict[str, nn.Module]:
 def _class(field: str, path: str, *methods: str) -> type:
     found = load(path)
     if not inspect.isclass(found):
-        raise UserCodeError(f"{field} {path}", "is a function, but an actor needs a class; name the class")
+        raise UserCodeError(f"{field} {path}", "this is a function, but an actor needs a class; name the class")
     missing = [f"{name}()" for name in methods if not hasattr(found, name)]
     if missing:
-        raise UserCodeError(f"{field} {path}", f"{found.__qualname__} has no {' and no '.join(missing)}; add it")
+        raise UserCodeError(
+            f"{field} {path}", f"{found.__qualname__} has no {' and no '.join(missing)}; add each missing method"
+        )
     return found

@@ -26,8 +26,8 @@ def visible_devices(position: int, gpus: float, visible: str | None) -> str | No
     names = [name for name in visible.split(",") if name.strip()]
     if places[-1] >= len(names):
         raise InvalidOption(
-            f"gpus_per_collector: with {gpus:g} for each collector, collector {position + 1} of a machine needs GPU "
-            f"number {places[-1] + 1}, but CUDA_VISIBLE_DEVICES={visible} there lists {len(names)}; list more GPUs, or "
-            "run fewer collectors on the machine"
+            f"gpus_per_collector: with {gpus:g} GPU each, collector {position + 1} of a machine needs GPU number "
+            f"{places[-1] + 1}, but CUDA_VISIBLE_DEVICES={visible} lists only {len(names)}; list more GPUs, or run "
+            "fewer collectors"
         )
     return ",".join(names[place] for place in places)

@@ -96,7 +96,7 @@ class CollectorHost:
                 case host_messages.Kill(collector):
                     processes.kill(collector)
                 case host_messages.Refused(why):
-                    raise HostRefused(f"the driver refuses {self._hello.pod}, rank {self._hello.rank}: {why}")
+                    raise HostRefused(f"the driver refuses host {self._hello.pod} (rank {self._hello.rank}): {why}")
 
 
 class _Processes:

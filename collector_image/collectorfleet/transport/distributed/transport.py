@@ -187,4 +187,4 @@ class DistributedTransport:
 
 def _unreadable(collector: CollectorId, error: Unreadable) -> Raised:
     text = "".join(traceback.format_exception(error))
-    return Raised(collector, f"{Origin.FRAMES}, as the driver read them", describe(error.__cause__ or error), text)
+    return Raised(collector, f"reading the {Origin.FRAMES} in the driver", describe(error.__cause__ or error), text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from typing import Protocol
 
 from collectorfleet.messages import Fault
+from collectorfleet.signal_names import signal_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,5 +55,5 @@ class LocalProcess:
         self._process.join()
         code = self._process.exitcode or 0
         if code < 0:
-            return Ended(f"its process was ended by {signal.Signals(-code).name}")
+            return Ended(f"its process was ended by {signal_name(-code)}")
         return Ended(f"its process ended with exit code {code}")

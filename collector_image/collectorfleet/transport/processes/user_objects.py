@@ -30,7 +30,7 @@ def pickled(option: str, value: Any) -> bytes:
         written: bytes = cloudpickle.dumps(value)
     except Exception as error:
         raise InvalidOption(
-            f"{option}: the object cannot be pickled, but collectors are other processes: {describe(error)}; "
+            f"{option}: the object cannot be pickled for the collectors' processes: {describe(error)}; "
             "pass a function that creates the object in the collector"
         ) from error
     return written
@@ -72,10 +72,10 @@ class Builds:
 
 def config_of(collector: CollectorId, build: Build) -> CollectorConfig | Raised:
     """Return the configuration with its policy. If unpickling fails, return the error as a message for the driver."""
-    whose = "environment or options, as the collector's process unpickled them"
+    whose = "unpickling the environment or the options"
     try:
         config: CollectorConfig = cloudpickle.loads(build.config)
-        whose = "policy, as the collector's process unpickled it"
+        whose = "unpickling the policy"
         return config if build.policy is None else replace(config, policy=cloudpickle.loads(build.policy))
     except BaseException as error:  # noqa: BLE001  (the import of the user's modules may raise anything)
         return Raised(collector, whose, describe(error), "".join(traceback.format_exception(error)))

@@ -187,7 +187,7 @@ class RpcTransport:
         said = cloudpickle.loads(pickled)
         match said:
             case control.MemberMessage(message):
-                self._mailbox.put(message)
+                self._deliver(message)
             case control.Replied():
                 self._unanswered.replied(said)
             case Frames() if beside is not None:
@@ -201,11 +201,11 @@ class RpcTransport:
         return None
 
     # ------------------------------------------------- the driver's own
-    def _deliver(self, answer: Answer) -> None:
-        known = self._collectors.get(answer.collector)
-        if known is not None:
-            known.request_weights.pop(answer.request_id, None)
-        self._mailbox.put(answer)
+    def _deliver(self, message: Message) -> None:
+        known = self._collectors.get(message.collector)
+        if known is not None and isinstance(message, Answer):
+            known.request_weights.pop(message.request_id, None)
+        self._mailbox.put(message)
 
     def _say(self, collector: CollectorId, said: object) -> None:
         known = self._collectors[collector]

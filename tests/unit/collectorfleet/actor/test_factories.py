@@ -75,7 +75,7 @@ NOT_AN_ENVIRONMENT = [
     pytest.param(make_class, "the class Counting; return an instance, Counting(...)", id="a class"),
     pytest.param(
         make_function,
-        "a function; return the result of calling this object, a TorchRL environment (EnvBase)",
+        "a function; call this object, and return the result, a TorchRL environment (EnvBase)",
         id="a function",
     ),
     pytest.param(make_number, "an int; return a TorchRL environment (EnvBase)", id="a number"),

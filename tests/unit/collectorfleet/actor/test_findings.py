@@ -49,9 +49,8 @@ def test_a_recurrent_policy_without_a_primer_is_told_with_key_and_transform(
     recurrent = memory(kind)
     (found,) = findings(without, policy(recurrent), rollout)
     assert found == (
-        f"the environment does not pass on the recurrent state {keys} of the policy, so this state is zero "
-        "at each step; append a TensorDictPrimer to the environment, such as "
-        "module.make_tensordict_primer()"
+        f"the environment does not pass on the recurrent state {keys}, which is zero at each step; append "
+        "a TensorDictPrimer to the environment, such as module.make_tensordict_primer()"
     )
 
 

@@ -136,8 +136,8 @@ def test_observations_of_another_shape_than_the_specs_are_named_with_their_key_a
     said = told(Growing, envs.make_policy(), AUTO)
     assert said.where == "environment Growing"
     assert said.cause == (
-        "ValueError: observation has the shapes (3,) and (4,) in one rollout, but its spec has (3,); return the shape "
-        "of the spec at each step, and pad observations of varying shape"
+        "ValueError: observation has the shapes (3,) and (4,) in one rollout, but its spec has (3,); return the spec's "
+        "shape at each step, with padding if necessary"
     )
 
 

@@ -8,18 +8,19 @@ import pytest
 from tests.cluster.binaries import ROOT
 
 from collectorfleet import errors
-from collectorfleet.cli import parser
+from collectorfleet.cli import cluster, parser
 from collectorfleet.cli.boundary import exit_code_of
 from collectorfleet.cli.exit_codes import MEANINGS, ExitCode
 from collectorfleet.cli.extras import NotInstalled
 from collectorfleet.cli.main import main
+from collectorfleet_api.extras import Needs
 
 
-def ended(error: BaseException, *, with_traceback: bool = False) -> int:
+def ended(error: BaseException, *, debug: bool = False, is_driver: bool = False) -> int:
     def work() -> int:
         raise error
 
-    return exit_code_of(work, with_traceback=with_traceback)
+    return exit_code_of(work, debug=debug, is_driver=is_driver)
 
 
 @pytest.mark.parametrize(
@@ -59,17 +60,29 @@ def test_each_error_is_a_sentence_and_a_code(
     assert len(err.splitlines()) == (1 if sentence else 0)
 
 
-def test_the_traceback_of_an_error_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(ZeroDivisionError("x"), with_traceback=True) == ExitCode.FAILED
+@pytest.mark.parametrize("who", [{"debug": True}, {"is_driver": True}], ids=["--debug", "driver"])
+def test_the_traceback_of_an_error_can_be_shown(who: dict[str, bool], capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(ZeroDivisionError("x"), **who) == ExitCode.FAILED
     err = capsys.readouterr().err
     assert err.startswith("Traceback")
     assert err.splitlines()[-1].startswith("error: unexpected ZeroDivisionError: x")
 
 
-def test_a_package_that_is_not_installed_has_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    """A driver shows the traceback of every other error."""
-    assert ended(NotInstalled("torch is not installed"), with_traceback=True) == ExitCode.UNAVAILABLE
+def test_a_driver_shows_no_traceback_if_a_package_is_not_installed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(NotInstalled("torch is not installed"), is_driver=True) == ExitCode.UNAVAILABLE
     assert capsys.readouterr().err == "error: torch is not installed\n"
+
+
+def test_debug_shows_the_traceback_if_a_package_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster, "CLUSTER", Needs("client", ("kubernetiz",)))
+    assert main(["stop", "x", "--debug"]) == ExitCode.UNAVAILABLE
+    err = capsys.readouterr().err
+    assert err.startswith("Traceback")
+    assert err.splitlines()[-1].startswith(
+        "error: collectorfleet stop needs packages that are not installed (kubernetiz)"
+    )
 
 
 def test_every_command_shows_the_traceback_with_debug(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def test_a_token_file_without_a_token_is_said_at_once(
 def test_a_folder_is_no_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*WORDS, str(tmp_path)]) == 64
     assert capsys.readouterr().err == f"error: {tmp_path}: Is a directory\n"
+
+
+@pytest.mark.parametrize("option", ["--token-file", "--driver-file"])
+def test_a_pipe_is_refused_at_once(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe, token = tmp_path / "pipe", tmp_path / "token"
+    os.mkfifo(pipe)
+    token.write_text("secret")
+    files = {"--token-file": token, "--driver-file": tmp_path / "none", option: pipe}
+    assert main(["collect", "--rank", "0", *(str(word) for pair in files.items() for word in pair)]) == ExitCode.USER
+    assert capsys.readouterr().err == f"error: {pipe} is a pipe, a socket or a device; name a regular file\n"
 
 
 def test_which_host_it_is_has_to_be_known(

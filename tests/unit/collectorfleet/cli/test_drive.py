@@ -49,7 +49,7 @@ def test_a_driver_outside_of_its_pod_says_what_to_use_instead() -> None:
     done = drive()
     assert done.returncode == 1
     assert "COLLECTORFLEET_NAME" in done.stderr
-    assert "`collectorfleet run FILE` to run a fleet on this machine" in done.stderr
+    assert "to run a fleet on this machine, use `collectorfleet run FILE`" in done.stderr
 
 
 def test_a_format_of_log_lines_that_there_is_not_is_the_users_to_change() -> None:

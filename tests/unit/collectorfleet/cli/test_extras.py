@@ -9,21 +9,26 @@ from pathlib import Path
 import pytest
 from tests.cluster.binaries import ROOT
 
-from collectorfleet.cli.extras import COMPARE, EXPORT, NEEDED_BY, NotInstalled, require
+from collectorfleet.cli.extras import COMPARE, EXPORT, EXPORT_OF_FLEET, NEEDED_BY, NotInstalled, require
 from collectorfleet_api.extras import Needs, is_installed
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 # What a command works without: one completes words for a shell, the others write a log or videos if the user asks.
 NOT_NEEDED = {"argcomplete", "pillow", "tensorboard"}
+# The module of a package whose name differs.
+MODULES = {"websocket_client": "websocket"}
 
 
 @pytest.mark.parametrize("extra", ["client", "compare", "runtime"])
 def test_the_modules_are_those_of_the_packages_in_the_extra(extra: str) -> None:
     declared = {re.split(r"[^\w-]", package)[0].replace("-", "_") for package in EXTRAS[extra]}
     modules = {
-        module for needs in (*NEEDED_BY.values(), COMPARE, EXPORT) if needs.extra == extra for module in needs.modules
+        module
+        for needs in (*NEEDED_BY.values(), COMPARE, EXPORT, EXPORT_OF_FLEET)
+        if needs.extra == extra
+        for module in needs.modules
     }
-    assert modules == declared - NOT_NEEDED
+    assert modules == {MODULES.get(package, package) for package in declared} - NOT_NEEDED
     assert [module for module in modules if not is_installed(module)] == []
 
 

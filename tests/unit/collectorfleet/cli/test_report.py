@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,6 +99,29 @@ def test_a_run_that_cannot_be_read_is_named_in_one_sentence(
     assert two[1] in said
     assert sentence in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("others", [[], ["first"]], ids=["a page", "a comparison"])
+def test_a_pipe_in_place_of_the_timeline_is_refused_at_once(
+    two: list[str], tmp_path: Path, capsys: Capsys, others: list[str]
+) -> None:
+    file = Path(two[1], files.NAME)
+    file.unlink()
+    os.mkfifo(file)
+    assert main(["report", two[1], *(str(tmp_path / name) for name in others)]) == 64
+    assert capsys.readouterr().err == f"error: {file} is a pipe, a socket or a device; name a regular file\n"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.touch], ids=["a pipe", "a file"])
+def test_a_run_that_is_no_folder_is_refused_at_once(
+    tmp_path: Path, capsys: Capsys, make: Callable[[Path], object]
+) -> None:
+    run = tmp_path / "run"
+    make(run)
+    assert main(["report", str(run)]) == 64
+    assert capsys.readouterr().err == (
+        f"error: {run} is not a folder: RUN is a fleet on a cluster, or the folder of a run with --checkpoint\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -78,12 +78,12 @@ class Lazy(nn.Module):
 
 
 LAZY = (
-    "weights: first.weight has no shape yet, because no data went through its module; call the policy once with data "
-    "of the environment before you pass or publish it"
+    "weights: first.weight has no shape yet, because no data went through its module; first call the policy once with "
+    "data of the environment"
 )
 META = (
-    "weights: first.weight is on the meta device and has no values; call module.to_empty(device='cpu') and initialise "
-    "or load its weights before you pass or publish it"
+    "weights: first.weight is on the meta device and has no values; first call module.to_empty(device='cpu'), and then "
+    "initialize or load the weights"
 )
 
 

@@ -134,7 +134,7 @@ def test_an_entry_that_cannot_be_pickled_is_named() -> None:
 @pytest.mark.parametrize("error", [ValueError("no such class"), SystemExit("no such class")], ids=["error", "exit"])
 def test_an_entry_that_cannot_be_unpickled_is_the_users_and_named(error: BaseException) -> None:
     encoded = encode(with_entry(Raises(error, "unpickled")))
-    with pytest.raises(UserCodeError, match=r"^frames, as the driver read the entry odd: .*no such class"):
+    with pytest.raises(UserCodeError, match=r"^reading the entry odd of the frames in the driver: .*no such class"):
         decode(encoded)
 
 

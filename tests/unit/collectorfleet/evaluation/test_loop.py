@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from tests.stored import stored
 from tests.unit.collectorfleet.evaluation.evaluated import Evaluated, candidate, plan
 
 from collectorfleet.codec.snapshot import tensors_by_name
 from collectorfleet.evaluation.loop import EvaluationLoop
+from collectorfleet.messages import Weights
 
 WEIGHTS = {"module.value": torch.tensor(3.0)}
 
@@ -86,3 +89,30 @@ def test_a_result_after_the_end_of_the_loop_is_not_taken(closed: bool) -> None:
     loop.turn()
     assert state.finished == (not closed)
     assert len(loop.results) == (not closed)
+
+
+class Failing:
+    """A transport that raises while the loop waits for messages."""
+
+    def start(self, _evaluator: Any) -> None: ...
+
+    def wait(self, _seconds: float) -> list[Any]:
+        raise RuntimeError("the transport is broken")
+
+    def wake(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_after_the_thread_has_failed_the_weights_of_older_versions_are_freed() -> None:
+    transport: Any = Failing()
+    shared: Any = SimpleNamespace(changed=threading.Condition(), normalization=SimpleNamespace(reported_by=None))
+    shared.over = False
+    loop = EvaluationLoop(shared, transport, plan(), restarts_environments=False)
+    loop.start()
+    loop.join(60)
+    handles = [torch.zeros(1) for _ in range(3)]
+    kept = [weakref.ref(handle) for handle in handles]
+    for version in (1, 2, 3):
+        loop.published(Weights(version, stored(f"digest {version}", 8, handles.pop(0))), frames=0)
+    assert [one() is not None for one in kept] == [False, False, True]

@@ -42,8 +42,8 @@ def test_the_interval_is_the_one_that_was_given(options: dict[str, Any], interva
         ),
         pytest.param(
             {"episodes": 2, "video": Video(episodes=3)},
-            "evaluation.video.episodes: 3 is more than the 2 episodes of an evaluation; record fewer episodes, or play "
-            "more",
+            "evaluation.video.episodes: 3 is more than the 2 episodes of an evaluation; use at most 2, or raise "
+            "evaluation.episodes",
             id="more videos than episodes",
         ),
     ],

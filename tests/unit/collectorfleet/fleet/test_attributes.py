@@ -26,8 +26,8 @@ def source(policy: object) -> WeightsSource:
 
 
 INSTEAD = (
-    "the collectors keep the value that the policy was built with, because only parameters and buffers "
-    "are published; register each changing value as a buffer, and set modes before you pass the policy"
+    "the collectors keep the value that the policy was built with. Only parameters and buffers are published; "
+    "register changing values as buffers, and call train() or eval() before you pass the policy"
 )
 
 

@@ -45,8 +45,8 @@ def test_arguments_are_torchrls_with_their_defaults(name: str) -> None:
     ("changes", "sentence"),
     [
         ({"launcher": "submitit"}, "launcher='submitit' of {} starts collectors on a Slurm cluster; use 'mp'"),
-        ({"launcher": "submitit_delayed"}, "on Kubernetes, `kubectl cfleet submit` creates a CollectorFleet"),
-        ({"launcher": "ssh"}, "launcher='ssh' of {}; use 'mp' or 'ray'"),
+        ({"launcher": "submitit_delayed"}, "On Kubernetes, `kubectl cfleet submit` creates a CollectorFleet"),
+        ({"launcher": "ssh"}, "launcher='ssh' of {} is unknown; use 'mp' or 'ray'"),
         ({"backend": "smoke"}, "backend='smoke' of {}: torch.distributed has no backend of that name; use 'gloo'"),
         (
             {"slurm_kwargs": {"timeout_min": 10}},
@@ -115,8 +115,8 @@ def test_how_often_weights_are_published(name: str, changes: dict[str, Any], int
     ("changes", "sentence"),
     [
         ({"update_interval": 0}, "update_interval: 0 is too small; use at least 1"),
-        ({"update_interval": 2, "max_weight_update_interval": 3}, "each of them decides when weights are published"),
-        ({"update_interval": 2, "update_after_each_batch": True}, "each of them decides when weights are published"),
+        ({"update_interval": 2, "max_weight_update_interval": 3}, "each decide when weights are published; pass"),
+        ({"update_interval": 2, "update_after_each_batch": True}, "each decide when weights are published; pass"),
     ],
 )
 def test_intervals_that_contradict_each_other(changes: dict[str, Any], sentence: str) -> None:

@@ -17,7 +17,7 @@ from torchrl.testing.mocking_classes import HeterogeneousCountingEnv
 from collectorfleet import InvalidOption
 
 SYNC: dict[str, Any] = {"num_collectors": 2, "frames_per_batch": 8, "total_frames": 24, "sync": True}
-BATCH = "a Sync batch has frames of all collectors; give their environments and policies the same entries"
+BATCH = "A Sync batch needs the same entries from all collectors; change environments and policies"
 
 
 class Other(envs.Counting):
@@ -50,8 +50,8 @@ FLOATS = {"odd": ((2,), torch.float32)}
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        pytest.param({"odd": ((2,), torch.float64)}, "odd is float32 [2] in c0, and float64 [2] in c1", id="dtype"),
-        pytest.param({"odd": ((3,), torch.float32)}, "odd is float32 [2] in c0, and float32 [3] in c1", id="shape"),
+        pytest.param({"odd": ((2,), torch.float64)}, "odd is float32 [2] in c0, but float64 [2] in c1", id="dtype"),
+        pytest.param({"odd": ((3,), torch.float32)}, "odd is float32 [2] in c0, but float32 [3] in c1", id="shape"),
         pytest.param({}, "frames of c0 have odd, but frames of c1 do not", id="fewer entries"),
         pytest.param(
             FLOATS | {"more": ((), torch.bool)}, "frames of c1 have more, but frames of c0 do not", id="more entries"
@@ -64,7 +64,7 @@ def test_environments_that_differ_are_refused_with_both_collectors(
     with fleet(partial(make, of_each=[FLOATS, other]), envs.make_policy(), copy=copy, **SYNC) as collector:
         with pytest.raises(InvalidOption) as refused:
             next(iter(collector))
-        assert str(refused.value).startswith(f"create_env_fn: {sentence}; {BATCH}")
+        assert str(refused.value).startswith(f"create_env_fn: {sentence}. {BATCH}")
 
 
 def test_environments_whose_sizes_vary_may_have_other_sizes() -> None:

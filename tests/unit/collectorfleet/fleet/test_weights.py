@@ -9,7 +9,7 @@ import torch
 from tensordict import TensorDict
 from torch import nn
 
-from collectorfleet.actor.target import WeightsTarget
+from collectorfleet.actor.target import ModulesTarget, WeightsTarget
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.codec.snapshot import by_every_name
 from collectorfleet.errors import InvalidOption
@@ -133,7 +133,7 @@ def test_a_part_of_what_layers_share_is_not_completed_with_the_policys_own() -> 
 @pytest.mark.parametrize("model", [None, "env.world"])
 def test_a_name_that_the_policy_does_not_have_is_refused(model: str | None) -> None:
     source = WeightsSource(Scaled(1.0), {"env.world": Scaled(1.0)}, dtype=None, names=None)
-    with pytest.raises(InvalidOption, match=r"weights: the .* has no tensor valve; it has other, scale, value"):
+    with pytest.raises(InvalidOption, match=r"weights: the .* has no tensor valve, only other, scale, value"):
         source.take({"valve": torch.tensor(2.0)}, model)
 
 
@@ -176,3 +176,48 @@ def test_weights_travel_as_they_are_if_a_dtype_is_no_narrower(own: torch.dtype, 
     snapshot = WeightsSource(linear(1.0).to(own), {}, dtype=travels, names=None).take()
     assert snapshot is not None
     assert {entry.dtype for entry in snapshot.entries} == {own}
+
+
+class Caching(nn.Module):
+    """Has a buffer and a plain tensor that grow."""
+
+    cache: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value = nn.Parameter(torch.tensor(1.0))
+        self.register_buffer("cache", torch.zeros(2, 3))
+        self.plain = torch.zeros(2, 3)
+
+    def grow(self) -> None:
+        self.cache = self.plain = torch.zeros(5, 3)
+
+
+def test_the_refusal_of_a_buffer_that_grew_says_how_to_leave_the_buffer_out() -> None:
+    policy = Caching()
+    source = WeightsSource(policy, {}, dtype=None, names=None)
+    policy.grow()
+    with pytest.raises(
+        InvalidOption,
+        match=r"^weights: cache has the shape \[5, 3\], .* the shape \[2, 3\]; publish weights of the policy that the "
+        r"fleet was created with, or leave the buffer cache out with weights_filter \(weights\.include\)$",
+    ):
+        source.take()
+
+
+@pytest.mark.parametrize("names", [["value"], lambda name: name != "cache"], ids=["a list", "a function"])
+def test_a_buffer_that_grew_can_be_left_out(names: Any) -> None:
+    policy, remote = Caching(), Caching()
+    source = WeightsSource(policy, {}, dtype=None, names=names)
+    nn.init.constant_(policy.value, 2.0)
+    policy.grow()
+    snapshot = source.take()
+    assert snapshot is not None
+    ModulesTarget({"": remote}).load(snapshot)
+    assert (remote.value.item(), list(remote.cache.shape)) == (2.0, [2, 3])
+
+
+def test_the_refusal_of_a_parameter_of_another_shape_has_no_such_way_out() -> None:
+    source = WeightsSource(nn.Linear(2, 2), {}, dtype=None, names=None)
+    with pytest.raises(InvalidOption, match=r"publish weights of the policy that the fleet was created with$"):
+        source.take(nn.Linear(3, 2))

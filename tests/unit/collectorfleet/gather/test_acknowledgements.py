@@ -123,7 +123,8 @@ def test_a_version_that_no_collector_proves_ends_the_run_with_its_cause(collecto
     fail_in_turn(fleet, ["c0"])
     assert isinstance(fleet.shared.error, InfrastructureError)
     assert str(fleet.shared.error).startswith(
-        f"weights: no collector loaded version 2 with the published digest in 3 tries; the last try, by c0: {TORN}; "
+        "weights: no collector loaded version 2 with the published digest in 3 tries. "
+        f"The last failure, of c0: {TORN}; "
     )
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from tests.unit.collectorfleet.gather.world import FRAMES, Played
 
+from collectorfleet.fleet.report import report
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 
@@ -127,3 +128,24 @@ def test_a_pod_that_nobody_is_on_is_empty_once_nobody_is_on_the_way(fleet: Playe
     fleet.turn()
     assert list(fleet.shared.drained_pods) == ["pod-c0", "pod-c9"]
     assert names(fleet) == ["c0", "c1"]
+
+
+def test_the_report_names_a_pod_that_drains_after_months_of_replaced_pods(fleet: Played) -> None:
+    for number in range(1500):
+        pod = f"pod-{number:04d}"
+        fleet.consumer.drain_pods({pod})
+        fleet.turn()
+        assert pod in report(fleet.shared, 0.0, "World").drained_pods
+    assert len(fleet.shared.drained_pods) == 1000
+
+
+def test_pods_that_drain_are_reported_before_pods_that_drained_earlier(fleet: Played) -> None:
+    fleet.consumer.drain_pods({f"pod-{number:04d}" for number in range(1100)})
+    fleet.turn()
+    assert len(fleet.shared.drained_pods) == 1100
+    draining = {f"pod-{number:04d}" for number in range(1000, 1100)}
+    fleet.consumer.drain_pods(draining)
+    fleet.turn()
+    reported = report(fleet.shared, 0.0, "World").drained_pods
+    assert len(reported) == 1000
+    assert draining <= set(reported)

@@ -206,7 +206,7 @@ def test_a_fleet_without_weights_and_normalization_has_no_versions() -> None:
             r"0\.VecNormV2\.observation: this environment has decay 1, loc \[4\], but c0 has decay 1, loc \[1\];",
         ),
         (seen(0, decay=0.9), r"this environment has decay 0.9, loc \[1\],"),
-        (None, "either this environment or the environment of c0 lacks these statistics"),
+        (None, "the environment of c0 has these statistics, but this environment does not"),
     ],
     ids=["shape", "decay", "nothing"],
 )

@@ -36,7 +36,7 @@ def test_a_full_volume_has_room_for_the_folder_later(
     with caplog.at_level(logging.WARNING):
         folder = made_on_a_full_volume(path, number)
     assert caplog.messages.pop().endswith(
-        f"new is created with the first checkpoint: OSError: [Errno {number}] no room: '{path}'"
+        f"new cannot be created; the first checkpoint tries again: OSError: [Errno {number}] no room: '{path}'"
     )
     for _ in range(2):
         with folder.writing():

@@ -42,5 +42,5 @@ def test_what_cannot_work_is_said_in_one_sentence(tmp_path: Path) -> None:
         LearnerOptions(Policy, 1, checkpoint_dir=tmp_path / "new")
     with pytest.raises(InvalidOption, match=r"^replay_class: Policy has no forget\(\); add each missing method$"):
         LearnerOptions(Policy, 1, replay_class=Policy)
-    with pytest.raises(InvalidOption, match=r"^placement: 'Best'; use Spread or FirstFit$"):
+    with pytest.raises(InvalidOption, match=r"^placement: 'Best' is unknown; use Spread or FirstFit$"):
         LearnerOptions(Policy, 1, placement="Best")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections import Counter, deque
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tensordict import TensorDict
+from tests.example_count import examples
 
 from collectorfleet.codec.frames import VERSION_KEY
 from collectorfleet.learners.replay import PolicyReplay
@@ -26,6 +30,31 @@ def test_frames_are_counted_by_the_version_that_made_them_and_the_oldest_leave()
     replay.extend("a", frames(3, 3))
     assert replay.weights_versions("a") == {1: 1, 2: 1, 3: 2}
     assert replay.weights_versions("b") == {7: 1}
+
+
+WRITES = st.tuples(st.sampled_from("ab"), st.lists(st.integers(0, 3), min_size=1, max_size=7))
+FORGET_OR_RELOAD = st.tuples(st.sampled_from("ab"), st.sampled_from(["forget", "reload"]))
+
+
+@settings(max_examples=examples(30))
+@given(st.integers(7, 9), st.lists(WRITES | FORGET_OR_RELOAD, max_size=12))
+def test_the_counts_are_those_of_the_newest_frames_of_each_policy(
+    capacity: int, events: list[tuple[str, object]]
+) -> None:
+    replay = PolicyReplay(capacity)
+    newest = {policy_id: deque[int](maxlen=capacity) for policy_id in "ab"}
+    for policy_id, event in events:
+        if event == "forget":
+            replay.forget(policy_id)
+            newest[policy_id].clear()
+        elif event == "reload":
+            replay = come_back(kept(replay), capacity)
+        else:
+            assert isinstance(event, list)
+            replay.extend(policy_id, frames(*event))
+            newest[policy_id].extend(event)
+        for one, versions in newest.items():
+            assert replay.weights_versions(one) == Counter(versions)
 
 
 def test_frames_that_do_not_say_their_version_are_not_counted() -> None:

@@ -56,7 +56,7 @@ def test_errors_name_the_policy_and_what_there_is() -> None:
 
 @pytest.mark.parametrize("policy_id", ["", "a/b", "../up", ".hidden", "x" * 64])
 def test_what_cannot_be_part_of_a_files_name_is_no_id(policy_id: str) -> None:
-    with pytest.raises(InvalidOption, match="not an id"):
+    with pytest.raises(InvalidOption, match="not a valid id"):
         Roster([1], Placement.SPREAD).add(policy_id)
 
 

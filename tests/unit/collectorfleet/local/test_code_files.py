@@ -132,7 +132,9 @@ def test_a_private_authority_is_taken_from_the_manifests_or_the_system(
         pytest.param(
             ["a.yaml", "b.yaml"], 'configMap: ConfigMap "lab-ca" is in a.yaml and b.yaml; keep one', id="two of them"
         ),
-        pytest.param(["a.yaml"], "ConfigMap lab-ca has no ca.crt; name the key", id="without the key"),
+        pytest.param(
+            ["a.yaml"], "ConfigMap lab-ca has no ca.crt; correct certificateAuthority.key", id="without the key"
+        ),
     ],
 )
 def test_a_private_authority_that_is_not_clear_is_refused(tmp_path: Path, files: list[str], sentence: str) -> None:

@@ -95,7 +95,7 @@ def test_a_run_that_writes_goes_on_behind_what_is_written() -> None:
 def test_a_run_that_completed_goes_on_only_with_more_frames_to_collect() -> None:
     done = checkpoint(Position(frames=1000, batches=10, version=10), completed=True)
     assert resume_point(history(done), None, 2000).position.frames == 1000
-    with pytest.raises(InvalidOption, match="totalFrames is 1000, but the checkpoint is of a run that completed after"):
+    with pytest.raises(InvalidOption, match="totalFrames is 1000, but the checkpoint's run completed after"):
         resume_point(history(done), None, 1000)
 
 

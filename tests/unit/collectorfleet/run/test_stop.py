@@ -73,7 +73,7 @@ def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over(caplog: 
     with stop_on_signals(stop), pytest.raises(StopNow):
         press_and_wait(signal.SIGINT)
     stop.run_ended()
-    assert "the run has not ended 1 s later and is interrupted" in caplog.text
+    assert "the run has not ended 1 s after the request to stop, and is interrupted" in caplog.text
 
 
 def test_each_reason_is_logged_once_and_again_when_its_time_begins(caplog: pytest.LogCaptureFixture) -> None:

@@ -27,16 +27,20 @@ def test_it_is_kept_in_the_folder_and_elsewhere(tmp_path: Path) -> None:
 
 
 CAUSES = {
-    errno.ENOSPC: r"\[Errno 28\] No space left on device \([\d,]+ of [\d,]+ bytes left\); make room on the volume",
-    errno.EDQUOT: r"\[Errno 122\] Disk quota exceeded \([\d,]+ of [\d,]+ bytes left\); make room on the volume",
-    errno.EIO: r"\[Errno 5\] Input/output error; check the volume",
-    errno.EROFS: r"\[Errno 30\] Read-only file system; mount the volume so that it can be written to",
+    errno.ENOSPC: (r"\[Errno 28\] No space left on device \([\d,]+ of [\d,]+ bytes left\)", "make room on the volume"),
+    errno.EDQUOT: (r"\[Errno 122\] Disk quota exceeded \([\d,]+ of [\d,]+ bytes left\)", "make room on the volume"),
+    errno.EIO: (r"\[Errno 5\] Input/output error", "check the volume"),
+    errno.EROFS: (r"\[Errno 30\] Read-only file system", "mount the volume so that it can be written to"),
 }
 
 
 @pytest.mark.parametrize(("number", "cause"), CAUSES.items(), ids=[errno.errorcode[one] for one in CAUSES])
 def test_a_folder_that_takes_nothing_costs_its_own_copy_alone_and_is_said_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int, cause: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    number: int,
+    cause: tuple[str, str],
 ) -> None:
     elsewhere: list[Timeline] = []
     also = {"elsewhere": elsewhere.append}
@@ -49,8 +53,9 @@ def test_a_folder_that_takes_nothing_costs_its_own_copy_alone_and_is_said_once(
         keeper.end("completed: done")
     assert len(elsewhere) == 3
     said, again = (record.message for record in caplog.records)
-    where = rf"the timeline of the run cannot be written, and the run continues without it: {tmp_path}/timeline\.json"
-    assert re.fullmatch(rf"{where}: OSError: {cause}", said)
+    what = "the timeline of the run cannot be written, and the run continues without it"
+    why, remedy = cause
+    assert re.fullmatch(rf"{what}: OSError: {why}: '{tmp_path}/timeline\.json'; {remedy}", said)
     assert again == "the timeline of the run is written again"
 
 

@@ -54,3 +54,5 @@ def test_what_is_no_folder_and_no_file_is_passed_over(tmp_path: Path) -> None:
     assert newest_videos(tmp_path / "file") == []
     (tmp_path / name_of(3, 0, 5.0)).mkdir()
     assert newest_videos(tmp_path) == []
+    os.mkfifo(tmp_path / name_of(3, 1, 5.0))
+    assert newest_videos(tmp_path) == []

@@ -54,7 +54,7 @@ def test_an_entry_of_another_shape_is_refused_with_its_name_and_its_shape(
     with pytest.raises(CannotRender) as caught:
         observed(torch.zeros(*batch, *shape), *batch)
     assert str(caught.value) == (
-        f"pixelKey: the entry pixels of an environment has the shape {list(shape)}; it has to be [height, width], "
+        f"pixelKey: an environment's entry pixels has the shape {list(shape)}; use [height, width], "
         "[height, width, channels] or [channels, height, width], with 1 or 3 channels"
     )
 

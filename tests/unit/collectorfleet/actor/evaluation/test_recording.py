@@ -108,8 +108,8 @@ def test_the_generators_go_on_where_they_were() -> None:
         pytest.param(
             partial(make_pictured, render_mode=None),
             {},
-            "render() returned None; give the evaluation environment render_mode: rgb_array "
-            "(evaluation.environment.kwargs), or set pixelKey to an entry of its observations",
+            "render() returned None; set render_mode: rgb_array in evaluation.environment.kwargs, or set pixelKey to "
+            "an entry of the observations",
             id="no render mode",
         ),
         pytest.param(
@@ -127,7 +127,7 @@ def test_the_generators_go_on_where_they_were() -> None:
         pytest.param(
             make_pictured,
             {"pixel_key": "observation"},
-            "pixelKey: the entry observation of an environment has the shape [1]; it has to be [height, width], "
+            "pixelKey: an environment's entry observation has the shape [1]; use [height, width], "
             "[height, width, channels] or [channels, height, width], with 1 or 3 channels",
             id="an entry that is no picture",
         ),
@@ -164,8 +164,8 @@ def test_a_renderer_that_takes_too_long_costs_the_video_and_the_episode_goes_on(
     assert found.recorded is not None
     assert found.recorded.files == ()
     assert re.fullmatch(
-        r"rendering took \S+ s for the first 1 steps of an episode, more than the 0 s that are allowed; make frames "
-        "smaller, record fewer episodes, or raise the timeout of the evaluation",
+        r"rendering the first 1 steps of an episode took \S+ s \(limit: 0 s\); make frames smaller, record fewer "
+        "episodes, or raise the evaluation's timeout",
         found.recorded.failure or "",
     )
     assert found.episodes == rollout(player(make_pictured, drawn), 0).episodes

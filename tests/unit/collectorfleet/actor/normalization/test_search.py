@@ -25,7 +25,7 @@ def make_in_processes(*, frozen: bool) -> ParallelEnv:
 def test_running_statistics_in_processes_of_a_collector_are_refused_by_name() -> None:
     expected = (
         r"1\.VecNormV2\.observation: running statistics in environments in separate processes cannot be sent to "
-        "other collectors; use envs_per_collector, or freeze the transform"
+        r"other collectors\. Use envs_per_collector, freeze the transform"
     )
     with pytest.raises(InvalidOption, match=expected):
         build_without_running_statistics(make_normalized, frozen=False)
@@ -33,7 +33,7 @@ def test_running_statistics_in_processes_of_a_collector_are_refused_by_name() ->
 
 def test_running_statistics_in_a_parallel_environment_are_refused_by_name() -> None:
     env = make_in_processes(frozen=False)
-    expected = r"1\.VecNormV2\.observation: running statistics in a ParallelEnv .* use envs_per_collector or SerialEnv"
+    expected = r"1\.VecNormV2\.observation: running statistics in a ParallelEnv .* Use envs_per_collector, use Serial"
     with pytest.raises(InvalidOption, match=expected):
         find(env)
 

@@ -116,7 +116,7 @@ def test_the_oldest_version_that_an_environment_has_is_told() -> None:
         (
             levels.make_attribute,
             {"through": "set_parameters"},
-            "environment Levels has no method set_parameters; give the environment a method set_parameters",
+            "environment Levels has no method set_parameters; add a method set_parameters",
         ),
         (
             levels.make_batch,
@@ -141,7 +141,7 @@ def test_an_environment_that_takes_no_parameters_is_refused_by_name(
 def test_parameters_that_an_environment_does_not_have_are_named(create: Callable[[], EnvBase]) -> None:
     with (
         runner(create) as made,
-        pytest.raises(ParametersRefused, match=r"no attribute gravity, wind\.speed; give the environment"),
+        pytest.raises(ParametersRefused, match=r"no attribute gravity, wind\.speed; add a method"),
     ):
         made.run(Request(1, FRAMES, 0, parameters=Parameters(1, {"gravity": 1.0, "level": 2.0, "wind.speed": 3})))
 

@@ -77,7 +77,9 @@ def config(env: Callable[[], EnvBase], policy: Callable[[], Any] | None = None, 
         pytest.param(
             with_vec_norm, "the transform VecNormV2 cannot be applied to all environments at once", id="statistics"
         ),
-        pytest.param(without_done, "StepCounter truncates episodes that are not done (update_done)", id="not done"),
+        pytest.param(
+            without_done, "StepCounter truncates episodes without setting 'done' (update_done=False)", id="not done"
+        ),
         pytest.param(with_another_observation, "DoubleToFloat has other keys than observation", id="two observations"),
     ],
 )
@@ -128,7 +130,7 @@ def test_a_fast_rollout_that_is_not_exact_is_refused_as_what_it_is() -> None:
     refused = CollectorServer(C0, asked).build(0, seed_environment=True)
     assert isinstance(refused, Raised)
     assert (refused.where, refused.by_environment) == ("rollout", False)
-    assert "Whole in the policy may read and write any entry; set rollout to Auto" in refused.cause
+    assert "Whole in the policy may read and write any entry; set collection.rollout to Auto" in refused.cause
 
 
 def test_what_cannot_even_be_looked_at_is_torchrls_to_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,7 @@ def test_an_action_of_another_shape_is_not_repeated_in_silence() -> None:
 
     acts = Acts(shrinks, 4, 3)
     _, ours = sides(make_chance, lambda: TensorDictModule(acts, ["observation"], ["action"]), 24)
-    refusal = r"^the policy's action for the environment is torch.float32 \[1\], but it was torch.float32 \[2\] when"
+    refusal = r"^the policy's action for the environment is torch.float32 \[1\], but was torch.float32 \[2\] when"
     with pytest.raises(ValueError, match=refusal) as raised:
         ours.run(Asked(20))
     assert origin_of(raised.value) is Origin.POLICY
@@ -213,7 +213,7 @@ def test_an_index_in_place_of_a_one_hot_action_is_torchrls_to_read(together: int
 def test_a_fast_rollout_of_a_policy_that_writes_into_its_observation_is_refused() -> None:
     _, ours = sides(make_chance, partial(policy, WRITES["writes"], 0, 3), 24)
     with pytest.raises(
-        FastLoopUnsupported, match="the policy writes into its observation; clone the tensor before you write, or set"
+        FastLoopUnsupported, match="the policy writes into its observation; write to a clone of the tensor, or set"
     ):
         ours.run(Asked(8))
 

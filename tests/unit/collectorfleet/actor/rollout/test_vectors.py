@@ -183,4 +183,4 @@ def test_environments_in_processes_give_torchrls_frames(make: Any) -> None:
 def test_ends_that_a_vector_environment_would_not_take_are_torchrls_to_refuse() -> None:
     chain = (partial(StepCounter, 3),)
     config = CollectorConfig(partial(vectors, AutoresetMode.SAME_STEP, chain=chain), None, 12)
-    assert "ignores the ends that a transform sets" in build(config, 0).loop
+    assert "a vector environment that resets itself ignores this" in build(config, 0).loop

@@ -26,11 +26,11 @@ NO_NAME = (
             {"ports": ["GRPC"]},
             NO_NAME,
         ),
-        ({"ports": ["a", "b", "a"]}, "process.ports: a, b, a has a name twice; name each port once"),
+        ({"ports": ["a", "b", "a"]}, "process.ports: a name appears twice in a, b, a; name each port once"),
         (
             {"ports": ["grpc", "python"]},
             (
-                "process.ports: a port cannot have the name python, because {python} in the command stands for the "
+                "process.ports: a port cannot have the name 'python', because {python} in the command stands for the "
                 "collector's Python; rename the port"
             ),
         ),

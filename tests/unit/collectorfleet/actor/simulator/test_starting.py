@@ -73,7 +73,7 @@ def test_a_simulator_that_never_opens_its_port_is_ended_after_the_time_it_has(lo
     sentence = str(raised.value)
     assert "nothing listens on grpc (" in sentence
     assert (
-        "after 1 s (readyTimeoutSeconds), although the process runs; pass the port to it as {grpc} in its command"
+        "after 1 s (readyTimeoutSeconds), although the process runs; use {grpc} in the command to pass the port"
         in sentence
     )
     assert sentence.endswith("its last lines: loading the world")

@@ -35,4 +35,4 @@ def test_an_error_of_the_watch_itself_is_reported(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(watch, "last_lines", fails)
     report = report_of_a_killed_simulator(tmp_path / "log")
-    assert report.endswith("the collector can no longer watch it: ValueError('no text')")
+    assert report.endswith("the collector can no longer watch the simulator: ValueError('no text')")

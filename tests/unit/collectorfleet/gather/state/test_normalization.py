@@ -64,24 +64,30 @@ def test_an_environment_that_normalizes_otherwise_is_refused_with_both(other: Ru
     with pytest.raises(ValueError, match=KEY) as refused:
         state.reported("c1", {KEY: other})
     assert str(refused.value) == (
-        f"{KEY}: this environment has {here}, but c0 has decay 0.5, sum [2]; all collectors share one normalization, "
-        "so their environments need the same transforms"
+        f"{KEY}: this environment has {here}, but c0 has decay 0.5, sum [2]; give all environments the same "
+        "transforms, because collectors share one normalization"
     )
 
 
 @pytest.mark.parametrize(
-    ("found", "name"), [({}, KEY), ({KEY: running(), OTHER: running()}, OTHER)], ids=["lacks one", "has one more"]
+    ("found", "name", "having", "lacking"),
+    [
+        pytest.param({}, KEY, "the environment of c0", "this environment", id="lacks one"),
+        pytest.param(
+            {KEY: running(), OTHER: running()}, OTHER, "this environment", "the environment of c0", id="has one more"
+        ),
+    ],
 )
 def test_an_environment_with_other_transforms_is_refused_by_name(
-    found: dict[str, RunningStatistics], name: str
+    found: dict[str, RunningStatistics], name: str, having: str, lacking: str
 ) -> None:
     state = FleetNormalization()
     state.reported("c0", {KEY: running()})
     with pytest.raises(ValueError, match=name) as refused:
         state.reported("c1", found)
     assert str(refused.value) == (
-        f"{name}: either this environment or the environment of c0 lacks these statistics; all collectors share "
-        "one normalization, so their environments need the same transforms"
+        f"{name}: {having} has these statistics, but {lacking} does not; give all environments the same transforms, "
+        "because collectors share one normalization"
     )
 
 

@@ -113,6 +113,7 @@ def test_a_checkpoint_that_does_not_fit_says_how_much_room_there_is_and_how_much
     assert len([line for line in lines if line.startswith("cannot write a checkpoint to ")]) == 1
     first, second, third = (line.removeprefix("status: ") for line in lines if line.startswith("status: "))
     assert "[Errno 28] No space left on device (" in first
-    assert " of 1,048,576 bytes left); make room on the volume for a checkpoint of 2,0" in first
+    assert f" of 1,048,576 bytes left): '{tmp_path}/" in first
+    assert "'; make room on the volume for a checkpoint of 2,0" in first
     assert second != first
     assert third == "None"

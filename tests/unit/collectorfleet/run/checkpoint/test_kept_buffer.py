@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -130,7 +131,7 @@ def test_a_buffer_that_cannot_be_dumped_fails_the_run_at_its_first_checkpoint(tm
     buffer = make_buffer(ListStorage)
     checkpoints = opened(tmp_path, buffer)
     buffer.extend(frames(0, 3))
-    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: the buffer cannot be written.*ListStorage"):
+    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: .* actor, .*, cannot write .*ListStorage"):
         checkpoints.write_in_background(Position(frames=3))
 
 
@@ -139,11 +140,13 @@ def test_a_buffer_that_does_not_fit_the_checkpoint_is_refused(tmp_path: Path) ->
     checkpoints = opened(tmp_path, buffer)
     buffer.extend(frames(0, 3))
     assert checkpoints.write(Position(frames=3))
-    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: the buffer cannot be read from .*ListStorage"):
+    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: .* actor, .*, cannot read .*ListStorage"):
         opened(tmp_path, make_buffer(ListStorage))
 
 
-def test_a_full_volume_costs_checkpoints_and_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_volume_costs_checkpoints_and_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     # A full one would kill the process that dumps, by SIGBUS: the room is asked for before.
     buffer = make_buffer()
     checkpoints = opened(tmp_path, buffer)
@@ -151,12 +154,17 @@ def test_a_full_volume_costs_checkpoints_and_no_run(tmp_path: Path, monkeypatch:
     assert checkpoints.write(Position(frames=3))
     needed = size_bytes(tmp_path / "checkpoint-000001" / "replay-buffer")
     with monkeypatch.context() as full:
-        full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed - 1, total=2**30))
-        checkpoints.write_in_background(Position(frames=4))
+        for free in (needed - 1, needed - 2):
+            full.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free, total=2**30))
+            checkpoints.write_in_background(Position(frames=4))
+            assert failure_of(checkpoints) == (
+                f"OSError: [Errno 28] No space left on device ({needed:,} bytes needed for a dump of the buffer, "
+                f"{free:,} left): '{tmp_path}'; make room on the volume"
+            )
+        assert len([one for one in caplog.messages if one.startswith("cannot write a checkpoint")]) == 1
         status = checkpoints.status
         assert status is not None
         assert status.frames == 3
-        assert f"({needed:,} bytes needed for a dump of the buffer, {needed - 1:,} left)" in status.failure
         full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed))
         assert checkpoints.write(Position(frames=4))
 
@@ -172,7 +180,7 @@ class WritesHalf(TensorDictReplayBuffer):
 
 def test_half_a_dump_is_removed_and_its_failure_ends_the_run_at_its_first_checkpoint(tmp_path: Path) -> None:
     checkpoints = opened_with_frames(tmp_path, WritesHalf)
-    with pytest.raises(UserCodeError, match=r"replayBuffer.checkpoint: the buffer cannot be written to .*actor fails"):
+    with pytest.raises(UserCodeError, match=r"replayBuffer.checkpoint: .* actor, .*, cannot write to .*actor fails"):
         checkpoints.write_in_background(Position(frames=3))
     assert [path.name for path in tmp_path.glob(".driver-*/*")] == ["driver.json"]
 
@@ -202,11 +210,10 @@ class OnAFailingVolume(TensorDictReplayBuffer):
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
         (OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)), "Disk quota exceeded"),
         (OSError(errno.EIO, os.strerror(errno.EIO)), "Input/output error"),
-        (OSError(errno.EROFS, os.strerror(errno.EROFS)), "Read-only file system"),
         (RuntimeError("unable to write to file </data/x.memmap>: No space left on device (28)"), "/data/x.memmap"),
         (as_ray_raises(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))), "No space left on device"),
     ],
-    ids=["full", "quota", "failing", "read-only", "mapped by torch", "in an actor"],
+    ids=["full", "quota", "failing", "mapped by torch", "in an actor"],
 )
 def test_a_volume_that_fails_the_first_dump_does_not_end_the_run(
     tmp_path: Path, error: Exception, reported: str
@@ -217,10 +224,24 @@ def test_a_volume_that_fails_the_first_dump_does_not_end_the_run(
     assert reported in failure_of(checkpoints)
 
 
+def test_a_volume_that_became_read_only_before_the_first_dump_does_not_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = opened_with_frames(tmp_path, OnAFailingVolume)
+    error = checkpoints._buffer._buffer.error = OSError(errno.EROFS, os.strerror(errno.EROFS))
+    monkeypatch.setattr(Path, "mkdir", Mock(side_effect=error))
+    checkpoints.write_in_background(Position(frames=3))
+    assert f"Read-only file system: '{tmp_path}'; mount the volume" in failure_of(checkpoints)
+
+
 @pytest.mark.parametrize(
     "error",
-    [PermissionError(errno.EACCES, "Permission denied"), FileNotFoundError(errno.ENOENT, "No such file")],
-    ids=lambda error: type(error).__name__,
+    [
+        PermissionError(errno.EACCES, "Permission denied"),
+        FileNotFoundError(errno.ENOENT, "No such file"),
+        OSError(errno.EROFS, "Read-only file system"),
+    ],
+    ids=["forbidden", "missing", "read-only in its pod"],
 )
 def test_a_folder_that_the_actor_does_not_have_ends_the_run_at_its_first_checkpoint(
     tmp_path: Path, error: Exception
@@ -273,8 +294,7 @@ def test_the_first_dump_without_room_is_refused_with_its_size_and_kills_nobody(t
     done = on_a_volume_of_1_mb(tmp_path, DUMP % kind)
     assert done.returncode == 0, done.stderr
     found = re.fullmatch(
-        r"\[Errno 28\] No space left on device \(([\d,]+) bytes needed for a dump of the buffer, [\d,]+ left\): "
-        rf"'{tmp_path}'",
+        r"\[Errno 28\] No space left on device \(([\d,]+) bytes needed for a dump of the buffer, [\d,]+ left\)",
         done.stdout.splitlines()[-1],
     )
     assert found is not None

@@ -98,7 +98,7 @@ def test_a_checkpoint_of_a_newer_format_is_refused_before_anybody_loses_the_fold
     file = written / "checkpoint-000013/checkpoint.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 2}))
     said = (
-        "checkpoint-000013 has format 2, but this release reads only formats up to 1; use an image of the release that"
+        "checkpoint-000013 has format 2, but this release reads only formats up to 1. Use an image of the release that"
     )
     with pytest.raises(InvalidOption, match=said):
         opened(written)

@@ -60,7 +60,7 @@ def test_a_link_out_of_the_tree_is_refused(repository: Repository, address: str,
     commit = repository.commit()
     with pytest.raises(
         InvalidOption,
-        match=r"lab\.git at [0-9a-f]{40}: the tree cannot be written: .*envs\.py.* is a link out of its folder",
+        match=r"lab\.git at [0-9a-f]{40}: the tree cannot be written: .*envs\.py.* is a link to .* outside of the",
     ):
         write_tree(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
@@ -168,5 +168,5 @@ def test_a_secret_without_a_password_says_so(tmp_path: Path, into: Path) -> None
         commit="1" * 40,
         credentials_secret=LocalObjectReference(name="forge"),
     )
-    with pytest.raises(InvalidOption, match=r"Secret forge has no password; make one of type .*/basic-auth"):
+    with pytest.raises(InvalidOption, match=r"Secret forge has no password; use a Secret of type .*/basic-auth"):
         write_tree(source, credentials(tmp_path, username="me"), into)

@@ -178,7 +178,7 @@ def dictionary_of(exponent: int) -> int:
 
 
 NEEDS_TOO_MUCH = (
-    "the archive cannot be unpacked: {} needs more than 83,886,080 bytes of memory to be unpacked; compress it with a "
+    "the archive cannot be unpacked: unpacking {} takes more than 83,886,080 bytes of memory; compress it with a "
     "dictionary of at most 64 MiB"
 )
 

@@ -142,7 +142,7 @@ def test_a_server_of_an_unknown_authority_is_refused_with_the_field_to_set(
     ended = fetch(made(tmp_path))
     assert ended.code == EXIT_USER_ERROR
     assert "no trusted certificate authority has signed the certificate of the server through the proxy" in ended.said
-    assert "; name the authority in spec.code.certificateAuthority, or for `collectorfleet run` in" in ended.said
+    assert "; set spec.code.certificateAuthority, or SSL_CERT_FILE for `collectorfleet run`" in ended.said
     assert proxy.servers == {server}
 
 
@@ -199,7 +199,8 @@ def test_what_is_no_certificate_is_refused_with_its_field(
 def test_a_key_that_is_not_there_is_named(tmp_path: Path, fetch: Fetch) -> None:
     code = archive(tmp_path) | {"certificateAuthority": {"secret": "lab-tls", "key": "ca.pem"}}
     assert fetch(code) == Ended(
-        EXIT_USER_ERROR, "spec.code.certificateAuthority: Secret lab-tls has no ca.pem; name the key"
+        EXIT_USER_ERROR,
+        "spec.code.certificateAuthority: Secret lab-tls has no ca.pem; correct certificateAuthority.key",
     )
 
 

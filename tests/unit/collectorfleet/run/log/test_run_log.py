@@ -257,7 +257,7 @@ def test_a_logger_that_fails_names_the_file_the_room_that_is_left_and_what_to_do
         log.add({"reward": 1.0}, 1)
     (said,) = caplog.messages
     assert re.fullmatch(
-        rf"driver\.log\.logger mine: {tmp_path}/events: OSError: \[Errno 28\] No space left on device "
-        r"\([\d,]+ of [\d,]+ bytes left\); make room on the volume; the run continues without these numbers",
+        r"driver\.log\.logger mine: OSError: \[Errno 28\] No space left on device \([\d,]+ of [\d,]+ bytes left\): "
+        rf"'{tmp_path}/events'; make room on the volume; the run continues without these numbers",
         said,
     )

@@ -71,6 +71,7 @@ def test_the_first_dump_of_a_replay_buffer_without_room_is_refused_in_a_sentence
     assert done.returncode == 0, done.stderr
     refused = done.stdout.splitlines()[-1]  # TorchRL logs on the same output
     why = rf"spec.output.path {tmp_path}: OSError: \[Errno 28\] No space left on device"
-    found = re.match(rf"{why} \(([\d,]+) bytes needed for a dump of the buffer, [\d,]+ left\)", refused)
+    room = r"\(([\d,]+) bytes needed for a dump of the buffer, [\d,]+ left\)"
+    found = re.fullmatch(rf"{why} {room}: '{tmp_path}/dump-000000'; make room on the volume", refused)
     assert found is not None
     assert int(found[1].replace(",", "")) >= 10_000 * 408

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -58,6 +60,28 @@ def test_a_batch_may_be_used_again_once_it_is_written(tmp_path: Path) -> None:
     buffer["frame"].fill_(-1)
     out.flush()
     assert frames(tmp_path) == list(range(10))
+
+
+def test_the_memory_of_a_batch_is_free_once_it_is_written(tmp_path: Path) -> None:
+    """The fleet collector then reuses the memory for the next batch."""
+    out = writer(tmp_path)
+    buffer = batch(0)
+    seen = weakref.ref(buffer["frame"])
+    gc.disable()
+    try:
+        out.write(buffer)
+        del buffer
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
+def test_a_shard_of_a_long_output_takes_few_bytes_of_the_manifest(tmp_path: Path) -> None:
+    """The driver writes the whole manifest after each shard, and a month has 250,000 shards."""
+    out = writer(tmp_path, shard_bytes=1)
+    for first in range(0, 500, 10):
+        out.write(batch(first))
+    assert (tmp_path / MANIFEST).stat().st_size / out.shards < 120
 
 
 def test_batches_of_different_shapes_go_into_different_shards(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_classes_are_those_of_each_policy() -> None:
 
 
 def test_what_an_actor_cannot_be_made_of_is_said_by_its_import_path() -> None:
-    with pytest.raises(UserCodeError, match=rf"^learners.factory {HERE}:make: is a function, but an actor needs"):
+    with pytest.raises(UserCodeError, match=rf"^learners.factory {HERE}:make: this is a function, but an actor needs"):
         loaded(factory=f"{HERE}:make")
     with pytest.raises(UserCodeError, match=r"^learners.replay.factory .*: Learner has no extend\(\) and no"):
         loaded(replay={"factory": f"{HERE}:Learner"})
@@ -61,7 +61,7 @@ def test_what_an_actor_cannot_be_made_of_is_said_by_its_import_path() -> None:
 
 def test_only_who_trains_by_a_function_of_their_own_needs_no_learn() -> None:
     assert loaded(factory=f"{HERE}:OnlyWeights") is not None
-    with pytest.raises(UserCodeError, match=r": OnlyWeights has no learn\(\); add it$"):
+    with pytest.raises(UserCodeError, match=r": OnlyWeights has no learn\(\); add each missing method$"):
         loaded({"spec.driver.train": ABSENT}, factory=f"{HERE}:OnlyWeights")
 
 

@@ -85,8 +85,8 @@ def test_a_full_volume_has_the_learners_read_where_they_are_in_a_sentence(
     with patch.object(os, "link", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))):
         assert folders.take_newest() == own
     (said,) = caplog.messages
-    assert said.startswith(f"learners resume from {own} itself, not from a copy: {tmp_path}/learners-000001: OSError: ")
-    assert said.endswith(" bytes left); make room on the volume")
+    assert said.startswith(f"learners resume from {own} itself, not from a copy: OSError: ")
+    assert said.endswith(f" bytes left): '{tmp_path}/learners-000001'; make room on the volume")
 
 
 def made_on_a_full_volume(folders: LearnerFolders) -> Path:

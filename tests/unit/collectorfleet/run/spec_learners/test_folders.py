@@ -40,6 +40,15 @@ def test_a_driver_goes_on_from_the_newest_that_is_whole_and_removes_all_before_i
     assert folders.newest() is None
 
 
+def test_a_folder_with_only_a_list_of_removed_policies_is_not_resumed_and_is_removed(tmp_path: Path) -> None:
+    own = folders_in(tmp_path).make_own()
+    (own / "replay-0.dropped.json").write_text('{"a": 0}')
+    folders = folders_in(tmp_path)
+    assert folders.newest() is None
+    folders.tidy()
+    assert not own.exists()
+
+
 def test_no_two_drivers_have_the_same_folder_although_nobody_counted_them(tmp_path: Path) -> None:
     # As where the volume is so full that the count of a run's drivers cannot be written.
     names = [folder(tmp_path, whole=False).name for _ in range(3)]

@@ -35,10 +35,10 @@ def test_a_machine_that_sees_some_gpus_gives_those() -> None:
 
 @pytest.mark.parametrize(("position", "gpus"), [(2, 0.5), (1, 1), (0, 2)])
 def test_a_machine_that_sees_fewer_than_its_collectors_need_is_told(position: int, gpus: float) -> None:
-    needed = f"with {gpus:g} for each collector, collector {position + 1} of a machine needs GPU number 2"
-    with pytest.raises(InvalidOption, match=f"{needed}, but CUDA_VISIBLE_DEVICES=GPU-1 there lists 1; list"):
+    needed = f"with {gpus:g} GPU each, collector {position + 1} of a machine needs GPU number 2"
+    with pytest.raises(InvalidOption, match=f"{needed}, but CUDA_VISIBLE_DEVICES=GPU-1 lists only 1; list"):
         visible_devices(position, gpus, "GPU-1")
-    with pytest.raises(InvalidOption, match="CUDA_VISIBLE_DEVICES= there lists 0"):
+    with pytest.raises(InvalidOption, match="CUDA_VISIBLE_DEVICES= lists only 0"):
         visible_devices(position, gpus, "")
 
 

@@ -26,7 +26,7 @@ def test_a_collector_for_which_there_is_no_gpu_is_told_of_and_the_host_goes_on(m
     [said] = link
     assert isinstance(said, host_messages.Ended)
     assert (
-        "its process could not begin: InvalidOption: gpus_per_collector: with 0.5 for each collector, collector 3 of"
+        "its process could not begin: InvalidOption: gpus_per_collector: with 0.5 GPU each, collector 3 of"
         in said.cause
     )
     processes.end()
