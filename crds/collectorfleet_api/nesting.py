@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 MAX_LEVELS: Final = 64
-TOO_DEEP: Final = f"nested more than {MAX_LEVELS} levels deep; flatten it, or pass it as JSON text"
+TOO_DEEP: Final = f"nested more than {MAX_LEVELS} levels deep; flatten the value, or pass the value as JSON text"
 
 # The number of keys of a path that a message shows. All 64 keys would fill a screen.
 _SHOWN_KEYS: Final = 5

@@ -10,14 +10,14 @@ from tests.manifests import ABSENT
 REFUSED = [
     pytest.param(
         {**ASYNC, "spec.collection.maxStaleness": 0},
-        "spec.collection.maxStaleness: 0 needs mode Sync, because in mode Async new versions are published while "
-        "batches of other collectors wait; use 1 or more, or leave maxStaleness out for no bound",
+        "spec.collection.maxStaleness: 0 is possible only in mode Sync: in mode Async, new versions are published "
+        "while batches wait; use at least 1, or leave maxStaleness out",
         id="on-policy Async",
     ),
     pytest.param(
         {**ASYNC, "spec.collection.shares": 4},
-        "spec.collection.shares: a batch of mode Async has no shares, because it comes from one collector; leave "
-        "shares out, or set mode to Sync",
+        "spec.collection.shares: in mode Async, a batch comes from one collector and has no shares; leave "
+        "collection.shares out, or set collection.mode to Sync",
         id="shares in Async",
     ),
     pytest.param(
@@ -28,8 +28,8 @@ REFUSED = [
     ),
     pytest.param(
         {**ASYNC, "spec.collection.stragglers": {"preemptiveThreshold": 0.8}},
-        "spec.collection.stragglers: only a batch of mode Sync waits for several collectors; in mode Async, "
-        "remove stragglers",
+        "spec.collection.stragglers: in mode Async, a batch waits for only one collector; leave collection.stragglers "
+        "out",
         id="stragglers in Async",
     ),
     pytest.param(
@@ -38,20 +38,20 @@ REFUSED = [
             "spec.collection.stragglers": {"firstShares": 3, "preemptiveThreshold": 0.8},
             "spec.collection.framesPerBatch": 6000,
         },
-        "spec.collection.stragglers: set either firstShares, so that late shares join the next batch, or "
-        "preemptiveThreshold, so that they are cut short",
+        "spec.collection.stragglers: set one of the two: with firstShares, late shares join the next batch; with "
+        "preemptiveThreshold, late shares are cut short",
         id="two ways with stragglers",
     ),
     pytest.param(
         {"spec.collection.stragglers": {}},
-        "spec.collection.stragglers: set either firstShares, so that late shares join the next batch, or "
-        "preemptiveThreshold, so that they are cut short",
+        "spec.collection.stragglers: set one of the two: with firstShares, late shares join the next batch; with "
+        "preemptiveThreshold, late shares are cut short",
         id="no way with stragglers",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"firstShares": 2}},
-        "spec.collection.stragglers.firstShares: late shares join the next batch, which has newer weights; set "
-        "collection.maxStaleness to 1 or more, or use preemptiveThreshold",
+        "spec.collection.stragglers.firstShares: late shares join the next batch, where their weights are older; set "
+        "collection.maxStaleness to at least 1, or use preemptiveThreshold",
         id="late shares on-policy",
     ),
     pytest.param(
@@ -67,8 +67,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.maxStaleness": 1, "spec.collection.stragglers": {"firstShares": 4}},
-        "spec.collection.stragglers.firstShares: 4 is not fewer than collectors.replicas 4, so each batch waits for "
-        "all shares; use a smaller number, or remove stragglers",
+        "spec.collection.stragglers.firstShares: 4 is not less than collectors.replicas (4), so each batch waits for "
+        "all shares; use a smaller number, or leave stragglers out",
         id="all shares first",
     ),
     pytest.param(
@@ -85,8 +85,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.exactStaleness": True, "spec.collectors.class": "Async"},
-        "spec.collection.exactStaleness: with trajsPerBatch or collectors.class Async a batch has frames of older "
-        "weights; leave exactStaleness out, or use neither trajsPerBatch nor class Async",
+        "spec.collection.exactStaleness: with trajsPerBatch or collectors.class Async, a batch has frames of older "
+        "weights; do not combine exactStaleness with either",
         id="exact staleness of trajectories that span batches",
     ),
     pytest.param(
@@ -97,8 +97,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.rollout": "Fast", "spec.collectors.class": "Sync"},
-        "spec.collection.rollout: a collector of several processes has no fast loop; set collectors.class to Single, "
-        "or rollout to Auto",
+        "spec.collection.rollout: a collector with several processes has no fast loop; set collectors.class to Single, "
+        "or collection.rollout to Auto",
         id="a fast rollout in several processes",
     ),
     pytest.param(
@@ -112,26 +112,26 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collection.initRandomFrames": 800, "spec.collectors.class": "Async"},
-        "spec.collection.initRandomFrames: processes of class Async collect ahead and do not know when random "
-        "actions end; set collectors.class to Single or Sync, or leave initRandomFrames out",
+        "spec.collection.initRandomFrames: processes of class Async collect ahead and do not know when random actions "
+        "end; use another collectors.class, or leave initRandomFrames out",
         id="random frames of processes that never pause",
     ),
     pytest.param(
         {"spec.collection.splitTrajs": True, "spec.collection.trajsPerBatch": 10},
-        "spec.collection.splitTrajs: batches of trajsPerBatch have one trajectory in each row already; leave "
+        "spec.collection.splitTrajs: with trajsPerBatch, each row of a batch is one trajectory already; leave "
         "splitTrajs or trajsPerBatch out",
         id="trajectories that are split twice",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 0}},
-        "spec.collection.stragglers.preemptiveThreshold: not between 0 (waits for no share) and 1 (waits for all "
-        "shares); use a number such as 0.8, or remove stragglers",
+        "spec.collection.stragglers.preemptiveThreshold: must be above 0 (waits for no share) and below 1 (waits for "
+        "all shares); use a number such as 0.8, or leave stragglers out",
         id="a threshold of none",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 1.0}},
-        "spec.collection.stragglers.preemptiveThreshold: not between 0 (waits for no share) and 1 (waits for all "
-        "shares); use a number such as 0.8, or remove stragglers",
+        "spec.collection.stragglers.preemptiveThreshold: must be above 0 (waits for no share) and below 1 (waits for "
+        "all shares); use a number such as 0.8, or leave stragglers out",
         id="a threshold of all",
     ),
     pytest.param(
@@ -140,26 +140,26 @@ REFUSED = [
             "spec.collection.exactStaleness": True,
             "spec.collection.stragglers": {"firstShares": 2},
         },
-        "spec.collection.exactStaleness: with stragglers.firstShares a batch has late shares of older weights; leave "
-        "exactStaleness or firstShares out, or use preemptiveThreshold",
+        "spec.collection.exactStaleness: with stragglers.firstShares, a batch has late shares of older weights; leave "
+        "exactStaleness out, or use preemptiveThreshold instead",
         id="exact staleness with late shares",
     ),
     pytest.param(
         {"spec.collection.exactStaleness": True, "spec.weights.updateBetweenSteps": True},
-        "spec.collection.exactStaleness: with weights.updateBetweenSteps a batch has frames of newer weights; leave "
+        "spec.collection.exactStaleness: with weights.updateBetweenSteps, a batch has frames of newer weights; leave "
         "exactStaleness or updateBetweenSteps out",
         id="exact staleness with new weights between steps",
     ),
     pytest.param(
         {"spec.weights.maxWeightUpdateInterval": 3},
-        "spec.weights.maxWeightUpdateInterval: weights are published after each batch anyway; set "
-        "updateAfterEachBatch to false, or leave the interval out",
+        "spec.weights.maxWeightUpdateInterval: weights.updateAfterEachBatch already publishes after each batch; set "
+        "updateAfterEachBatch to false, or leave maxWeightUpdateInterval out",
         id="an interval and each batch",
     ),
     pytest.param(
         {"spec.collectors.numWorkersPerCollector": 4},
-        "spec.collectors.numWorkersPerCollector: 4, but class Single has one process; set collectors.class to Sync "
-        "or Async, or environment.perCollector to step several environments in one process",
+        "spec.collectors.numWorkersPerCollector: 4, but class Single has only one process; set collectors.class to "
+        "Sync or Async, or use environment.perCollector instead",
         id="workers of a single process",
     ),
     pytest.param(

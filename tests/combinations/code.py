@@ -26,43 +26,44 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"git": GIT | {"repository": "http://example.com/a.git", "credentialsSecret": {"name": "me"}}}},
-        "spec.code.git: with credentialsSecret the repository needs https, because a network could read "
-        "the password otherwise",
+        "spec.code.git: http would send the password of credentialsSecret unprotected; use an https URL for the "
+        "repository",
         id="a password in the clear",
     ),
     pytest.param(
         {"spec.code": {"git": GIT | {"commit": "main"}}},
-        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
-        "repository of SHA-256), as `git rev-parse HEAD` prints it",
+        "spec.code.git.commit: not a full commit hash, and branches and tags can move; write all 40 hexadecimal digits "
+        "(64 with SHA-256), as `git rev-parse HEAD` prints it",
         id="a branch",
     ),
     pytest.param(
         {"spec.code": {"git": GIT | {"commit": "v1.2"}}},
-        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
-        "repository of SHA-256), as `git rev-parse HEAD` prints it",
+        "spec.code.git.commit: not a full commit hash, and branches and tags can move; write all 40 hexadecimal digits "
+        "(64 with SHA-256), as `git rev-parse HEAD` prints it",
         id="a tag of git",
     ),
     pytest.param(
         {"spec.code": {"git": GIT | {"commit": "0123abc"}}},
-        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
-        "repository of SHA-256), as `git rev-parse HEAD` prints it",
+        "spec.code.git.commit: not a full commit hash, and branches and tags can move; write all 40 hexadecimal digits "
+        "(64 with SHA-256), as `git rev-parse HEAD` prints it",
         id="a commit in short",
     ),
     pytest.param(
         {"spec.code": {"artifact": {"reference": "ghcr.io/me/cheetah:latest"}}},
-        "spec.code.artifact.reference: tags move; write registry, repository and digest, such as "
-        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` or the pushing tool prints",
+        "spec.code.artifact.reference: not a reference with a digest, and tags can move; write one such as "
+        "ghcr.io/me/lab@sha256:..., with the digest from `crane digest ghcr.io/me/lab:TAG`",
         id="a tag of a registry",
     ),
     pytest.param(
         {"spec.code": {"artifact": {"reference": "cheetah"}}},
-        "spec.code.artifact.reference: tags move; write registry, repository and digest, such as "
-        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` or the pushing tool prints",
+        "spec.code.artifact.reference: not a reference with a digest, and tags can move; write one such as "
+        "ghcr.io/me/lab@sha256:..., with the digest from `crane digest ghcr.io/me/lab:TAG`",
         id="no registry",
     ),
     pytest.param(
         {"spec.code": {"configMap": "cheetah", "path": "src"}},
-        "spec.code.path: the code in a ConfigMap has no folders; leave path out, or set archive, git or artifact",
+        "spec.code.path: the code in a ConfigMap has no folders; leave this field out, or use spec.code.archive, git "
+        "or artifact",
         id="a folder of a ConfigMap",
     ),
     pytest.param(
@@ -77,8 +78,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"configMap": "cheetah", "certificateAuthority": {"configMap": "lab-ca"}}},
-        "spec.code.certificateAuthority: used only if pods fetch code from a server; leave certificateAuthority out, "
-        "or set git, artifact or archive.url",
+        "spec.code.certificateAuthority: a certificate authority applies only to code from a server; set git, artifact "
+        "or archive.url, or leave this field out",
         id="a certificate authority of files in a ConfigMap",
     ),
     pytest.param(
@@ -88,8 +89,8 @@ REFUSED = [
                 "certificateAuthority": {"configMap": "lab-ca"},
             }
         },
-        "spec.code.certificateAuthority: used only if pods fetch code from a server; leave certificateAuthority out, "
-        "or set git, artifact or archive.url",
+        "spec.code.certificateAuthority: a certificate authority applies only to code from a server; set git, artifact "
+        "or archive.url, or leave this field out",
         id="a certificate authority of an archive in a ConfigMap",
     ),
 ]

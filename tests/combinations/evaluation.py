@@ -12,7 +12,7 @@ _INTERVALS = "everyVersions, everySeconds and everyFrames exclude each other; ke
 REFUSED = [
     pytest.param(
         {"spec.evaluation": {}, "spec.policy": ABSENT},
-        "spec.evaluation: without a policy collectors act at random and publish no version to evaluate; name the "
+        "spec.evaluation: without a policy, collectors act at random, and there is no version to evaluate; name the "
         "policy's factory in spec.policy",
         id="evaluation without a policy",
     ),
@@ -38,14 +38,14 @@ REFUSED = [
     ),
     pytest.param(
         {**JOB, "spec.evaluation": {"template": {"spec": {"nodeSelector": {"pool": "cpu"}}}}},
-        "spec.evaluation.template: with launcher Job evaluators are processes of the driver pod; use launcher "
-        "RayCluster, or set driver.template",
+        "spec.evaluation.template: with launcher Job, evaluators run in the driver pod; set driver.template instead, "
+        "or set launcher to RayCluster",
         id="evaluator pods without Ray",
     ),
     pytest.param(
         {**JOB, "spec.evaluation": {"resources": {"gpu": 0.5}}},
-        "spec.evaluation.resources.gpu: with launcher Job evaluators are processes of the driver pod, whose GPUs only "
-        "the driver uses; use launcher RayCluster, or leave gpu out",
+        "spec.evaluation.resources.gpu: with launcher Job, evaluators run in the driver pod, whose GPUs only the "
+        "driver uses; leave this field out, or set launcher to RayCluster",
         id="evaluators on a GPU without Ray",
     ),
     pytest.param(
@@ -57,7 +57,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.collectors.groups": [{"name": "evaluators", "replicas": 4}]},
-        "spec.collectors.groups: the name evaluators is reserved for the pods of spec.evaluation; rename the group",
+        'spec.collectors.groups: the name "evaluators" is reserved for the pods of spec.evaluation; rename the group',
         id="a group that is called evaluators",
     ),
 ]

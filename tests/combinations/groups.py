@@ -9,8 +9,8 @@ from tests.combinations.parts import GROUPS, JOB
 REFUSED = [
     pytest.param(
         {**JOB, "spec.collectors.groups": GROUPS},
-        "spec.collectors.groups: groups are kinds of worker pods of a RayCluster, but with launcher Job all "
-        "collectors are alike; use launcher RayCluster, or leave groups out",
+        "spec.collectors.groups: with launcher Job, all collectors are alike; leave collectors.groups out, or set "
+        "launcher to RayCluster",
         id="groups of collectors without Ray",
     ),
 ]

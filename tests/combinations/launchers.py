@@ -9,27 +9,26 @@ from tests.combinations.parts import JOB, RING
 REFUSED = [
     pytest.param(
         {"spec.launcher": "Job"},
-        "spec.collection.transport: launcher RayCluster runs collectors in Ray and needs ObjectStore, launcher Job "
-        "runs processes and needs TorchDistributed; change launcher or collection.transport",
+        "spec.collection.transport: launcher RayCluster needs transport ObjectStore, and launcher Job needs transport "
+        "TorchDistributed; change launcher or collection.transport",
         id="a Job whose collectors were in Ray",
     ),
     pytest.param(
         {**JOB, "spec.replayBuffer": RING},
-        "spec.replayBuffer: collectors write to a buffer that is a Ray actor, but with launcher Job collectors are "
-        "not in Ray; use launcher RayCluster, or extend a buffer in driver.train with the batches that driver.train "
-        "gets",
+        "spec.replayBuffer: the replay buffer is a Ray actor, but launcher Job runs collectors without Ray; set "
+        "launcher to RayCluster, or fill a buffer in driver.train",
         id="a replay buffer in Ray without Ray",
     ),
     pytest.param(
         {**JOB, "spec.collectors.resources.custom": {"license": 1}, "spec.workers.customPerPod": {"license": 1}},
-        "spec.collectors.resources.custom: these are resources that Ray counts, but with launcher Job collectors are "
-        "not in Ray; use launcher RayCluster, or leave resources.custom and workers.customPerPod out",
+        "spec.collectors.resources.custom: Ray counts custom resources, but launcher Job runs collectors without Ray; "
+        "set launcher to RayCluster, or leave resources.custom and workers.customPerPod out",
         id="custom resources without Ray",
     ),
     pytest.param(
         {**JOB, "spec.workers.customPerPod": {"license": 1}},
-        "spec.workers.customPerPod: these are resources that Ray counts, but with launcher Job worker pods are not in "
-        "Ray; use launcher RayCluster, or leave customPerPod out",
+        "spec.workers.customPerPod: Ray counts custom resources, but launcher Job runs collectors without Ray; set "
+        "launcher to RayCluster, or leave customPerPod out",
         id="pods with custom resources without Ray",
     ),
     pytest.param(

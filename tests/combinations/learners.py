@@ -11,21 +11,21 @@ REFUSED = [
     pytest.param(
         {"spec.learners": LEARNERS, "spec.policy": ABSENT},
         (
-            "spec.learners: the modules of the learners are part of the policy of the collectors; name the factory "
-            "of the policy in spec.policy"
+            "spec.learners: learners train modules of the collectors' policy, but the fleet has no policy; name the "
+            "policy's factory in spec.policy"
         ),
         id="learners without a policy",
     ),
     pytest.param(
         {**SCRIPT, "spec.learners": LEARNERS},
-        "spec.learners: driver.script creates the collector and its LearnerShards itself; set driver.train, or leave "
-        "learners out",
+        "spec.learners: driver.script creates the collector and its LearnerShards itself; leave spec.learners out, or "
+        "set driver.train instead of driver.script",
         id="learners and a script",
     ),
     pytest.param(
         {**JOB, "spec.learners": LEARNERS},
-        "spec.learners: collectors write to Ray actors of the learners, but with launcher Job collectors are not in "
-        "Ray; use launcher RayCluster",
+        "spec.learners: learners are Ray actors, but launcher Job runs collectors without Ray; set launcher to "
+        "RayCluster",
         id="learners without Ray",
     ),
     pytest.param(
@@ -36,8 +36,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.learners": LEARNERS, "spec.collection.compactObservations": True},
-        "spec.learners: collectors write to replay actors themselves, so no batch passes through the "
-        "driver; leave collection.postproc, splitTrajs, copy and compactObservations out",
+        "spec.learners: collectors write to replay actors themselves, so no batch passes through the driver; leave the "
+        "fields postproc, splitTrajs, copy and compactObservations of collection out",
         id="learners and batches",
     ),
     pytest.param(
@@ -51,7 +51,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.learners": LEARNERS, "spec.collectors.groups": [{"name": "learners", "replicas": 4}]},
-        "spec.collectors.groups: the name learners is reserved for the pods of spec.learners; rename the group",
+        'spec.collectors.groups: the name "learners" is reserved for the pods of spec.learners; rename the group',
         id="a group that is called learners",
     ),
     pytest.param(
@@ -61,19 +61,19 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.learners": {**LEARNERS, "shards": 3}},
-        "spec.learners.shards: 3 shards for 2 policies; use 1 to 2, or raise learners.maxPolicies",
+        "spec.learners.shards: 3 shards are too many for 2 policies; use at most 2, or raise learners.maxPolicies",
         id="more shards than places",
     ),
     pytest.param(
         {"spec.learners": {**LEARNERS, "maxPolicies": 4, "gpus": 4, "shards": 1}, "spec.workers.gpu": DRA},
-        "spec.learners.gpus: a learner pod needs 4 GPU, but its claim has 1 (workers.gpu.perPod, mode DRA); set "
-        "perPod to 4, with a claimTemplate of as many devices, or change learners.gpus or learners.shards",
+        "spec.learners.gpus: a learner pod needs 4 GPU, but its claim has 1 (workers.gpu.perPod, mode DRA); set perPod "
+        "to 4 with a matching claimTemplate, or change learners.gpus",
         id="learners with more GPUs than their claim",
     ),
     pytest.param(
         {"spec.learners": {**LEARNERS, "maxPolicies": 4, "gpus": 4}, "spec.workers.gpu": DRA | {"perPod": 4}},
-        "spec.learners.gpus: a learner pod needs 1 GPU, but its claim has 4 (workers.gpu.perPod, mode DRA); set "
-        "perPod to 1, with a claimTemplate of as many devices, or change learners.gpus or learners.shards",
+        "spec.learners.gpus: a learner pod needs 1 GPU, but its claim has 4 (workers.gpu.perPod, mode DRA); set perPod "
+        "to 1 with a matching claimTemplate, or change learners.gpus",
         id="learners with fewer GPUs than their claim",
     ),
 ]

@@ -8,12 +8,12 @@ from tests.combinations.parts import SCRIPT
 
 CURRICULUM = {"function": "lab:curriculum"}
 PROCESSES = (
-    "spec.collectors.class: a collector of several processes cannot set parameters of its environments; use class "
-    "Single with environment.perCollector"
+    "spec.collectors.class: a collector with several processes cannot set parameters of its environments; set "
+    "collectors.class to Single, and use environment.perCollector"
 )
 TRAJECTORIES = (
-    "spec.collection.trajsPerBatch: parameters could change within a trajectory, and the parameters of its frames "
-    "would be unknown; leave trajsPerBatch out, or leave parameters and curriculum out"
+    "spec.collection.trajsPerBatch: parameters could change within a trajectory, so the parameters of its frames would "
+    "be unknown; leave trajsPerBatch out, or leave environment.parameters and driver.curriculum out"
 )
 
 REFUSED = [

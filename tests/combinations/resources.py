@@ -7,13 +7,13 @@ import pytest
 REFUSED = [
     pytest.param(
         {"spec.driver.resources.gpu": 0.5},
-        "spec.driver.resources.gpu: 0.5: the driver gets whole GPUs; use 0 or 1",
+        "spec.driver.resources.gpu: 0.5 is not a whole number of GPUs; use 0 or 1",
         id="half a GPU for the driver",
     ),
     pytest.param(
         {"spec.collectors.devices.envDevice": "cuda"},
-        "spec.collectors.devices: cuda needs a GPU; set collectors.resources.gpu, to a share such as 0.25 or to whole "
-        "GPUs, or use cpu",
+        "spec.collectors.devices: device cuda needs a GPU; set collectors.resources.gpu, for example to 0.25, or use "
+        "cpu",
         id="cuda without a GPU",
     ),
     pytest.param(
@@ -24,29 +24,27 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.workers.gpu": {"mode": "None", "resource": "nvidia.com/gpu"}},
-        "spec.workers.gpu.resource: with mode DRA or None, worker pods do not request this resource; leave resource "
+        "spec.workers.gpu.resource: with mode DRA or None, worker pods do not request this resource; leave this field "
         "out, or use another mode",
         id="a resource that nobody asks for",
     ),
     *(
         pytest.param(
             {"spec.workers.gpu.resource": resource},
-            "spec.workers.gpu.resource: this is a resource of Kubernetes itself, which no device plugin offers; set a "
-            "resource that nodes list under allocatable, such as nvidia.com/gpu",
+            "spec.workers.gpu.resource: no device plugin offers this resource, because it belongs to Kubernetes "
+            "itself; set a resource of a device plugin, such as nvidia.com/gpu",
             id=f"{resource}, which is no device",
         )
         for resource in ("kubernetes.io/gpu", "batch.kubernetes.io/gpu", "requests.nvidia.com/gpu")
     ),
     pytest.param(
         {"spec.workers.gpu.mode": "DRA"},
-        "spec.workers.gpu.claimTemplate: mode DRA needs claimTemplate, and other modes do not use it; set both mode "
-        "DRA and claimTemplate, or neither",
+        'spec.workers.gpu.claimTemplate: "mode: DRA" and claimTemplate need each other; set both, or leave both out',
         id="DRA without a claim",
     ),
     pytest.param(
         {"spec.workers.gpu.claimTemplate": "one-gpu"},
-        "spec.workers.gpu.claimTemplate: mode DRA needs claimTemplate, and other modes do not use it; set both mode "
-        "DRA and claimTemplate, or neither",
+        'spec.workers.gpu.claimTemplate: "mode: DRA" and claimTemplate need each other; set both, or leave both out',
         id="a claim without DRA",
     ),
     pytest.param(

@@ -7,13 +7,13 @@ import pytest
 REFUSED = [
     pytest.param(
         {"spec.tolerations": [{"effect": "NoSchedule"}]},
-        "spec.tolerations: a toleration without a key matches all taints and needs operator Exists; set operator to "
+        'spec.tolerations: a toleration without a key matches all taints and needs "operator: Exists"; set operator to '
         "Exists, or set a key",
         id="a toleration of nothing",
     ),
     pytest.param(
         {"spec.tolerations": [{"key": "a"}, {"key": "gpu", "operator": "Exists", "value": "a100"}]},
-        "spec.tolerations: operator Exists takes no value; leave value out, or set operator to Equal",
+        'spec.tolerations: "operator: Exists" takes no value; leave value out, or set operator to Equal',
         id="any value, and one",
     ),
     pytest.param(

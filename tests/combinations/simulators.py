@@ -8,16 +8,16 @@ from tests.combinations.parts import SIMULATOR
 
 _GROUPS = [{"name": "fast", "replicas": 3}, {"name": "big", "environment": {"process": SIMULATOR}}]
 _IN_TIME = (
-    "spec.collectors.firstRequestTimeoutSeconds: not longer than readyTimeoutSeconds of a simulator, so a process that "
-    "waits for the simulator would count as hung; use more than readyTimeoutSeconds"
+    "spec.collectors.firstRequestTimeoutSeconds: this time is not longer than a simulator's readyTimeoutSeconds, so a "
+    "collector that waits for its simulator would count as hung; use a longer time"
 )
 _ONE_ENVIRONMENT = (
-    "spec.environment.perCollector: a collector starts one simulator (environment.process), and several environments "
-    "would share this simulator; set perCollector to 1 and raise collectors.replicas"
+    "spec.environment.perCollector: a collector starts only one simulator (environment.process), which several "
+    "environments cannot share; set perCollector to 1, and raise collectors.replicas"
 )
 _SINGLE = (
-    "spec.collectors.class: a collector starts one simulator (environment.process), and class Sync or Async builds "
-    "several environments in separate processes; use class Single and raise collectors.replicas"
+    "spec.collectors.class: class Sync or Async builds several environments, but a collector starts only one simulator "
+    "(environment.process); set collectors.class to Single, and raise collectors.replicas"
 )
 
 REFUSED = [

@@ -16,20 +16,20 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.driver": ABSENT},
-        "spec: set driver.train, driver.script or learners to train on the frames, or output to write the frames to "
-        "files; otherwise the frames would be lost",
+        "spec: the frames would be lost; set driver.train, driver.script or learners to train on them, or set output "
+        "to write them to files",
         id="neither train nor output",
     ),
     pytest.param(
         {"spec.replayBuffer": RING, "spec.collection.copy": False},
-        "spec.replayBuffer: collectors write into the buffer themselves, so no batch passes through the "
-        "driver; leave collection.postproc, splitTrajs, copy and compactObservations out",
+        "spec.replayBuffer: collectors write into the buffer themselves, so no batch passes through the driver; leave "
+        "the fields postproc, splitTrajs, copy and compactObservations of collection out",
         id="a replay buffer and batches as they should be",
     ),
     pytest.param(
         {"spec.replayBuffer": RING, "spec.collection.compactObservations": True},
-        "spec.replayBuffer: collectors write into the buffer themselves, so no batch passes through the "
-        "driver; leave collection.postproc, splitTrajs, copy and compactObservations out",
+        "spec.replayBuffer: collectors write into the buffer themselves, so no batch passes through the driver; leave "
+        "the fields postproc, splitTrajs, copy and compactObservations of collection out",
         id="a replay buffer and observations that travel once",
     ),
     pytest.param(
@@ -40,18 +40,19 @@ REFUSED = [
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.weights.updateBetweenSteps": True},
-        "spec.weights.updateBetweenSteps: without driver.train there are no new weights to load; leave it out",
+        "spec.weights.updateBetweenSteps: without driver.train, there are no new weights to load; leave this field out",
         id="new weights without training",
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 3}},
-        "spec.weights.maxWeightUpdateInterval: without driver.train there are no new weights to publish; leave it out",
+        "spec.weights.maxWeightUpdateInterval: without driver.train, there are no new weights to publish; leave this "
+        "field out",
         id="an interval without training",
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.replayBuffer": RING},
-        "spec.replayBuffer: without driver.train no code samples from the buffer; set driver.train, or "
-        "write the frames out with output.replayBuffer",
+        "spec.replayBuffer: without driver.train, no code samples from the buffer; set driver.train, or write the "
+        "frames to files with output.replayBuffer",
         id="a replay buffer that nobody samples from",
     ),
     pytest.param(
@@ -62,14 +63,14 @@ REFUSED = [
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.output": {"path": "/data", "replayBuffer": RING}},
-        "spec.output.replayBuffer: format ReplayBuffer needs replayBuffer, and other formats do not use it; set both "
-        "format ReplayBuffer and replayBuffer, or neither",
+        'spec.output.replayBuffer: "format: ReplayBuffer" and replayBuffer need each other; set both, or leave both '
+        "out",
         id="a replay buffer of files",
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.output": {"path": "/data", "format": "ReplayBuffer"}},
-        "spec.output.replayBuffer: format ReplayBuffer needs replayBuffer, and other formats do not use it; set both "
-        "format ReplayBuffer and replayBuffer, or neither",
+        'spec.output.replayBuffer: "format: ReplayBuffer" and replayBuffer need each other; set both, or leave both '
+        "out",
         id="a format without its replay buffer",
     ),
     pytest.param(

@@ -78,7 +78,7 @@ def test_a_page_that_cannot_be_written_is_said_before_anything_starts(tmp_path: 
     file = write(tmp_path, fleets.code(), fleets.fleet(kwargs={"batches": 1}))
     done = run(file, "--report", "no/such/folder/page.html")
     assert done.returncode == 64
-    assert "--report no/such/folder/page.html: it cannot be written: No such file or directory" in done.stderr
+    assert "--report no/such/folder/page.html: the file cannot be written: No such file or directory" in done.stderr
 
 
 @pytest.fixture

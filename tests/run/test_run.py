@@ -206,7 +206,7 @@ def test_a_fleet_without_a_policy_acts_at_random(tmp_path: Path) -> None:
     file = write(tmp_path, fleets.code(), fleet)
     done = run(file)
     assert done.returncode == 0, done.stderr
-    assert "spec.policy: absent: collectors act at random" in done.stderr
+    assert "spec.policy: not set, so collectors act at random" in done.stderr
     rollouts = [TensorDict.load_memmap(shard) for shard in (tmp_path / "rollouts").glob("shard-*")]
     assert sum(shard.numel() for shard in rollouts) == 400
     actions = torch.cat([shard["action"].reshape(400 // len(rollouts), -1) for shard in rollouts]).double()

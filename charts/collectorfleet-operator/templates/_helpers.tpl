@@ -66,13 +66,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- range .Values.extraArgs }}
 {{- if hasPrefix "--namespace" . }}
-{{- fail (printf "extraArgs: %s needs rights in that namespace, too; name it in watchNamespaces" .) }}
+{{- fail (printf "extraArgs: %s needs rights in that namespace, too; name the namespace in watchNamespaces instead" .) }}
 {{- else if hasPrefix "--lease" . }}
-{{- fail (printf "extraArgs: %s would let several pods serve at once; leave it out" .) }}
+{{- fail (printf "extraArgs: %s would let several pods serve at once; leave this argument out" .) }}
 {{- else if hasPrefix "--queues" . }}
-{{- fail (printf "extraArgs: %s needs further rights; set kueue.enabled" .) }}
+{{- fail (printf "extraArgs: %s needs further rights; set kueue.enabled instead" .) }}
 {{- else if hasPrefix "--health-port" . }}
-{{- fail (printf "extraArgs: %s changes the port that the probes use; leave it out" .) }}
+{{- fail (printf "extraArgs: %s changes the port that the probes use; leave this argument out" .) }}
 {{- end }}
 - {{ . | quote }}
 {{- end }}

@@ -15,7 +15,7 @@
 {{- define "collectorfleet.codeName" -}}
 {{- range $file, $text := .Values.code -}}
 {{- if not (kindIs "string" $text) -}}
-{{- fail (printf "code.%s: %s is not the text of a file; give each file as text, and with --set-file escape the dot: --set-file 'code.train\\.py=train.py'" $file (kindOf $text)) -}}
+{{- fail (printf "code.%s: %s is not the text of a file; give each file as text; with --set-file, escape the dot: --set-file 'code.train\\.py=train.py'" $file (kindOf $text)) -}}
 {{- end -}}
 {{- end -}}
 {{- printf "%s-code-%s" (include "collectorfleet.name" .) (.Values.code | toJson | sha256sum | trunc 10) -}}

@@ -59,8 +59,8 @@ def _export_of_folder(options: argparse.Namespace) -> None:
     folder = Path(options.run)
     if not os.path.isdir(folder):
         raise InvalidOption(
-            f"{folder} has no checkpoint, because it is not a folder: RUN is a fleet on a cluster, or the folder of a "
-            "run with --checkpoint"
+            f"{folder} is not a folder, so it has no checkpoint; RUN is a fleet on a cluster, or the folder of a run "
+            "with --checkpoint"
         )
     from collectorfleet.run.checkpoint.kept_weights import best_weights, newest_weights
     from collectorfleet.run.weights_file import write_weights

@@ -48,7 +48,9 @@ def _logs(fleets: Fleets, options: argparse.Namespace) -> int:
     if not is_found and others:
         names = sorted(others)
         more = " and others" if len(names) > _MOST_SOURCES else ""
-        print_problem(f"note: no line is from {options.of}; lines are from {', '.join(names[:_MOST_SOURCES])}{more}")
+        print_problem(
+            f"note: no line is from {options.of}; the lines are from {', '.join(names[:_MOST_SOURCES])}{more}"
+        )
     return 0
 
 

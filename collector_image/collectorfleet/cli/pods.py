@@ -78,7 +78,7 @@ def _problems(pod: _Pod) -> Iterator[BuiltProblem]:
     yield from built_problems(spec)
     policy = spec.get("restartPolicy")
     if pod.of_job and policy != "Never":
-        text = f'"{policy}" excludes the failure policy of the Job; write Never, or leave it out'
+        text = f'"{policy}" excludes the failure policy of the Job; write Never, or leave this field out'
         yield BuiltProblem(("spec", "restartPolicy"), text)
 
 

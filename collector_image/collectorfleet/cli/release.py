@@ -35,10 +35,10 @@ def _between_crd_and_operators(cluster: Releases) -> str | None:
     other = [one for one in cluster.operators if _minor(one) != _minor(cluster.crd) and _minor(one)]
     if not other or _minor(cluster.crd) is None:
         return None
-    are = "an operator is" if len(cluster.operators) > 1 else "the operator is"
+    has = "an operator has" if len(cluster.operators) > 1 else "the operator has"
     return (
-        f"note: the CRD is of CollectorFleet {cluster.crd}, but {are} of {other[0]}; upgrade CRD and operators to the "
-        "same version"
+        f"note: the CRD has version {cluster.crd} of CollectorFleet, but {has} version {other[0]}; upgrade CRD and "
+        "operators to the same version"
     )
 
 
@@ -49,8 +49,8 @@ def _between_images_and_cluster(images: Mapping[str, str], cluster: Releases) ->
         minor = _minor(release)
         if newest is not None and minor is not None and minor > newest:
             return (
-                f"note: the image of fleet {fleet} is of CollectorFleet {release}, but the cluster has "
-                f"{newest[0]}.{newest[1]}; upgrade CRD and operator before the images"
+                f"note: the image of fleet {fleet} has version {release} of CollectorFleet, but the cluster has "
+                f"version {newest[0]}.{newest[1]}; upgrade CRD and operator before the images"
             )
     return None
 
@@ -61,8 +61,8 @@ def _between_program_and_cluster(cluster: Releases) -> str | None:
     if minor is None or minor == _minor(own):
         return None
     return (
-        f"note: this program is CollectorFleet {own}, but the cluster has {other}; for all fields and commands of the "
-        f"cluster: pip install 'collectorfleet[client]=={minor[0]}.{minor[1]}.*'"
+        f"note: this program has version {own} of CollectorFleet, but the cluster has version {other}; to use the "
+        f"cluster's version, run: pip install 'collectorfleet[client]=={minor[0]}.{minor[1]}.*'"
     )
 
 

@@ -125,8 +125,8 @@ def _warn_of_missing_script(script: str, tree: Tree, options: argparse.Namespace
     found = PurePosixPath(options.path or "") / script
     if found not in {PurePosixPath(one.name) for one in tree.files}:
         print_problem(
-            f"{file}: warning: spec.driver.script: {found} is not packed, so the driver looks for the script in the "
-            "image only; correct the path, or pack the file with --include"
+            f"{file}: warning: spec.driver.script: {found} is not packed, so the driver looks for the script only in "
+            "the image; correct the path, or pack the file with --include"
         )
 
 
@@ -176,7 +176,10 @@ def _only(fleets: list[CollectorFleet], file: Path) -> CollectorFleet:
 
 def _config_map(obj: dict[str, Any], file: Path) -> dict[str, Any]:
     if obj["kind"] != "ConfigMap":
-        raise InvalidOption(f"{file}: a {obj['kind']} is not submitted; apply it with kubectl, from a separate file")
+        raise InvalidOption(
+            f"{file}: `submit` cannot apply a {obj['kind']}; move this object to another file, and apply it with "
+            "kubectl"
+        )
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise InvalidOption(f"{file}: a ConfigMap has no name; set its metadata.name to text")

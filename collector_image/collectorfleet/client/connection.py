@@ -81,10 +81,10 @@ class CheckedClient(client.ApiClient):
         wanted = "text/plain" if url.partition("?")[0].endswith(_LOGS) else "application/json"
         if 200 <= answer.status < 300 and found != wanted:
             answer.response.close()
+            said = f"its answer is {found} and not {wanted}" if found else "its answer has no content type"
             raise ClusterUnavailable(
-                f"{self.configuration.host} is not a Kubernetes API server: it answered with "
-                f"{found or 'no content type'} instead of {wanted}, like the login page of a proxy; log in "
-                "there, or choose another context"
+                f"{self.configuration.host} is not a Kubernetes API server: {said}; if a proxy answered with its login "
+                "page, log in there, or choose another context"
             )
         return answer
 

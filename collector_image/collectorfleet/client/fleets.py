@@ -277,8 +277,8 @@ class Fleets:
             return CollectorFleet.parse_stored(stored)
         except (ValueError, TypeError, AttributeError) as error:
             raise ClusterError(
-                f"a fleet of namespace {self.namespace} cannot be read; use a client whose version matches the CRD of "
-                f"the cluster: {one_sentence(str(error))}"
+                f"a fleet of namespace {self.namespace} cannot be read: {one_sentence(str(error))}; use a client "
+                "whose version matches the CRD of the cluster"
             ) from error
 
 

@@ -49,8 +49,8 @@ def list_files(root: Path, *, may_be_empty: bool = False) -> Listing:
         return Listing(_walked(root, top or root, own), in_repository=top is not None)
     if by_git == [] and not may_be_empty:
         raise FolderRefused(
-            f"{root}: git lists no file there; change the {_GIT_IGNORE_FILE} that matches the folder, or name files "
-            "with --include"
+            f"{root}: git lists no file of this folder; change the {_GIT_IGNORE_FILE} that matches the folder, or "
+            "name files with --include"
         )
     if by_git is None:
         return Listing(_walked(root, root, own), in_repository=False)

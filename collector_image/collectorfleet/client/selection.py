@@ -80,8 +80,8 @@ def _of_secrets(folder: Path, names: Sequence[str]) -> Iterator[str]:
         )
         move, name, them = ("it", shown(names[0]), "it") if len(names) == 1 else ("them", "NAME", "each")
         yield (
-            f"{folder}: {look}, and every user with the right to view ConfigMaps could read {move}: {joined(names)}; "
-            f"move {move} out of the folder, name {move} in {IGNORE_FILE}, or pack {them} with --include {name}"
+            f"{folder}: {look}: {joined(names)}; users who may view ConfigMaps could read {move}; move {move} out of "
+            f"the folder, name {move} in {IGNORE_FILE}, or pack {them} with --include {name}"
         )
 
 

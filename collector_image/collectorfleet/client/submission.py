@@ -97,5 +97,5 @@ class Submission:
                     self._core.delete_namespaced_config_map(name, self._namespace, **self._timeout)
             except ClusterError as error:
                 raise ClusterError(
-                    f"{refusal}; ConfigMap {name} remains, because its deletion failed ({error}); delete it"
+                    f"{refusal}; ConfigMap {name} remains, because its deletion failed ({error}); delete this ConfigMap"
                 ) from refusal

@@ -90,7 +90,7 @@ class Tree:
         """
         spec = fleet.get("spec")
         if not isinstance(spec, Mapping):
-            raise InvalidOption("spec: the manifest has no spec; write the fields of a CollectorFleet below it")
+            raise InvalidOption("spec: the manifest has no spec; write the fields of a CollectorFleet below spec")
         if spec.get("code"):
             raise InvalidOption("spec.code: `submit` packs the code itself; remove code from the manifest")
         return {**fleet, "spec": {**spec, "code": self.code(fleet["metadata"]["name"], path)}}
@@ -156,6 +156,6 @@ def _too_large(folder: Path, files: Sequence[PackedFile], limit: str) -> TooLarg
     largest = ", ".join(f"{file.shown} ({file.size_bytes:,})" for file in by_size[:_LARGEST])
     return TooLarge(
         f"{folder}: {counted(len(files), 'file has', 'files have')} {total:,} bytes, {limit}; the largest are "
-        f"{largest}; list files that the run does not need in {IGNORE_FILE}, or put the code into a repository, a "
-        "registry (spec.code.git, spec.code.artifact) or an image"
+        f"{largest}; name files in {IGNORE_FILE} that the run does not need, or use spec.code.git, "
+        "spec.code.artifact or an image"
     )

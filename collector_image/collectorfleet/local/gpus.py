@@ -48,7 +48,7 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
         note = f"{wanted}, but this machine has no GPU: collectors run on the CPU"
         return GpuShares(dict.fromkeys(own, 0.0), note)
     equal = _equal(many, gpus)
-    note = f"{wanted}, and this machine has {gpus:g}: each such collector gets {equal:g}"
+    note = f"{wanted}, but this machine has {gpus:g} GPU: each such collector gets {equal:g} GPU"
     return GpuShares({name: equal if asked[name] else 0.0 for name in own}, note)
 
 
@@ -69,7 +69,7 @@ def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
     left = any(spec.of_group(name).collectors.resources.gpu for name in spec.group_names)
     if not asked or ceil(asked) + left <= gpus:
         return LearnerGpus(ceil(asked))
-    here = f"{gpus:g} for learners and collectors" if gpus else "no GPU"
+    here = f"{gpus:g} GPU for learners and collectors" if gpus else "no GPU"
     return LearnerGpus(0, f"learners.gpus is {asked:g}, but this machine has {here}: policies learn on the CPU")
 
 
@@ -87,7 +87,7 @@ def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
     on_one_gpu = sum(share * replicas for share, replicas in shares) <= min(gpus, 1) + 1e-9
     if not gpu_shares(spec, gpus).note and (on_gpus_of_their_own or on_one_gpu):
         return ""
-    here = f"{gpus:g} for evaluators and collectors" if gpus else "no GPU"
+    here = f"{gpus:g} GPU for evaluators and collectors" if gpus else "no GPU"
     replicas = spec.evaluation.replicas
     wanted = f"evaluation.resources.gpu is {asked:g} for {replicas} evaluator{'s' * (replicas != 1)}"
     return f"{wanted}, but this machine has {here}: evaluators run on the CPU"
@@ -105,7 +105,7 @@ def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
     if not gpus:
         return GpuShare(0, f"{wanted}, but this machine has no GPU: collectors run on the CPU")
     share = _equal(collectors.replicas, gpus)
-    return GpuShare(share, f"{wanted}, and this machine has {gpus:g}: each collector gets {share:g}")
+    return GpuShare(share, f"{wanted}, but this machine has {gpus:g} GPU: each collector gets {share:g} GPU")
 
 
 def _equal(collectors: int, gpus: float) -> float:

@@ -54,5 +54,5 @@ def _shown(fleet: str, page: Path, videos: Path | None) -> Keep:
     except OSError as error:
         if is_temporary(error):
             raise InfrastructureError(f"--report {page}: {describe_failure(error)}") from error
-        raise InvalidOption(f"--report {page}: it cannot be written: {error.strerror}") from error
+        raise InvalidOption(f"--report {page}: the file cannot be written: {error.strerror}") from error
     return show

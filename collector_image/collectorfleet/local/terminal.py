@@ -50,8 +50,9 @@ class Terminal:
         if checkpoint is None or checkpoint.failure is None:
             return
         frames = counted(checkpoint.frames, "frame", by_thousands=True)
-        newest = f"the newest checkpoint is of {frames}" if checkpoint.frames else "there is no earlier checkpoint"
-        _print(f"warning: the last checkpoint could not be written, and {newest}: {checkpoint.failure}", self.errors)
+        resume = f"a resume starts from the checkpoint at {frames}"
+        newest = resume if checkpoint.frames else "there is no earlier checkpoint"
+        _print(f"warning: the last checkpoint could not be written: {checkpoint.failure}; {newest}", self.errors)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:
         """Show how the run ended. Write the traceback of a failure to the log, and show the path of the log."""

@@ -68,9 +68,13 @@ def _late(weights: WeightsStatus, now: datetime) -> Condition | None:
     late_from = acknowledgement_late_from(weights)
     if late_from is None or now < late_from:
         return None
-    known = "none" if weights.acknowledged is None else f"version {weights.acknowledged}"
+    last = (
+        "no version is acknowledged by all of them"
+        if weights.acknowledged is None
+        else f"the last version that all of them acknowledged is {weights.acknowledged}"
+    )
     text = (
-        f"version {weights.published} is not acknowledged {ACKNOWLEDGE_WITHIN.seconds} s after it was published; "
-        f"acknowledged by all available collectors: {known}"
+        f"not all available collectors acknowledged version {weights.published} within {ACKNOWLEDGE_WITHIN.seconds} s; "
+        f"{last}"
     )
     return condition(_TYPE, False, Reason.ACKNOWLEDGEMENT_LATE, text)

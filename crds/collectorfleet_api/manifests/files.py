@@ -80,7 +80,7 @@ def load_stream(stream: BinaryIO, source: str, check: Check | None = None) -> Ma
     try:
         return load_manifests(_text(found), source, check)
     except UnicodeDecodeError as error:
-        wrong = f"not text: byte 0x{found[error.start]:02x} is not UTF-8; name a manifest, or save it as UTF-8"
+        wrong = f"not text: byte 0x{found[error.start]:02x} is not UTF-8; name a manifest, or save the file as UTF-8"
         line = found.count(b"\n", 0, error.start) + 1
     except YamlError as error:
         wrong, line = str(error), error.line

@@ -37,7 +37,7 @@ def missing_keys(fleet: CollectorFleet, objects: Sequence[Mapping[str, Any]]) ->
         if keys is None or reference.key in keys:
             continue
         hint = did_you_mean(reference.key, sorted(keys)) or _remedy(reference.key)
-        image = "" if reference.required else ", so the driver looks for the script in the image only"
+        image = "" if reference.required else ", so the driver looks for the script only in the image"
         message = f'ConfigMap "{reference.config_map}" in this file has no key "{reference.key}"{image}{hint}'
         found.append(MissingKey(Problem(reference.field, message), reference.required))
     return found
@@ -45,7 +45,7 @@ def missing_keys(fleet: CollectorFleet, objects: Sequence[Mapping[str, Any]]) ->
 
 def _remedy(key: str) -> str:
     # No key has a slash.
-    return "; name a key, or leave the folder out" if "/" in key else "; add the key, or name another one"
+    return "; name a key, or leave the folder out" if "/" in key else "; add the key, or name another key"
 
 
 def _references(fleet: CollectorFleet) -> Iterator[_Reference]:

@@ -95,7 +95,8 @@ def read_documents(text: str) -> Iterator[Document]:
     except (ValueError, OverflowError) as error:  # PyYAML converts numbers of any size
         line = loader.line + 1 if loader is not None else 1
         text = (
-            "not YAML: an escape such as \\U00110000 is out of range, or the version in %YAML is too high; correct it"
+            "not YAML: an escape such as \\U00110000 is out of range, or the version in %YAML is too high; correct the "
+            "escape or the version"
         )
         raise YamlError(line, text) from error
     finally:
@@ -177,7 +178,10 @@ class _Reading:
         if self.repeated > _MAX_REPEATED_VALUES:
             # Report the line of the outermost value, because anchors repeat in each branch below it.
             line = self.around[min(1, len(self.around) - 1)].start_mark.line + 1
-            text = f"aliases (*) repeat more than {_MAX_REPEATED_VALUES:,} values; write fewer, or smaller anchors (&)"
+            text = (
+                f"aliases (*) repeat more than {_MAX_REPEATED_VALUES:,} values; write fewer aliases, or smaller "
+                "anchors (&)"
+            )
             raise YamlError(line, text)
 
     def _inside(self, node: Node, path: Path) -> Any:
@@ -213,7 +217,7 @@ class _Reading:
             if isinstance(inner, MappingNode):
                 found = self.value(inner, path) | found
             else:
-                self._problem(path, "<< merges mappings, and this is no mapping; name one with *")
+                self._problem(path, "<< merges only mappings, and this is not a mapping; name a mapping with *")
         return found
 
     def _key(self, node: Node, path: Path) -> str:
@@ -223,7 +227,7 @@ class _Reading:
         value = self._scalar(node, path)
         if isinstance(value, bool):
             word = "true" if value else "false"
-            self._problem((*path, word), f"the key {node.value} is read as {word}; put it in quotes")
+            self._problem((*path, word), f'the key "{node.value}" is read as {word}; put the key in quotes')
             return word
         return value if isinstance(value, str) else str(node.value)
 
@@ -233,7 +237,7 @@ class _Reading:
         if node.tag == _TEXT:
             return node.value
         if node.tag != _PLAIN and not node.tag.startswith("tag:yaml.org,2002:"):
-            self._problem(path, f"the tag {node.tag} means nothing in a manifest; leave it out")
+            self._problem(path, f"the tag {node.tag} means nothing in a manifest; leave the tag out")
         if _NOT_FINITE.fullmatch(node.value):
             self._problem(
                 path,
@@ -261,7 +265,9 @@ class _Reading:
 def _check_level(level: int, line: int) -> None:
     """Raise YamlError if ``level``, counted from 1, is too deep. ``line`` counts from 0."""
     if level > _MAX_LEVELS + 1:
-        raise YamlError(line + 1, f"nested more than {_MAX_LEVELS} levels deep; flatten it, or pass it as JSON text")
+        raise YamlError(
+            line + 1, f"nested more than {_MAX_LEVELS} levels deep; flatten the value, or pass the value as JSON text"
+        )
 
 
 def plain_value(word: str) -> str | int | float | bool | None:

@@ -83,7 +83,9 @@ def pack_shards(group: LearnerGroup, pods: Sequence[PodSize]) -> ShardPacking | 
     shards = _shards(group.max_policies, units) if group.shards is None else group.shards
     if not 1 <= shards <= group.max_policies:
         return Refusal(
-            "shards", f"{counted(shards, 'shard')} for {_policies(group.max_policies)}; use 1 to {group.max_policies}"
+            "shards",
+            f"{_policies(group.max_policies)} cannot be split into {counted(shards, 'shard')}; use 1 to "
+            f"{group.max_policies}",
         )
     each, more = divmod(group.max_policies, shards)
     slots = tuple(each + (index < more) for index in range(shards))
@@ -130,13 +132,12 @@ def _not_held(packing: ShardPacking, group: LearnerGroup, pods: Sequence[PodSize
         return Refusal(
             "shards",
             f"{asked}, but {counted(len(pods), 'pod')} can hold only {sum(held)} of {wanted} shards; add room for "
-            f"{wanted - sum(held)} more, or request fewer GPUs, policies or shards",
+            f"{wanted - sum(held)} more, or request less",
         )
     largest = max(pods, key=lambda pod: (pod.gpus, pod.cpus), default=PodSize(Fraction(0)))
     return Refusal(
         "shards",
-        f"{asked}, but the largest of {counted(len(pods), 'pod')} has {_size(largest)}; "
-        "use larger pods or more shards, or request fewer GPUs or policies",
+        f"{asked}, but the largest of {counted(len(pods), 'pod')} has {_size(largest)}; use larger pods or more shards",
     )
 
 

@@ -26,9 +26,10 @@ from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 _NOTABLE_REST: Final = 0.2
 # In these modes, a pod with several parts of a GPU gets no larger share of the GPU. The values are the reasons.
 _PARTS: Final = {
-    GpuMode.MIG: "CUDA shows a process one slice only",
-    GpuMode.TIME_SLICING: "a process with several replicas of a GPU gets no larger part of the GPU than with one",
-    GpuMode.MPS: "the device plugin gives a pod one replica only",
+    GpuMode.MIG: "CUDA shows a process only one slice",
+    GpuMode.TIME_SLICING: "a process with several replicas of a GPU gets no larger part of the GPU than a process with "
+    "one replica",
+    GpuMode.MPS: "the device plugin gives a pod only one replica",
 }
 
 
@@ -98,14 +99,14 @@ def _at_random(fleet: CollectorFleet) -> Iterator[Problem]:
     spec = fleet.spec
     if spec.policy is None and spec.driver.script is None:
         yield Problem(
-            "spec.policy", "absent: collectors act at random; name a factory to let collectors act by a policy"
+            "spec.policy", "not set, so collectors act at random; name a factory to let collectors act by a policy"
         )
 
 
 def _endless_output(fleet: CollectorFleet) -> Iterator[Problem]:
     if fleet.spec.output is not None and fleet.spec.collection.total_frames is None:
         text = (
-            "absent: batches are written until the fleet is deleted or the volume is full; set totalFrames to stop "
+            "not set, so batches are written until the fleet is deleted or the volume is full; set totalFrames to stop "
             "earlier"
         )
         yield Problem("spec.collection.totalFrames", text)
@@ -119,7 +120,7 @@ def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
     if group.replicas >= group.per_pod and rest > _NOTABLE_REST * group.gpus_per_pod:
         yield Problem(
             "spec.collectors.resources.gpu",
-            f"{rest:.4g} of the {group.gpus_per_pod} GPU of each worker pod is used by no collector: "
+            f"collectors leave {rest:.4g} of the {group.gpus_per_pod} GPU of each worker pod unused: "
             f"{_bound(fleet.spec.worker_group, group)}",
         )
 
@@ -131,8 +132,8 @@ def _bound(asked: WorkerGroup, packing: Packing) -> str:
     if packing.per_pod == fitting:
         return fit
     if asked.collectors_per_pod is not None:
-        return f"{fit}, and workers.collectorsPerPod is {packing.per_pod}"
-    return f"{fit}, and {scarcest(asked.custom)} of workers.customPerPod is enough for {packing.per_pod}"
+        return f"{fit}, but workers.collectorsPerPod is {packing.per_pod}"
+    return f'{fit}, but "{scarcest(asked.custom)}" of workers.customPerPod is enough for only {packing.per_pod}'
 
 
 def _parts_of_a_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -140,7 +141,9 @@ def _parts_of_a_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
     if fleet.spec.collectors.resources.gpu > 0 and gpu.per_pod > 1 and gpu.mode in _PARTS:
         why = _PARTS[gpu.mode]
         yield Problem(
-            "spec.workers.gpu.perPod", f"{gpu.per_pod} with mode {gpu.mode.value}: {why}; use 1, and more pods"
+            "spec.workers.gpu.perPod",
+            f"with mode {gpu.mode.value}, a pod gains nothing from {gpu.per_pod} parts of a "
+            f"GPU: {why}; use 1, and more pods",
         )
 
 
@@ -184,8 +187,8 @@ def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
     gpu, template = fleet.spec.workers.gpu, fleet.spec.workers.template
     if fleet.spec.collectors.resources.gpu > 0 and gpu.mode is GpuMode.NONE and not template:
         text = (
-            "absent: with mode None, Ray counts GPUs that the operator does not request; set a template that gives "
-            "worker pods their GPUs"
+            "not set, and with workers.gpu.mode None, the operator requests no GPUs; set a template that gives worker "
+            "pods their GPUs"
         )
         yield Problem("spec.workers.template", text)
 
@@ -211,8 +214,8 @@ def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
     if collectors.resources.gpu > 0 and not collectors.devices.named:
         yield Problem(
             "spec.collectors.devices",
-            f"absent, so only code that selects cuda itself uses the {collectors.resources.gpu:g} GPU of each "
-            "collector; set device to cuda, and TorchRL puts environment and policy on the GPU",
+            f"no device is set, so only code that selects CUDA itself uses the {collectors.resources.gpu:g} GPU of "
+            "each collector; set device to cuda",
         )
 
 
@@ -221,15 +224,15 @@ def _older_than_bounded(fleet: CollectorFleet) -> Iterator[Problem]:
     if bound is None:
         return
     if collection.trajs_per_batch is not None:
-        path, what = "collection.trajsPerBatch", "a trajectory that spans updates"
+        path, what = "collection.trajsPerBatch", "frames of a trajectory that spans updates"
     elif fleet.spec.collectors.collector_class is CollectorClass.ASYNC:
-        path, what = "collectors.class", "a process of class Async, which collects ahead,"
+        path, what = "collectors.class", "frames of class Async, whose processes collect ahead,"
     else:
         return
     yield Problem(
         f"spec.{path}",
-        f"{what} can have frames that are staler than maxStaleness {bound}, because this bound limits only how "
-        "far ahead batches are requested; status.weights.staleness shows their staleness",
+        f"{what} can be staler than maxStaleness {bound}, which limits only how far ahead batches are requested; "
+        "status.weights.staleness shows their staleness",
     )
 
 
@@ -238,8 +241,8 @@ def _buffer_that_begins_empty(fleet: CollectorFleet) -> Iterator[Problem]:
     if buffer is not None and not buffer.checkpoint and fleet.spec.driver.checkpoint is not None:
         yield Problem(
             "spec.replayBuffer.checkpoint",
-            "false: a restarted driver resumes from its checkpoint with an empty replay buffer; true also saves the "
-            "content, and needs room for three copies on the claim",
+            "with false, a restarted driver resumes with an empty replay buffer; true also saves the content, which "
+            "needs room for three copies on the claim",
         )
 
 
@@ -248,7 +251,8 @@ def _null_keywords(fleet: CollectorFleet) -> Iterator[Problem]:
         for key, value in kwargs.items():
             if value is None:
                 text = (
-                    "`kubectl apply` removes a null; leave the argument out, and make None its default in the function"
+                    "`kubectl apply` removes this null; leave the argument out, and make None its default in the "
+                    "function"
                 )
                 yield Problem(f"{path}.{key}", text)
 

@@ -42,8 +42,8 @@ def _unequal_shares(fleet: CollectorFleet, frames: int) -> Iterator[Problem]:
     origin, things = (_shares_field(spec), "share") if fixed else ("collectors.replicas", "collector")
     yield Problem(
         _FRAMES,
-        f"{frames} cannot be divided into {counted(shares, 'share')} ({origin}){steps}; "
-        f"use {_multiples(frames, shares * step)}, or {_dividing(frames // step, shares, things)}",
+        f"{frames} cannot be divided into {counted(shares, 'share')} ({origin}){steps}; use "
+        f"{_multiples(frames, shares * step)} frames, or {_dividing(frames // step, shares, things)}",
     )
 
 
@@ -54,8 +54,8 @@ def first_shares_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     if first is not None and first >= replicas and not _is_stored(fleet):
         yield Problem(
             "spec.collection.stragglers.firstShares",
-            f"{first} is not fewer than collectors.replicas {replicas}, so each batch waits for all shares; use a "
-            "smaller number, or remove stragglers",
+            f"{first} is not less than collectors.replicas ({replicas}), so each batch waits for all shares; use a "
+            "smaller number, or leave stragglers out",
         )
 
 

@@ -101,8 +101,8 @@ _SHARES = Rule(
     f" && {_FIXED.replace('self.', _OLD)} == 0"
     f" && has({_OLD}collection.framesPerBatch) && {_OLD}collection.framesPerBatch == {_FRAMES}"
     f" && {_STEP.replace('self.', _OLD)} == {_STEP})",
-    "in mode Sync, framesPerBatch must be a multiple of the number of shares (collection.shares, "
-    "stragglers.firstShares, or else collectors.replicas) times the number of environments that step together",
+    "in mode Sync, framesPerBatch must be a multiple of the number of shares times the number of environments that "
+    "step together. The number of shares is collection.shares, stragglers.firstShares, or else collectors.replicas",
     "'%d cannot be divided into %d shares (%s)%s; use %d or %d'.format(["
     f"{_FRAMES}, {_NUMBER_OF_SHARES},"
     f" has(self.collection.shares) ? 'collection.shares' : {_FIXED} > 0 ? 'collection.stragglers.firstShares'"
@@ -117,10 +117,10 @@ _FIRST_SHARES = Rule(
     f"!({FIRST_SHARES}) || self.collection.stragglers.firstShares < self.collectors.replicas"
     f" || (oldSelf.hasValue() && {FIRST_SHARES.replace('self.', _OLD)}"
     f" && {_OLD}collection.stragglers.firstShares == self.collection.stragglers.firstShares)",
-    "not fewer than collectors.replicas, so each batch waits for all shares; use a smaller number, or "
-    "remove stragglers",
-    "'%d is not fewer than collectors.replicas %d, so each batch waits for all shares; use a smaller number, or "
-    "remove stragglers'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
+    "not less than collectors.replicas, so each batch waits for all shares; use a smaller number, or leave stragglers "
+    "out",
+    "'%d is not less than collectors.replicas (%d), so each batch waits for all shares; use a smaller number, or leave "
+    "stragglers out'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
     field=".collection.stragglers.firstShares",
     on_create_too=True,
 )

@@ -81,4 +81,4 @@ TOTAL_MESSAGE_EXPRESSION: Final = (
     f"{_TOTAL}])"
 )
 NOT_HEAD: Final = f"!has({_GROUPS}) || !{_GROUPS}.exists(g, g.name in {list(HEADS)})"
-NOT_HEAD_SENTENCE: Final = "head and headgroup are names of the pods of the Ray head; use another name"
+NOT_HEAD_SENTENCE: Final = '"head" and "headgroup" are names of the pods of the Ray head; use another name'

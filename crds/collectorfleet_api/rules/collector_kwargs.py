@@ -46,7 +46,7 @@ FIELDS: Final = {
 def collector_kwargs_problems(kwargs: dict[str, Any], *, runs_script: bool = False) -> Iterator[Problem]:
     """Yield a problem for each argument that has a field in the spec or belongs into a script."""
     if kwargs and runs_script:
-        yield Problem("spec.collectors.kwargs", "driver.script sets this in its FleetCollector; leave it out")
+        yield Problem("spec.collectors.kwargs", "driver.script sets this in its FleetCollector; leave this field out")
         return
     for name in kwargs:
         if name in FIELDS:

@@ -16,7 +16,12 @@ def key_problem(key: object) -> str | None:
     name = str(key)  # YAML reads some keys as numbers
     if _KEY.fullmatch(name) and name != "." and not name.startswith(".."):
         return None
+    if "/" in name:
+        return (
+            f"{name[:260]!r} is not a valid ConfigMap key, because it contains '/'; put files of folders into "
+            "spec.code.archive, git or artifact"
+        )
     return (
         f"{name[:260]!r} is not a valid ConfigMap key; use 1 to 253 letters, digits, '-', '_' or '.', and do not "
-        "begin with '..'; put files of folders into spec.code.archive, git or artifact"
+        "begin with '..'"
     )

@@ -29,7 +29,9 @@ def custom_resource_problems(fleet: CollectorFleet) -> Iterator[Problem]:
 def _names(names: Iterable[str], path: str, of_evaluators: Collection[str]) -> Iterator[Problem]:
     for name in names:
         if not _NAME.fullmatch(name):
-            text = "is not a name of a resource; use at most 63 letters, digits, '_', '.' and '-', a letter first"
+            text = (
+                "is not a name of a resource; use at most 63 letters, digits, '_', '.' and '-', and begin with a letter"
+            )
             yield Problem(path, f'"{name}" {text}')
         elif name in _OF_RAY:
             yield Problem(path, f"{name} is a resource of Ray itself; use cpu, gpu and memory of collectors.resources")

@@ -32,7 +32,7 @@ def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
     if evaluation.resources.gpu:
         if fleet.spec.workers.gpu.mode is GpuMode.NONE and not (fleet.spec.workers.template or evaluation.template):
             text = (
-                "absent: with mode None, Ray counts GPUs that the operator does not request; set a template that gives "
+                "not set, and with workers.gpu.mode None, the operator requests no GPUs; set a template that gives "
                 "evaluator pods their GPUs"
             )
             yield Problem("spec.evaluation.template", text)
@@ -42,8 +42,8 @@ def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
         if name.startswith(_GPUS) and str(amount) != "0" and amount is not None and name not in own:
             yield Problem(
                 "spec.evaluation.template",
-                f"evaluator pods inherit {name} from spec.workers.template, but no evaluator uses {name}; set it to "
-                "null here",
+                f"evaluator pods inherit {name} from spec.workers.template, but no evaluator uses {name}; set this "
+                "resource to null here",
             )
 
 

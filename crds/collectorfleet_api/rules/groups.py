@@ -32,7 +32,7 @@ def group_problems(fleet: CollectorFleet) -> Iterator[Problem]:
         if group.name in seen:
             yield Problem(f"{path}.name", f"{group.name} appears twice; name each group once")
         elif group.name in HEADS:
-            yield Problem(f"{path}.name", f"{group.name} is a name of the pods of the Ray head; use another")
+            yield Problem(f"{path}.name", f'"{group.name}" is a name of the pods of the Ray head; use another name')
         else:
             yield from _own(fleet.spec.of_group(group.name), path)
         seen.add(group.name)

@@ -63,7 +63,7 @@ def _twice(learners: Learners) -> Iterator[Problem]:
         elif policy.path in modules:
             yield Problem(
                 f"{path}.module",
-                f"{policy.path} is the module of policy {modules[policy.path]} too; give each policy a module of its "
+                f"{policy.path} is also the module of policy {modules[policy.path]}; give each policy a module of its "
                 "own",
             )
         ids.add(policy.id)

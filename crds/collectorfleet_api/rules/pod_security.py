@@ -48,16 +48,18 @@ def _container(container: dict[str, Any], path: str, *, is_ours: bool) -> Iterat
         return
     path, context = f"{path}.securityContext", container.get("securityContext")
     if context is None:
-        yield Problem(path, f"absent, and {_WHERE}: set allowPrivilegeEscalation to false and capabilities to drop ALL")
+        yield Problem(
+            path, f"not set, and {_WHERE}; set allowPrivilegeEscalation to false, and add ALL to capabilities.drop"
+        )
         return
     yield from _context(context, path)
     if context.get("privileged"):
         yield _refused(f"{path}.privileged")
     if context.get("allowPrivilegeEscalation", not is_ours) is not False:  # null removes the operator's value
-        yield _refused(f"{path}.allowPrivilegeEscalation", "set it to false")
+        yield _refused(f"{path}.allowPrivilegeEscalation", "set this field to false")
     capabilities = context.get("capabilities") or {}
     if "ALL" not in capabilities.get("drop", ["ALL"] if is_ours else []):
-        yield _refused(f"{path}.capabilities.drop", "list ALL")
+        yield _refused(f"{path}.capabilities.drop", "add ALL")
     if set(capabilities.get("add") or []) - _ADDED:
         yield _refused(f"{path}.capabilities.add")
 
@@ -75,8 +77,8 @@ def _context(context: dict[str, Any] | None, path: str) -> Iterator[Problem]:
         yield _refused(f"{path}.seccompProfile")
 
 
-_WHERE: Final = "a namespace that enforces Pod Security restricted refuses the pod"
+_WHERE: Final = 'a namespace that enforces the Pod Security Standard "restricted" refuses the pod'
 
 
-def _refused(path: str, otherwise: str = "leave it out") -> Problem:
+def _refused(path: str, otherwise: str = "leave this field out") -> Problem:
     return Problem(path, f"{_WHERE}; {otherwise} in such a namespace")

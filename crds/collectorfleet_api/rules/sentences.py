@@ -33,7 +33,7 @@ def sentences(error: ValidationError, model: type[Model], within: str = "") -> l
     shown = [Problem(_path(within, found["loc"]), _sentence(found, model)) for found in errors[:MOST_PROBLEMS]]
     if len(errors) > MOST_PROBLEMS:
         hidden = counted(len(errors) - MOST_PROBLEMS, "problem is", "problems are")
-        rest = f"{hidden} not shown, from this field on; correct the shown problems first"
+        rest = f"from this field on, {hidden} not shown; correct the shown problems first"
         shown.append(Problem(_path(within, errors[MOST_PROBLEMS]["loc"]), rest))
     return shown
 

@@ -53,7 +53,7 @@ def _is_overwritten(environment: Environment | GroupEnvironment | None) -> bool:
 def _problem(path: str) -> Problem:
     return Problem(
         f"spec.{path}.kwargs.{_ARGUMENT}",
-        "the factory gets the addresses of the simulator in this argument; leave it out, or rename it",
+        "the factory gets the addresses of the simulator in this argument; leave your argument out, or rename it",
     )
 
 

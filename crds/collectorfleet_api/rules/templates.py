@@ -16,7 +16,7 @@ def template_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
     """Yield problems of a template: parts that cannot be merged over the operator's template, and ignored parts."""
     for key in template.keys() - {"metadata", "spec"}:
         near = did_you_mean(key, ["metadata", "spec"]) or f"; did you mean spec.{key}?"
-        yield Problem(f"{path}.{key}", f"a pod template has metadata and spec, and this is neither{near}")
+        yield Problem(f"{path}.{key}", f"a pod template has only the fields metadata and spec{near}")
     for key in ("metadata", "spec"):
         if not isinstance(template.get(key, {}), dict):
             yield Problem(f"{path}.{key}", "a mapping of keys to values is expected")

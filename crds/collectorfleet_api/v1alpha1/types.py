@@ -53,7 +53,7 @@ ScriptPath = Annotated[
     *_matching(
         f"^/?{_FOLDER}(/{_FOLDER})*\\.py$",
         253,
-        "is not a Python file; write its name, such as train.py, or its path in the image",
+        "is not a Python file; write a name such as train.py, or the file's path in the image",
     ),
 ]
 # The URL may not contain a user and a password, because everybody who may read the fleet could read both.
@@ -63,8 +63,8 @@ HttpUrl = Annotated[
     *_matching(
         _HTTP_URL,
         2048,
-        "is not a valid http or https URL, or contains a user; put code that needs a password into a ConfigMap or an "
-        "image",
+        "is not a valid http or https URL, or contains a user name; put code that needs a password into a ConfigMap or "
+        "an image",
     ),
 ]
 GitUrl = Annotated[
@@ -72,8 +72,8 @@ GitUrl = Annotated[
     *_matching(
         _HTTP_URL,
         2048,
-        "is not a valid http or https URL, or contains a user; write https://git.example.com/me/lab.git, and name a "
-        "Secret in credentialsSecret if the repository needs a password",
+        "is not a valid http or https URL, or contains a user name; write one such as "
+        "https://git.example.com/me/lab.git; for a password, set credentialsSecret",
     ),
 ]
 Sha256 = Annotated[
@@ -100,7 +100,9 @@ ObjectName = Annotated[
 # The name is a part of the names of pods and annotations.
 GroupName = Annotated[
     str,
-    *_matching(f"^{NAME_PART}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
+    *_matching(
+        f"^{NAME_PART}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big-gpu"
+    ),
 ]
 _PORT_NAME: Final = f"^{SERVICE_NAME}$"
 _PYTHON: Final = "python"
@@ -109,7 +111,7 @@ _PYTHON: Final = "python"
 def _is_no_placeholder(name: str) -> str:
     if name == _PYTHON:
         raise ValueError(
-            f"a port cannot have the name {_PYTHON}, because {{{_PYTHON}}} in the command stands for the collector's "
+            f'"{_PYTHON}" cannot name a port, because {{{_PYTHON}}} in the command stands for the collector\'s '
             "Python; rename the port"
         )
     return name
@@ -131,7 +133,7 @@ LabelKey = Annotated[
     *_matching(
         f"^({OBJECT_NAME}/)?{LABEL_WORD}$",
         317,
-        "is not a key of a taint; write a name such as gpu, or with a domain before it such as nvidia.com/gpu",
+        "is not a key of a taint; write a key such as gpu or nvidia.com/gpu",
     ),
 ]
 LabelValue = Annotated[

@@ -20,15 +20,19 @@ ENDS_WITHIN: Final = timedelta(seconds=60)
 
 
 def describe_leftovers(pod: Pod) -> str:
-    """Return text such as ``container proxy keeps its pod (...)``.
+    """Return text such as ``container proxy keeps the driver pod running (...)``.
 
     The text is empty if the driver runs, or if no other container runs.
     """
     names = pod.running_containers
     if CONTAINER not in pod.exits or not names:
         return ""
-    keep = f"container {names[0]} keeps" if len(names) == 1 else f"containers {', '.join(names)} keep"
-    return f"{keep} its pod running (an init container with restartPolicy Always would end with the driver)"
+    keep, make = (
+        (f"container {names[0]} keeps", "make it an init container")
+        if len(names) == 1
+        else (f"containers {', '.join(names)} keep", "make them init containers")
+    )
+    return f"{keep} the driver pod running (to avoid this, {make} with restartPolicy Always)"
 
 
 @cached_per_situation

@@ -152,8 +152,8 @@ def _deadlines(seen: Situation, job: Job) -> list[Limit]:
         found.append(Limit(job.run_began + timedelta(seconds=spec.active_deadline_seconds), text))
     if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):
         text = (
-            f"no batch within {spec.startup_deadline_seconds} s (spec.startupDeadlineSeconds) after Job "
-            f"{job.name} was created"
+            f"the driver delivered no batch within {spec.startup_deadline_seconds} s (spec.startupDeadlineSeconds) "
+            f"after Job {job.name} was created"
         )
         found.append(Limit(job.created + timedelta(seconds=spec.startup_deadline_seconds), text))
     return found

@@ -128,7 +128,7 @@ def _failed(seen: Situation, job: Job) -> str:
     # Kubernetes may have removed pods that failed earlier.
     failures = len(failed) if job.failed_pods is None else job.failed_pods
     times = counted(failures, "time")
-    return f"the driver failed {times} (backoffLimit is {job.backoff_limit}), the last time: {cause}; {kept}"
+    return f"the driver failed {times} (backoffLimit is {job.backoff_limit}); last error: {cause}; {kept}"
 
 
 def _runs_on(seen: Situation) -> str:

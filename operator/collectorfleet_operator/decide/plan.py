@@ -149,7 +149,7 @@ def _end_what_outlives_the_run(seen: Situation, end: Over, job: Job) -> Iterator
     left, pod = until_leftovers_are_deleted(seen), seen.driver_pod
     if pod is None or left is None or left > timedelta(0):
         return
-    why = f"{describe_leftovers(pod)} {ENDS_WITHIN.seconds} s after the driver's end"
+    why = f"{ENDS_WITHIN.seconds} s after the driver's end, {describe_leftovers(pod)}"
     if isinstance(end, Failed):
         # After the pod's deletion, the Job fails, too, and its status has the reason.
         yield delete_pod(pod, why)
@@ -260,7 +260,7 @@ def _delete_pods_of_lost_head(seen: Situation) -> Iterator[Action]:
 
 def _end_unused_pods(seen: Situation) -> Iterator[Action]:
     for pod in unused_pods(seen):
-        why = "it is ended at once, because its RayCluster or Job was deleted and no driver uses it"
+        why = "its grace period is shortened, because its RayCluster or Job was deleted and no driver uses the pod"
         # No Event, because the operator only shortens a deletion that is already under way.
         yield delete_pod(pod, why, grace_seconds=GRACE_SECONDS, announced=False)
 

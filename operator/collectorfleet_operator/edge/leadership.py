@@ -97,7 +97,9 @@ class Leadership:
             await self._give_back(self._lease)
         except KubeError as error:
             log.warning(
-                "cannot release Lease %s; the next operator waits until it expires: %s", self._election.key, error
+                "cannot release Lease %s, so the next operator waits until the Lease expires: %s",
+                self._election.key,
+                error,
             )
         else:
             log.info("released Lease %s", self._election.key)

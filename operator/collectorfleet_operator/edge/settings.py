@@ -94,7 +94,7 @@ def _propagated(text: str) -> str:
         raise argparse.ArgumentTypeError(f"{text!r}: give a key, or a prefix of keys with a {ANY} at the end")
     if not is_ours_to_give(text):
         raise argparse.ArgumentTypeError(
-            f"{text!r}: leave this key out; Kubernetes or another tool recognizes its own objects by this key"
+            f"{text!r}: Kubernetes or another tool recognizes its own objects by this key; leave the key out"
         )
     return text
 

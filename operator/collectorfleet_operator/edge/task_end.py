@@ -34,7 +34,9 @@ async def end_all(tasks: Collection[asyncio.Task[Any]], within_seconds: float = 
         interrupted = error  # the caller must not continue before its tasks have ended
         left = await _left(tasks, within_seconds)
     if left:
-        log.warning("cancelling again: these tasks did not end within %g s: %s", within_seconds, _names(left))
+        log.warning(
+            "cancelling these tasks again, because they did not end within %g s: %s", within_seconds, _names(left)
+        )
         for task in left:
             task.cancel()
         left = await _left(left, AGAIN_SECONDS)

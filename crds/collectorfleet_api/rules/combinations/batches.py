@@ -29,8 +29,8 @@ ASYNC_ONLY: Final = (
         "collection.maxStaleness",
         lambda spec: spec.collection.mode is Mode.SYNC or spec.collection.max_staleness != 0,
         "self.mode != 'Async' || !has(self.maxStaleness) || self.maxStaleness > 0",
-        "0 needs mode Sync, because in mode Async new versions are published while batches of other collectors wait; "
-        "use 1 or more, or leave maxStaleness out for no bound",
+        "0 is possible only in mode Sync: in mode Async, new versions are published while batches wait; use at least "
+        "1, or leave maxStaleness out",
         on="collection",
     ),
 )
@@ -41,8 +41,8 @@ SYNC_ONLY: Final = (
         "collection.shares",
         lambda spec: spec.collection.shares is None or spec.collection.mode is Mode.SYNC,
         "!has(self.collection.shares) || self.collection.mode == 'Sync'",
-        "a batch of mode Async has no shares, because it comes from one collector; leave shares out, or set mode to "
-        "Sync",
+        "in mode Async, a batch comes from one collector and has no shares; leave collection.shares out, or set "
+        "collection.mode to Sync",
     ),
     Combination(
         "exact-staleness-in-sync",
@@ -57,7 +57,7 @@ SYNC_ONLY: Final = (
         "collection.stragglers",
         lambda spec: spec.collection.stragglers is None or spec.collection.mode is Mode.SYNC,
         "!has(self.collection.stragglers) || self.collection.mode == 'Sync'",
-        "only a batch of mode Sync waits for several collectors; in mode Async, remove stragglers",
+        "in mode Async, a batch waits for only one collector; leave collection.stragglers out",
     ),
 )
 
@@ -70,16 +70,16 @@ STRAGGLING: Final = (
         ),
         f"!{STRAGGLERS} || has(self.collection.stragglers.firstShares)"
         " != has(self.collection.stragglers.preemptiveThreshold)",
-        "set either firstShares, so that late shares join the next batch, or preemptiveThreshold, so that they are cut "
-        "short",
+        "set one of the two: with firstShares, late shares join the next batch; with preemptiveThreshold, late shares "
+        "are cut short",
     ),
     Combination(
         "first-shares-need-staleness",
         "collection.stragglers.firstShares",
         lambda spec: first_shares(spec) is None or bool(spec.collection.max_staleness),
         f"!({FIRST_SHARES}) || (has(self.collection.maxStaleness) && self.collection.maxStaleness > 0)",
-        "late shares join the next batch, which has newer weights; set collection.maxStaleness to 1 or more, "
-        "or use preemptiveThreshold",
+        "late shares join the next batch, where their weights are older; set collection.maxStaleness to at least 1, or "
+        "use preemptiveThreshold",
     ),
     Combination(
         "first-shares-or-shares",
@@ -94,8 +94,8 @@ STRAGGLING: Final = (
         lambda spec: (part := threshold(spec)) is None or 0 < part < 1,
         f"!({THRESHOLD}) || (self.collection.stragglers.preemptiveThreshold > 0.0"
         " && self.collection.stragglers.preemptiveThreshold < 1.0)",
-        "not between 0 (waits for no share) and 1 (waits for all shares); use a number such as 0.8, or "
-        "remove stragglers",
+        "must be above 0 (waits for no share) and below 1 (waits for all shares); use a number such as 0.8, or leave "
+        "stragglers out",
     ),
     Combination(
         "threshold-needs-class-single",
@@ -117,7 +117,7 @@ STRAGGLING: Final = (
         "collection.exactStaleness",
         lambda spec: not spec.collection.exact_staleness or first_shares(spec) is None,
         f"!self.collection.exactStaleness || !({FIRST_SHARES})",
-        "with stragglers.firstShares a batch has late shares of older weights; leave exactStaleness or firstShares "
-        "out, or use preemptiveThreshold",
+        "with stragglers.firstShares, a batch has late shares of older weights; leave exactStaleness out, or use "
+        "preemptiveThreshold instead",
     ),
 )

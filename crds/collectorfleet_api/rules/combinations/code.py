@@ -71,7 +71,7 @@ CODE: Final = (
         "code.git.commit",
         _commit_in_full,
         f"self.commit.matches('{_COMMIT}')",
-        "branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a repository of SHA-256), as "
+        "not a full commit hash, and branches and tags can move; write all 40 hexadecimal digits (64 with SHA-256), as "
         "`git rev-parse HEAD` prints it",
         on="code.git",
     ),
@@ -80,8 +80,8 @@ CODE: Final = (
         "code.artifact.reference",
         _artifact_by_digest,
         f"self.reference.matches('{_BY_DIGEST}')",
-        "tags move; write registry, repository and digest, such as ghcr.io/me/lab@sha256:..., with the digest that "
-        "`crane digest ghcr.io/me/lab:TAG` or the pushing tool prints",
+        "not a reference with a digest, and tags can move; write one such as ghcr.io/me/lab@sha256:..., with the "
+        "digest from `crane digest ghcr.io/me/lab:TAG`",
         on="code.artifact",
     ),
     Combination(
@@ -89,7 +89,7 @@ CODE: Final = (
         "code.git",
         _password_is_covered,
         f"!has(self.credentialsSecret) || self.repository.matches(r'{_COVERED}')",
-        "with credentialsSecret the repository needs https, because a network could read the password otherwise",
+        "http would send the password of credentialsSecret unprotected; use an https URL for the repository",
         on="code.git",
     ),
     Combination(
@@ -97,7 +97,7 @@ CODE: Final = (
         "code.path",
         lambda spec: spec.code is None or spec.code.path is None or spec.code.config_map is None,
         "!has(self.path) || !has(self.configMap)",
-        "the code in a ConfigMap has no folders; leave path out, or set archive, git or artifact",
+        "the code in a ConfigMap has no folders; leave this field out, or use spec.code.archive, git or artifact",
         on="code",
     ),
     Combination(
@@ -114,8 +114,8 @@ CODE: Final = (
         _authority_is_used,
         "!has(self.certificateAuthority) || has(self.git) || has(self.artifact)"
         " || (has(self.archive) && has(self.archive.url))",
-        "used only if pods fetch code from a server; leave certificateAuthority out, or set git, artifact or "
-        "archive.url",
+        "a certificate authority applies only to code from a server; set git, artifact or archive.url, or leave this "
+        "field out",
         on="code",
     ),
 )

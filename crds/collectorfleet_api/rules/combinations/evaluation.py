@@ -38,7 +38,7 @@ EVALUATION: Final = (
         "evaluation",
         lambda spec: not _evaluates(spec) or spec.policy is not None or spec.driver.script is not None,
         f"!{_EVALUATES} || has(self.policy) || {SCRIPT}",
-        "without a policy collectors act at random and publish no version to evaluate; name the policy's factory in "
+        "without a policy, collectors act at random, and there is no version to evaluate; name the policy's factory in "
         "spec.policy",
     ),
     Combination(
@@ -76,15 +76,16 @@ EVALUATION: Final = (
         ),
         f"self.launcher == 'RayCluster' || !{_EVALUATES} || !has(self.evaluation.template) || "
         "!(has(self.evaluation.template.metadata) || has(self.evaluation.template.spec))",
-        "with launcher Job evaluators are processes of the driver pod; use launcher RayCluster, or set driver.template",
+        "with launcher Job, evaluators run in the driver pod; set driver.template instead, or set launcher to "
+        "RayCluster",
     ),
     Combination(
         "evaluators-on-gpus-need-ray",
         "evaluation.resources.gpu",
         lambda spec: spec.has_ray or not _gpu(spec),
         f"self.launcher == 'RayCluster' || !{_EVALUATES} || {_GPU} == 0.0",
-        "with launcher Job evaluators are processes of the driver pod, whose GPUs only the driver uses; use launcher "
-        "RayCluster, or leave gpu out",
+        "with launcher Job, evaluators run in the driver pod, whose GPUs only the driver uses; leave this field out, "
+        "or set launcher to RayCluster",
     ),
     Combination(
         "evaluators-fit-into-pods",
@@ -109,6 +110,6 @@ EVALUATION: Final = (
         # name.
         lambda spec: all(group.name != EVALUATOR_GROUP for group in spec.collectors.groups),
         f"!has(self.collectors.groups) || !self.collectors.groups.exists(g, g.name == '{EVALUATOR_GROUP}')",
-        f"the name {EVALUATOR_GROUP} is reserved for the pods of spec.evaluation; rename the group",
+        f'the name "{EVALUATOR_GROUP}" is reserved for the pods of spec.evaluation; rename the group',
     ),
 )

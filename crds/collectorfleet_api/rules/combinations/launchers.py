@@ -19,33 +19,31 @@ LAUNCHERS: Final = (
         "collection.transport",
         lambda spec: spec.has_ray is not _has_group(spec),
         "(self.launcher == 'RayCluster') == (self.collection.transport == 'ObjectStore')",
-        "launcher RayCluster runs collectors in Ray and needs ObjectStore, launcher Job runs processes and needs "
-        "TorchDistributed; change launcher or collection.transport",
+        "launcher RayCluster needs transport ObjectStore, and launcher Job needs transport TorchDistributed; change "
+        "launcher or collection.transport",
     ),
     Combination(
         "only-with-ray",
         "replayBuffer",
         lambda spec: spec.has_ray or spec.replay_buffer is None,
         "self.launcher == 'RayCluster' || !has(self.replayBuffer)",
-        "collectors write to a buffer that is a Ray actor, but with launcher Job collectors are not in Ray; use "
-        "launcher "
-        "RayCluster, or extend a buffer in driver.train with the batches that driver.train gets",
+        "the replay buffer is a Ray actor, but launcher Job runs collectors without Ray; set launcher to RayCluster, "
+        "or fill a buffer in driver.train",
     ),
     Combination(
         "groups-need-ray",
         "collectors.groups",
         lambda spec: spec.has_ray or not spec.collectors.groups,
         "self.launcher == 'RayCluster' || !has(self.collectors.groups) || self.collectors.groups.size() == 0",
-        "groups are kinds of worker pods of a RayCluster, but with launcher Job all collectors are alike; use launcher "
-        "RayCluster, or leave groups out",
+        "with launcher Job, all collectors are alike; leave collectors.groups out, or set launcher to RayCluster",
     ),
     Combination(
         "custom-resources-need-ray",
         "collectors.resources.custom",
         lambda spec: spec.has_ray or spec.collectors.resources.custom is None,
         "self.launcher == 'RayCluster' || !has(self.collectors.resources.custom)",
-        "these are resources that Ray counts, but with launcher Job collectors are not in Ray; use launcher "
-        "RayCluster, or leave resources.custom and workers.customPerPod out",
+        "Ray counts custom resources, but launcher Job runs collectors without Ray; set launcher to RayCluster, or "
+        "leave resources.custom and workers.customPerPod out",
     ),
     Combination(
         "custom-resources-of-pods-need-ray",
@@ -55,8 +53,8 @@ LAUNCHERS: Final = (
             spec.has_ray or spec.workers.custom_per_pod is None or spec.collectors.resources.custom is not None
         ),
         "self.launcher == 'RayCluster' || !has(self.workers.customPerPod) || has(self.collectors.resources.custom)",
-        "these are resources that Ray counts, but with launcher Job worker pods are not in Ray; use launcher "
-        "RayCluster, or leave customPerPod out",
+        "Ray counts custom resources, but launcher Job runs collectors without Ray; set launcher to RayCluster, or "
+        "leave customPerPod out",
     ),
     Combination(
         "heads-need-ray",

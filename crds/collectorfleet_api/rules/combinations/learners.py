@@ -57,7 +57,7 @@ LEARNERS: Final = (
         "learners",
         lambda spec: not _learns(spec) or spec.driver.script is not None or spec.policy is not None,
         f"!{LEARNS} || {SCRIPT} || has(self.policy)",
-        "the modules of the learners are part of the policy of the collectors; name the factory of the policy in "
+        "learners train modules of the collectors' policy, but the fleet has no policy; name the policy's factory in "
         "spec.policy",
     ),
     Combination(
@@ -65,15 +65,15 @@ LEARNERS: Final = (
         "learners",
         lambda spec: not _learns(spec) or spec.driver.script is None,
         f"!{LEARNS} || !{SCRIPT}",
-        "driver.script creates the collector and its LearnerShards itself; set driver.train, or leave learners out",
+        "driver.script creates the collector and its LearnerShards itself; leave spec.learners out, or set "
+        "driver.train instead of driver.script",
     ),
     Combination(
         "learners-need-ray",
         "learners",
         lambda spec: not _learns(spec) or spec.has_ray,
         f"!{LEARNS} || self.launcher == 'RayCluster'",
-        "collectors write to Ray actors of the learners, but with launcher Job collectors are not in Ray; use launcher "
-        "RayCluster",
+        "learners are Ray actors, but launcher Job runs collectors without Ray; set launcher to RayCluster",
     ),
     Combination(
         "learners-or-replay-buffer",
@@ -96,8 +96,8 @@ LEARNERS: Final = (
         ),
         f"!{LEARNS} || (!has(self.collection.postproc) && !self.collection.splitTrajs && self.collection.copy"
         " && !self.collection.compactObservations)",
-        "collectors write to replay actors themselves, so no batch passes through the driver; leave "
-        "collection.postproc, splitTrajs, copy and compactObservations out",
+        "collectors write to replay actors themselves, so no batch passes through the driver; leave the fields "
+        "postproc, splitTrajs, copy and compactObservations of collection out",
     ),
     Combination(
         "learners-publish-themselves",
@@ -111,7 +111,7 @@ LEARNERS: Final = (
         "collectors.groups",
         lambda spec: not _learns(spec) or all(group.name != LEARNER_GROUP for group in spec.collectors.groups),
         f"!{LEARNS} || !has(self.collectors.groups) || !self.collectors.groups.exists(g, g.name == '{LEARNER_GROUP}')",
-        f"the name {LEARNER_GROUP} is reserved for the pods of spec.learners; rename the group",
+        f'the name "{LEARNER_GROUP}" is reserved for the pods of spec.learners; rename the group',
     ),
     Combination(
         "policies-have-places",
@@ -133,7 +133,7 @@ LEARNERS: Final = (
         lambda spec: not spec.learners or spec.learners.shards is None or spec.learners.shards <= _places(spec),
         f"!has(self.shards) || self.shards <= {_PLACES}",
         "more shards than places for policies; use fewer shards, or raise learners.maxPolicies",
-        "%d shards for %d policies; use 1 to %d, or raise learners.maxPolicies",
+        "%d shards are too many for %d policies; use at most %d, or raise learners.maxPolicies",
         (
             Number("self.shards", lambda spec: (spec.learners and spec.learners.shards) or 0),
             Number(_PLACES, _places),
@@ -147,10 +147,10 @@ LEARNERS: Final = (
         lambda spec: spec.workers.gpu.mode is not GpuMode.DRA or _gpus_of_a_pod(spec) in (0, _of_a_claim(spec)),
         f"!{LEARNS} || self.workers.gpu.mode != 'DRA' || self.learners.gpus <= 0.0"
         f" || {_GPUS_OF_A_POD} == {_OF_A_CLAIM}",
-        "with mode DRA, a learner pod needs as many GPUs as its claim has (workers.gpu.perPod); change perPod and "
-        "claimTemplate, or learners.gpus or learners.shards",
-        "a learner pod needs %d GPU, but its claim has %d (workers.gpu.perPod, mode DRA); set perPod to %d, with a "
-        "claimTemplate of as many devices, or change learners.gpus or learners.shards",
+        "with mode DRA, a learner pod needs as many GPUs as its claim has (workers.gpu.perPod); change "
+        "workers.gpu.perPod or learners.gpus",
+        "a learner pod needs %d GPU, but its claim has %d (workers.gpu.perPod, mode DRA); set perPod to %d with a "
+        "matching claimTemplate, or change learners.gpus",
         (
             Number(_GPUS_OF_A_POD, _gpus_of_a_pod),
             Number(_OF_A_CLAIM, _of_a_claim),

@@ -56,15 +56,15 @@ PARAMETERS: Final = (
         "collectors.class",
         lambda spec: not _takes(spec) or spec.collectors.collector_class is CollectorClass.SINGLE,
         f"!{_TAKES} || self.collectors.class == 'Single'",
-        "a collector of several processes cannot set parameters of its environments; use class Single with "
-        "environment.perCollector",
+        "a collector with several processes cannot set parameters of its environments; set collectors.class to Single, "
+        "and use environment.perCollector",
     ),
     Combination(
         "parameters-or-whole-trajectories",
         "collection.trajsPerBatch",
         lambda spec: not _takes(spec) or spec.collection.trajs_per_batch is None,
         f"!{_TAKES} || !has(self.collection.trajsPerBatch)",
-        "parameters could change within a trajectory, and the parameters of its frames would be unknown; leave "
-        "trajsPerBatch out, or leave parameters and curriculum out",
+        "parameters could change within a trajectory, so the parameters of its frames would be unknown; leave "
+        "trajsPerBatch out, or leave environment.parameters and driver.curriculum out",
     ),
 )

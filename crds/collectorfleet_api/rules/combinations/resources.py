@@ -44,10 +44,10 @@ INSIDE_COLLECTORS: Final = (
             or spec.collectors.collector_class is not CollectorClass.SINGLE
         ),
         "self.collectors.numWorkersPerCollector == 1 || self.collectors.class != 'Single'",
-        "class Single has one process; set collectors.class to Sync or Async, or environment.perCollector to step "
-        "several environments in one process",
-        "%d, but class Single has one process; set collectors.class to Sync or Async, or environment.perCollector to "
-        "step several environments in one process",
+        "class Single has only one process; set collectors.class to Sync or Async, or use environment.perCollector "
+        "instead",
+        "%d, but class Single has only one process; set collectors.class to Sync or Async, or use "
+        "environment.perCollector instead",
         (value_of("collectors.numWorkersPerCollector"),),
     ),
     Combination(
@@ -66,7 +66,8 @@ INSIDE_COLLECTORS: Final = (
             spec.collection.rollout is not Rollout.FAST or spec.collectors.collector_class is CollectorClass.SINGLE
         ),
         "self.collection.rollout != 'Fast' || self.collectors.class == 'Single'",
-        "a collector of several processes has no fast loop; set collectors.class to Single, or rollout to Auto",
+        "a collector with several processes has no fast loop; set collectors.class to Single, or collection.rollout to "
+        "Auto",
     ),
     Combination(
         "random-frames-or-class-async",
@@ -75,15 +76,15 @@ INSIDE_COLLECTORS: Final = (
             spec.collection.init_random_frames is None or spec.collectors.collector_class is not CollectorClass.ASYNC
         ),
         "!has(self.collection.initRandomFrames) || self.collectors.class != 'Async'",
-        "processes of class Async collect ahead and do not know when random actions end; set collectors.class "
-        "to Single or Sync, or leave initRandomFrames out",
+        "processes of class Async collect ahead and do not know when random actions end; use another collectors.class, "
+        "or leave initRandomFrames out",
     ),
     Combination(
         "cuda-needs-gpu",
         "collectors.devices",
         lambda spec: not _cuda_indices(spec) or spec.collectors.resources.gpu > 0,
         f"self.collectors.resources.gpu > 0.0 || !({_DEVICES}).exists(d, d.startsWith('cuda'))",
-        "cuda needs a GPU; set collectors.resources.gpu, to a share such as 0.25 or to whole GPUs, or use cpu",
+        "device cuda needs a GPU; set collectors.resources.gpu, for example to 0.25, or use cpu",
     ),
     Combination(
         "cuda-index-within-gpus",
@@ -112,7 +113,7 @@ PODS: Final = (
         "workers.gpu.resource",
         lambda spec: spec.workers.gpu.resource is None or spec.workers.gpu.mode in _BY_RESOURCE,
         f"!has({_GPU}.resource) || {_GPU}.mode in {[mode.value for mode in _BY_RESOURCE]}",
-        "with mode DRA or None, worker pods do not request this resource; leave resource out, or use another mode",
+        "with mode DRA or None, worker pods do not request this resource; leave this field out, or use another mode",
     ),
     Combination(
         "gpu-resource-is-a-devices",
@@ -120,16 +121,15 @@ PODS: Final = (
         lambda spec: not _is_kubernetes_own(spec.workers.gpu.resource or ""),
         f"!has({_GPU}.resource) || !({_GPU}.resource.startsWith('requests.') || {_GPU}.resource.startsWith"
         f"('kubernetes.io/') || {_GPU}.resource.contains('.kubernetes.io/'))",
-        "this is a resource of Kubernetes itself, which no device plugin offers; set a resource that nodes list under "
-        "allocatable, such as "
-        "nvidia.com/gpu",
+        "no device plugin offers this resource, because it belongs to Kubernetes itself; set a resource of a device "
+        "plugin, such as nvidia.com/gpu",
     ),
     Combination(
         "dra-names-its-claim",
         "workers.gpu.claimTemplate",
         lambda spec: (spec.workers.gpu.mode is GpuMode.DRA) == (spec.workers.gpu.claim_template is not None),
         f"({_GPU}.mode == 'DRA') == has({_GPU}.claimTemplate)",
-        "mode DRA needs claimTemplate, and other modes do not use it; set both mode DRA and claimTemplate, or neither",
+        '"mode: DRA" and claimTemplate need each other; set both, or leave both out',
     ),
 )
 
@@ -156,7 +156,7 @@ DRIVER: Final = (
         lambda spec: _driver_gpus(spec).is_integer(),
         "self == double(int(self))",
         "the driver gets whole GPUs; use a whole number",
-        "%s: the driver gets whole GPUs; use %d or %d",
+        "%s is not a whole number of GPUs; use %d or %d",
         (
             Number("self", _driver_gpus),
             Number("int(self)", lambda spec: int(_driver_gpus(spec))),

@@ -22,14 +22,15 @@ SCHEDULING: Final = (
         "tolerations",
         _of_each(lambda one: one.key is not None or one.operator is TolerationOperator.EXISTS),
         f"{_EACH}(one, has(one.key) || one.operator == 'Exists')",
-        "a toleration without a key matches all taints and needs operator Exists; set operator to Exists, or set a key",
+        'a toleration without a key matches all taints and needs "operator: Exists"; set operator to Exists, or set a '
+        "key",
     ),
     Combination(
         "toleration-of-any-value-has-none",
         "tolerations",
         _of_each(lambda one: one.operator is TolerationOperator.EQUAL or not one.value),
         f"{_EACH}(one, one.operator == 'Equal' || !has(one.value) || one.value == '')",
-        "operator Exists takes no value; leave value out, or set operator to Equal",
+        '"operator: Exists" takes no value; leave value out, or set operator to Equal',
     ),
     Combination(
         "toleration-seconds-of-no-execute",

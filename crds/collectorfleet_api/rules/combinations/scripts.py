@@ -65,7 +65,7 @@ def _forbidden_with_script(path: str) -> Combination:
         path,
         lambda spec: not _runs_script(spec) or _manifest_value(spec, path) == _manifest_value(_DEFAULT_SPEC, path),
         f"!{SCRIPT} || ({_untouched(path)})",
-        "driver.script sets this in its FleetCollector; leave it out",
+        "driver.script sets this in its FleetCollector; leave this field out",
     )
 
 
@@ -134,7 +134,7 @@ SCRIPTS: Final = (
         "!has(g.environment.factory) && !has(g.environment.process) && ["
         + ", ".join(f"has(g.devices.{name})" for name in _DEVICES)
         + "].all(given, !given))",
-        "driver.script sets environments and devices in its FleetCollector; leave environments and devices of groups "
-        "out",
+        "driver.script sets environments and devices in its FleetCollector; leave environment and devices of each "
+        "group out",
     ),
 )

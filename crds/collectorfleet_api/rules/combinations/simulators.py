@@ -41,16 +41,16 @@ SIMULATORS: Final = (
         "environment.perCollector",
         lambda spec: spec.environment is None or spec.environment.per_collector == 1 or not _of_collectors(spec),
         f"!has(self.environment) || self.environment.perCollector == 1 || !{_HAS_PROCESS}",
-        "a collector starts one simulator (environment.process), and several environments would share this "
-        "simulator; set perCollector to 1 and raise collectors.replicas",
+        "a collector starts only one simulator (environment.process), which several environments cannot share; set "
+        "perCollector to 1, and raise collectors.replicas",
     ),
     Combination(
         "simulator-has-class-single",
         "collectors.class",
         lambda spec: spec.collectors.collector_class is CollectorClass.SINGLE or not _of_collectors(spec),
         f"self.collectors.class == 'Single' || !{_HAS_PROCESS}",
-        "a collector starts one simulator (environment.process), and class Sync or Async builds several environments "
-        "in separate processes; use class Single and raise collectors.replicas",
+        "class Sync or Async builds several environments, but a collector starts only one simulator "
+        "(environment.process); set collectors.class to Single, and raise collectors.replicas",
     ),
     Combination(
         "simulator-is-ready-in-time",
@@ -59,7 +59,7 @@ SIMULATORS: Final = (
             process.ready_timeout_seconds < spec.collectors.first_request_timeout_seconds for process in _of_all(spec)
         ),
         _IN_TIME,
-        "not longer than readyTimeoutSeconds of a simulator, so a process that waits for the simulator would count as "
-        "hung; use more than readyTimeoutSeconds",
+        "this time is not longer than a simulator's readyTimeoutSeconds, so a collector that waits for its simulator "
+        "would count as hung; use a longer time",
     ),
 )

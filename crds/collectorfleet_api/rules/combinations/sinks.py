@@ -21,8 +21,8 @@ TRAIN_OR_OUTPUT: Final = (
         "",
         lambda spec: trains(spec) or spec.output is not None,
         f"{TRAINS} || has(self.output)",
-        "set driver.train, driver.script or learners to train on the frames, or output to write the frames to files; "
-        "otherwise the frames would be lost",
+        "the frames would be lost; set driver.train, driver.script or learners to train on them, or set output to "
+        "write them to files",
     ),
 )
 
@@ -32,7 +32,7 @@ SINKS: Final = (
         "collection.splitTrajs",
         lambda spec: not (spec.collection.split_trajs and spec.collection.trajs_per_batch),
         "!(self.collection.splitTrajs && has(self.collection.trajsPerBatch))",
-        "batches of trajsPerBatch have one trajectory in each row already; leave splitTrajs or trajsPerBatch out",
+        "with trajsPerBatch, each row of a batch is one trajectory already; leave splitTrajs or trajsPerBatch out",
     ),
     Combination(
         "replay-buffer-or-batches",
@@ -49,8 +49,8 @@ SINKS: Final = (
         "!has(self.replayBuffer)"
         " || (!has(self.collection.postproc) && !self.collection.splitTrajs && self.collection.copy"
         " && !self.collection.compactObservations)",
-        "collectors write into the buffer themselves, so no batch passes through the driver; leave "
-        "collection.postproc, splitTrajs, copy and compactObservations out",
+        "collectors write into the buffer themselves, so no batch passes through the driver; leave the fields "
+        "postproc, splitTrajs, copy and compactObservations of collection out",
     ),
     Combination(
         "replay-buffer-needs-train",
@@ -58,7 +58,7 @@ SINKS: Final = (
         lambda spec: spec.replay_buffer is None or trains(spec),
         f"!has(self.replayBuffer) || {TRAINS}",
         (
-            "without driver.train no code samples from the buffer; set driver.train, or write the frames out "
+            "without driver.train, no code samples from the buffer; set driver.train, or write the frames to files "
             "with output.replayBuffer"
         ),
     ),
@@ -79,7 +79,6 @@ SINKS: Final = (
             or (spec.output.format is OutputFormat.REPLAY_BUFFER) == (spec.output.replay_buffer is not None)
         ),
         "!has(self.output) || (self.output.format == 'ReplayBuffer') == has(self.output.replayBuffer)",
-        "format ReplayBuffer needs replayBuffer, and other formats do not use it; set both format "
-        "ReplayBuffer and replayBuffer, or neither",
+        '"format: ReplayBuffer" and replayBuffer need each other; set both, or leave both out',
     ),
 )

@@ -14,7 +14,7 @@ VERSIONS: Final = (
         "collection.exactStaleness",
         lambda spec: not (spec.collection.exact_staleness and spec.weights.update_between_steps),
         "!(self.collection.exactStaleness && self.weights.updateBetweenSteps)",
-        "with weights.updateBetweenSteps a batch has frames of newer weights; leave exactStaleness or "
+        "with weights.updateBetweenSteps, a batch has frames of newer weights; leave exactStaleness or "
         "updateBetweenSteps out",
     ),
     Combination(
@@ -32,8 +32,8 @@ VERSIONS: Final = (
             or (spec.collection.trajs_per_batch is None and spec.collectors.collector_class is not CollectorClass.ASYNC)
         ),
         "!self.collection.exactStaleness || (!has(self.collection.trajsPerBatch) && self.collectors.class != 'Async')",
-        "with trajsPerBatch or collectors.class Async a batch has frames of older weights; leave exactStaleness out, "
-        "or use neither trajsPerBatch nor class Async",
+        "with trajsPerBatch or collectors.class Async, a batch has frames of older weights; do not combine "
+        "exactStaleness with either",
     ),
     Combination(
         "update-between-steps-needs-class-single",
@@ -48,20 +48,21 @@ VERSIONS: Final = (
         "weights.updateBetweenSteps",
         lambda spec: not spec.weights.update_between_steps or trains(spec),
         f"!self.weights.updateBetweenSteps || {TRAINS}",
-        "without driver.train there are no new weights to load; leave it out",
+        "without driver.train, there are no new weights to load; leave this field out",
     ),
     Combination(
         "interval-needs-train",
         "weights.maxWeightUpdateInterval",
         lambda spec: spec.weights.max_weight_update_interval is None or trains(spec),
         f"!has(self.weights.maxWeightUpdateInterval) || {TRAINS}",
-        "without driver.train there are no new weights to publish; leave it out",
+        "without driver.train, there are no new weights to publish; leave this field out",
     ),
     Combination(
         "interval-or-each-batch",
         "weights.maxWeightUpdateInterval",
         lambda spec: spec.weights.max_weight_update_interval is None or not spec.weights.update_after_each_batch,
         "!has(self.weights.maxWeightUpdateInterval) || !self.weights.updateAfterEachBatch",
-        "weights are published after each batch anyway; set updateAfterEachBatch to false, or leave the interval out",
+        "weights.updateAfterEachBatch already publishes after each batch; set updateAfterEachBatch to false, or leave "
+        "maxWeightUpdateInterval out",
     ),
 )

@@ -47,7 +47,10 @@ def _host_ports(pod: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
         for index, port in enumerate(container.get("ports") or []):
             host = port.get("hostPort")
             if host and host != port.get("containerPort"):
-                text = f"{host} is not containerPort {port.get('containerPort')}; with hostNetwork, make them equal"
+                text = (
+                    f"{host} differs from containerPort {port.get('containerPort')}; with hostNetwork, make the two "
+                    "ports equal"
+                )
                 yield BuiltProblem((*path, "containers", number, "ports", index, "hostPort"), text)
 
 
@@ -56,7 +59,7 @@ def _container(container: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
         threshold = (container.get(field) or {}).get("successThreshold")
         if threshold not in (None, 0, 1):
             yield BuiltProblem(
-                (*path, field, "successThreshold"), f"{threshold} is not allowed here; use 1, or leave it out"
+                (*path, field, "successThreshold"), f"{threshold} is not allowed here; use 1, or leave this field out"
             )
     if (container.get("readinessProbe") or {}).get("terminationGracePeriodSeconds") is not None:
         text = "a readiness probe never ends its container; leave terminationGracePeriodSeconds out"
@@ -65,7 +68,7 @@ def _container(container: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
 
 def _env(env: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if env.get("value") and env.get("valueFrom") is not None:
-        yield BuiltProblem((*path, "valueFrom"), "value is set too; keep one of the two")
+        yield BuiltProblem((*path, "valueFrom"), "value and valueFrom are both set; keep one of the two")
     allowed = (
         *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
         *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
@@ -104,7 +107,9 @@ def _profile(profile: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if is_local and not name:
         yield BuiltProblem((*path, "localhostProfile"), "missing, and required with type Localhost")
     elif name and not is_local:
-        text = f"type {profile.get('type')} takes no localhostProfile; leave it out, or set type to Localhost"
+        text = (
+            f'"type: {profile.get("type")}" takes no localhostProfile; leave this field out, or set type to Localhost'
+        )
         yield BuiltProblem((*path, "localhostProfile"), text)
 
 
@@ -124,11 +129,14 @@ def _security(context: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
 def _toleration(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     exists = one.get("operator") == "Exists"
     if not one.get("key") and not exists:
-        text = "a toleration without a key matches all taints and needs operator Exists; set Exists, or set a key"
+        text = (
+            'a toleration without a key matches all taints and needs "operator: Exists"; set operator to Exists, or '
+            "set a key"
+        )
         yield BuiltProblem((*path, "operator"), text)
     if exists and one.get("value"):
         yield BuiltProblem(
-            (*path, "value"), "operator Exists takes no value; leave value out, or set operator to Equal"
+            (*path, "value"), '"operator: Exists" takes no value; leave value out, or set operator to Equal'
         )
     if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
         yield BuiltProblem(
@@ -142,9 +150,11 @@ def _requirement(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     if operator in ("In", "NotIn") and not values:
         yield BuiltProblem((*path, "values"), f"missing, and required with operator {operator}")
     elif operator in ("Exists", "DoesNotExist") and values:
-        yield BuiltProblem((*path, "values"), f"operator {operator} takes no values; leave values out, or use In")
+        yield BuiltProblem((*path, "values"), f'"operator: {operator}" takes no values; leave values out, or use In')
     elif operator in ("Gt", "Lt") and len(values) != 1:
-        text = f"operator {operator} compares with one number, but this list has {len(values)} items; write one number"
+        text = (
+            f'"operator: {operator}" compares with one number, but this list has {len(values)} items; write one number'
+        )
         yield BuiltProblem((*path, "values"), text)
 
 

@@ -55,7 +55,7 @@ def _mounts(container: dict[str, Any], volumes: dict[str, dict[str, Any]], path:
             if where:
                 paths[where] = str(name)
             if mount.get("subPath") and mount.get("subPathExpr"):
-                yield BuiltProblem((*here, "subPathExpr"), "subPath is set too; keep one of the two")
+                yield BuiltProblem((*here, "subPathExpr"), "subPath and subPathExpr are both set; keep one of the two")
 
 
 def _ports(container: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
@@ -87,7 +87,7 @@ def _amounts(resources: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
                     here, f"containers have no such resource; an extended resource has a domain{near or _EXAMPLE}"
                 )
             elif not _can_be_shared(name) and field == "requests" and name not in limits:
-                yield BuiltProblem(here, f"{name} needs a limit of the same amount; add it to limits")
+                yield BuiltProblem(here, f"{name} needs a limit of the same amount; add this limit")
             elif _is_whole(name) and parse_quantity(amount).denominator != 1:
                 yield BuiltProblem(
                     here, f"{amount} is not a whole number, and {name} cannot be divided; use a whole number"

@@ -75,8 +75,8 @@ def _true(seen: Situation, found: Admitted) -> Finding:
     text = f"{by} with {_pods_in_words(found.counts)}"
     if any(count > found.counts.get(name, 0) for name, count in wanted.items()):
         text = (
-            f"{text}, but the fleet needs {_pods_in_words(wanted)}; Kueue admits a fleet as a whole, so the "
-            f"operator starts no more pods; to request quota for all of them, {_BACK_IN_LINE}"
+            f"{text}, but the fleet needs {_pods_in_words(wanted)}; Kueue admits only whole fleets, so no more pods "
+            f"start; to request quota for all pods, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
     if seen.workload is not None and not seen.workload.is_quota_for(workload(seen.present, seen.kueue)):

@@ -22,5 +22,5 @@ def why_suspended(child: PodOwner) -> str:
     if queue:
         text = f"Kueue suspended {named}, because LocalQueue {queue} manages objects without a queue label"
         return f"{text}; rename LocalQueue {queue}, {_ANEW}"
-    text = f"{named} has spec.suspend: true, which the operator did not set"
+    text = f"another client has set spec.suspend of {named} to true"
     return f"{text}; if Kueue sets manageJobsWithoutQueueName, exclude the namespace in Kueue's configuration, {_ANEW}"

@@ -112,7 +112,10 @@ def _late(seen: Situation, ready: Condition) -> str:
     """Return in words what exceeds ``spec.progressDeadlineSeconds``, or an empty text if nothing does."""
     if is_stalled(seen):
         seconds = seen.fleet.spec.progress_deadline_seconds
-        return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"
+        return (
+            f"the driver delivered no batch within {seconds} s of its start (spec.progressDeadlineSeconds): "
+            f"{ready.message}"
+        )
     left = until_overdue(seen, orders(seen))
     if left is not None and left <= timedelta(0):
         seconds = seen.fleet.spec.progress_deadline_seconds

@@ -89,7 +89,7 @@ def _changed(seen: Situation, job: Job) -> Condition:
     held = why_rollout_waits(seen)
     if held:
         text = (
-            f"{runs}, and generation {generation} waits, because a restart would lose what was learned: {held}; "
+            f"{runs}, and generation {generation} waits: a restart would lose what was learned, because {held}; "
             f"{delete}"
         )
         return condition(_TYPE, False, Reason.CHECKPOINT_NEEDED, text)

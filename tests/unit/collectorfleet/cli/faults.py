@@ -58,7 +58,7 @@ FAULTS = {
         played_api.send(302, b"", "text/html", Location="/login"), ExitCode.UNAVAILABLE, "HTTP 302"
     ),
     "login page": Fault(
-        played_api.send(200, LOGIN, "text/html; charset=utf-8"), ExitCode.UNAVAILABLE, "text/html instead of"
+        played_api.send(200, LOGIN, "text/html; charset=utf-8"), ExitCode.UNAVAILABLE, "its answer is text/html and not"
     ),
     "page without a type": Fault(
         played_api.send(200, LOGIN, ""), ExitCode.UNAVAILABLE, "is not a Kubernetes API server"

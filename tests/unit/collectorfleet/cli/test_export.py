@@ -168,7 +168,7 @@ REFUSED = {
     ),
     "no folder": (
         lambda folder: None,
-        "run has no checkpoint, because it is not a folder: RUN is a fleet on a cluster, or the folder of a run with",
+        "run is not a folder, so it has no checkpoint; RUN is a fleet on a cluster, or the folder of a run with",
     ),
 }
 

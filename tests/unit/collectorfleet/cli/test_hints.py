@@ -40,8 +40,8 @@ def test_the_next_command_can_be_pasted_into_the_shell(
     [
         ("c0", ""),
         ("driver", ""),
-        ("c7", "note: no line is from c7; lines are from c0, driver\n"),
-        ("\x1b[2J", "note: no line is from \\x1b[2J; lines are from c0, driver\n"),
+        ("c7", "note: no line is from c7; the lines are from c0, driver\n"),
+        ("\x1b[2J", "note: no line is from \\x1b[2J; the lines are from c0, driver\n"),
     ],
 )
 def test_a_source_without_lines_is_told_beside_those_that_have_some(who: str, note: str, said: Said) -> None:

@@ -116,7 +116,7 @@ def test_more_than_a_hundred_problems_of_a_fleet_are_counted(problems: int, hidd
     assert isinstance(found, list)
     assert len(found) == 101
     assert str(found[-1]) == (
-        f"spec.unknown100: {hidden} not shown, from this field on; correct the shown problems first"
+        f"spec.unknown100: from this field on, {hidden} not shown; correct the shown problems first"
     )
 
 

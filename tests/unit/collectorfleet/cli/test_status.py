@@ -61,7 +61,7 @@ def test_a_note_about_an_image_tells_two_fleets_of_one_name_apart(lab: ApiServer
 
     lab.answer = serve
     assert main(["status", "-A"]) == ExitCode.DONE
-    assert f"the image of fleet a/{NAME} is of CollectorFleet 999.0.0, " in capsys.readouterr().err
+    assert f"the image of fleet a/{NAME} has version 999.0.0 of CollectorFleet, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["status"], ["top", "--once"]], ids=" ".join)

@@ -58,8 +58,8 @@ def test_a_script_that_is_not_packed_is_a_warning(
     folder(project, {"run.py": "", ".collectorfleetignore": "run.py\nmodel.pt\nrun.sh\n"})
     assert main(["submit", str(project), "--dry-run", *(["--path", path] if path else [])]) == 0
     assert capsys.readouterr().err == (
-        f"{file}: warning: spec.driver.script: {named} is not packed, so the driver looks for the script in the image "
-        "only; correct the path, or pack the file with --include\n"
+        f"{file}: warning: spec.driver.script: {named} is not packed, so the driver looks for the script only in the "
+        "image; correct the path, or pack the file with --include\n"
         if named
         else ""
     )

@@ -82,7 +82,11 @@ def test_a_file_without_a_fleet_says_so_and_is_no_error_beside_a_fleet(
     ("content", "code", "sentence"),
     [
         (yaml.safe_dump(manifest()).encode(), 0, "stdin: fleet cheetah is valid"),
-        (b"\x89PNG", 64, "stdin:1: error: not text: byte 0x89 is not UTF-8; name a manifest, or save it as UTF-8"),
+        (
+            b"\x89PNG",
+            64,
+            "stdin:1: error: not text: byte 0x89 is not UTF-8; name a manifest, or save the file as UTF-8",
+        ),
     ],
     ids=["fleet", "binary"],
 )

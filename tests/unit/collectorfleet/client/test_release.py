@@ -131,13 +131,13 @@ def test_the_same_minor_release_and_an_unknown_one_are_no_news(cluster: Releases
 def test_another_minor_release_is_one_line_with_what_to_install(cluster: Releases) -> None:
     wanted = ".".join(NEXT.split(".")[:2])
     assert difference(cluster, {"cheetah": f"{OURS}:{NEXT}"}) == (
-        f"note: this program is CollectorFleet {OWN}, but the cluster has {NEXT}; for all fields and commands of the "
-        f"cluster: pip install 'collectorfleet[client]=={wanted}.*'"
+        f"note: this program has version {OWN} of CollectorFleet, but the cluster has version {NEXT}; to use the "
+        f"cluster's version, run: pip install 'collectorfleet[client]=={wanted}.*'"
     )
 
 
 def test_another_major_release_is_another_one() -> None:
-    assert f"the cluster has {int(MAJOR) + 1}.{MINOR}.0; " in str(
+    assert f"the cluster has version {int(MAJOR) + 1}.{MINOR}.0; " in str(
         difference(Releases(f"{int(MAJOR) + 1}.{MINOR}.0"), {})
     )
 
@@ -145,9 +145,12 @@ def test_another_major_release_is_another_one() -> None:
 @pytest.mark.parametrize(
     ("cluster", "sentence"),
     [
-        (Releases(NEXT, (OWN,)), f"the CRD is of CollectorFleet {NEXT}, but the operator is of {OWN}; "),
-        (Releases(OWN, (NEXT,)), f"the CRD is of CollectorFleet {OWN}, but the operator is of {NEXT}; "),
-        (Releases(OWN, (OWN, NEXT)), f"the CRD is of CollectorFleet {OWN}, but an operator is of {NEXT}; "),
+        (Releases(NEXT, (OWN,)), f"the CRD has version {NEXT} of CollectorFleet, but the operator has version {OWN}; "),
+        (Releases(OWN, (NEXT,)), f"the CRD has version {OWN} of CollectorFleet, but the operator has version {NEXT}; "),
+        (
+            Releases(OWN, (OWN, NEXT)),
+            f"the CRD has version {OWN} of CollectorFleet, but an operator has version {NEXT}; ",
+        ),
     ],
     ids=["an older operator", "a newer operator", "one of several operators"],
 )
@@ -160,8 +163,8 @@ def test_a_crd_of_another_release_than_the_operator_is_one_line(cluster: Release
 @pytest.mark.parametrize("cluster", [Releases(OWN, (OWN,)), Releases(OWN), Releases(None, (OWN,))], ids=str)
 def test_an_image_of_a_newer_release_than_the_operator_is_one_line(cluster: Releases, image: str) -> None:
     assert difference(cluster, {"other": f"{OURS}:{OWN}", "cheetah": image}) == (
-        f"note: the image of fleet cheetah is of CollectorFleet {NEXT}, but the cluster has {MAJOR}.{MINOR}; upgrade "
-        "CRD and operator before the images"
+        f"note: the image of fleet cheetah has version {NEXT} of CollectorFleet, but the cluster has version "
+        f"{MAJOR}.{MINOR}; upgrade CRD and operator before the images"
     )
 
 

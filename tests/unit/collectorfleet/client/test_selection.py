@@ -60,8 +60,8 @@ def test_a_name_of_a_secret_is_refused_and_named(root: Path, name: str) -> None:
     with pytest.raises(FolderRefused) as refused:
         pack(root)
     assert str(refused.value) == (
-        f"{root}: 1 file looks like a key or a secret, and every user with the right to view ConfigMaps could read it: "
-        f"{name}; move it out of the folder, name it in .collectorfleetignore, or pack it with --include {name}"
+        f"{root}: 1 file looks like a key or a secret: {name}; users who may view ConfigMaps could read it; move it "
+        f"out of the folder, name it in .collectorfleetignore, or pack it with --include {name}"
     )
 
 
@@ -93,7 +93,7 @@ def test_an_example_of_an_environment_file_is_no_secret(root: Path) -> None:
 def test_all_secrets_are_named_at_once(root: Path) -> None:
     folder(root, files(*(f"{n:02d}.pem" for n in range(13))))
     with pytest.raises(
-        FolderRefused, match=r": 13 files look like keys .*: 00\.pem, .*, 09\.pem and 3 more; move them"
+        FolderRefused, match=r": 13 files look like keys .*: 00\.pem, .*, 09\.pem and 3 more; users .*; move them"
     ):
         pack(root)
 
@@ -168,7 +168,7 @@ def test_a_folder_that_became_a_link_is_not_read_through_it(tmp_path: Path) -> N
 
 def test_a_folder_that_its_repository_ignores_is_refused(tmp_path: Path) -> None:
     top = repository(tmp_path / "top", {**files("lab/a.py"), ".gitignore": "*\n"})
-    with pytest.raises(FolderRefused, match=r"lab: git lists no file there.*\.gitignore"):
+    with pytest.raises(FolderRefused, match=r"lab: git lists no file of this folder.*\.gitignore"):
         pack(top / "lab")
     assert set(contents(pack(top / "lab", include=["*.py"]))) == {"a.py"}
 
@@ -286,7 +286,7 @@ def test_odd_names_are_packed_and_shown_in_one_line(root: Path) -> None:
     assert {one.name for one in tree.files} == set(odd)
     assert all(one.shown.isprintable() for one in tree.files)
     folder(root, files("new\nline.pem"))
-    with pytest.raises(FolderRefused, match=r": 'new\\nline\.pem'; move"):
+    with pytest.raises(FolderRefused, match=r": 'new\\nline\.pem'; users"):
         pack(root)
 
 

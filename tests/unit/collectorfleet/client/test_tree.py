@@ -69,7 +69,7 @@ def test_what_does_not_fit_is_said_with_the_largest_files(tmp_path: Path) -> Non
         pack(root)
     assert str(refused.value).startswith(
         f"{root}: 9 files have 1,433,723 bytes, but a ConfigMap has room for 716,800 bytes after compression; "
-        "the largest are weights.json (1,433,600), 40.txt (40), 30.txt (30), 20.txt (20), train.py (16); list files"
+        "the largest are weights.json (1,433,600), 40.txt (40), 30.txt (30), 20.txt (20), train.py (16); name files"
     )
 
 

@@ -43,7 +43,7 @@ def test_a_machine_without_gpus_runs_on_the_cpu_and_says_so() -> None:
 def test_too_few_gpus_are_shared_equally() -> None:
     share = gpu_share(asks(1), gpus=1)
     assert share.per_collector == 0.25
-    assert "this machine has 1: each collector gets 0.25" in share.note
+    assert "this machine has 1 GPU: each collector gets 0.25 GPU" in share.note
 
 
 @given(gpu=st.sampled_from([0.1, 0.3, 0.3333, 0.5, 1.0, 2.0]), replicas=st.integers(1, 50), gpus=st.integers(1, 8))
@@ -74,7 +74,7 @@ def test_groups_that_ask_for_too_much_share_what_there_is() -> None:
     # The three small collectors request no GPU and get none.
     assert gpu_shares(groups(0, 2), gpus=1) == GpuShares(
         {"small": 0, "big": 1},
-        "groups request GPUs for 1 collector, and this machine has 1: each such collector gets 1",
+        "groups request GPUs for 1 collector, but this machine has 1 GPU: each such collector gets 1 GPU",
     )
 
 
@@ -83,7 +83,7 @@ def test_learners_have_gpus_where_there_are_enough_for_them_and_one_for_collecto
     shared = fleet({"spec.learners": {**LEARNERS, "gpus": 2}, "spec.collectors.resources.gpu": 0.25}).spec
     assert learner_gpus(spec, 2) == learner_gpus(shared, 3) == LearnerGpus(2)
     assert learner_gpus(shared, 2) == LearnerGpus(
-        0, "learners.gpus is 2, but this machine has 2 for learners and collectors: policies learn on the CPU"
+        0, "learners.gpus is 2, but this machine has 2 GPU for learners and collectors: policies learn on the CPU"
     )
     assert learner_gpus(spec, 0).note == "learners.gpus is 2, but this machine has no GPU: policies learn on the CPU"
     assert learner_gpus(fleet().spec, 0) == LearnerGpus(0)
@@ -109,7 +109,7 @@ def test_evaluators_run_on_the_cpu_where_collectors_leave_too_little() -> None:
     assert why_evaluators_have_no_gpu(evaluates(0.5), 0) == (
         f"{wanted}, but this machine has no GPU: evaluators run on the CPU"
     )
-    crowded = f"{wanted}, but this machine has 1 for evaluators and collectors: evaluators run on the CPU"
+    crowded = f"{wanted}, but this machine has 1 GPU for evaluators and collectors: evaluators run on the CPU"
     assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=0.25), 1) == crowded
     # Collectors share what there is, and leave nothing.
     assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=1), 1) == crowded

@@ -51,9 +51,10 @@ def test_a_last_checkpoint_that_is_not_on_disk_is_a_warning(terminal: Terminal) 
     assert read(terminal.errors) == ""
     terminal.say_unwritten(CheckpointStatus(frames=0, failure="/a: no room"))
     terminal.say_unwritten(CheckpointStatus(frames=2000, failure="/a: no room"))
+    begin = "warning: the last checkpoint could not be written: /a: no room"
     assert read(terminal.errors).splitlines() == [
-        "warning: the last checkpoint could not be written, and there is no earlier checkpoint: /a: no room",
-        "warning: the last checkpoint could not be written, and the newest checkpoint is of 2,000 frames: /a: no room",
+        f"{begin}; there is no earlier checkpoint",
+        f"{begin}; a resume starts from the checkpoint at 2,000 frames",
     ]
 
 

@@ -39,15 +39,16 @@ from collectorfleet_api.v1alpha1 import ConditionType, DriverReport, Staleness, 
             weights(published=412, acknowledged=410, last_publish_time=LONG_AGO),
             False,
             "AcknowledgementLate",
-            "version 412 is not acknowledged 60 s after it was published; "
-            "acknowledged by all available collectors: version 410",
+            "not all available collectors acknowledged version 412 within 60 s; the last version that all of them "
+            "acknowledged is 410",
             id="late",
         ),
         pytest.param(
             weights(published=1, last_publish_time=LONG_AGO),
             False,
             "AcknowledgementLate",
-            "version 1 is not acknowledged 60 s after it was published; acknowledged by all available collectors: none",
+            "not all available collectors acknowledged version 1 within 60 s; no version is acknowledged by all of "
+            "them",
             id="never",
         ),
         pytest.param(

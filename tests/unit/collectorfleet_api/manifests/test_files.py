@@ -58,7 +58,9 @@ def test_a_fleet_that_is_nested_too_deeply_is_found_with_its_place(levels: int) 
     (found,) = findings(text)
     place = "spec.environment.kwargs.x.a"
     assert found.startswith("fleet.yaml:")
-    assert f"error: {place}: nested more than 64 levels deep; flatten it, or pass it as JSON text" in found
+    assert (
+        f"error: {place}: nested more than 64 levels deep; flatten the value, or pass the value as JSON text" in found
+    )
     assert findings(FLEET.replace("  environment:\n", "  environment:\n    kwargs: {x: {a: [1]}}\n")) == []
 
 
@@ -127,10 +129,16 @@ def test_numbers_mean_what_they_mean_to_the_api_server() -> None:
 
 
 def test_a_key_that_no_config_map_can_have_is_found_with_its_line() -> None:
-    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code}\ndata:\n  envs.py: x\n  ../outside.py: x\n"
-    (found,) = findings(text)
-    assert found.startswith(
-        "fleet.yaml:4: error: data: '../outside.py' is not a valid ConfigMap key; use 1 to 253 letters"
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code}\ndata:\n  envs.py: x\n  ../outside.py: x\n  'a b': x\n"
+    )
+    in_a_folder, with_a_space = findings(text)
+    assert in_a_folder == (
+        "fleet.yaml:4: error: data: '../outside.py' is not a valid ConfigMap key, because it contains '/'; "
+        "put files of folders into spec.code.archive, git or artifact"
+    )
+    assert with_a_space.startswith(
+        "fleet.yaml:4: error: data: 'a b' is not a valid ConfigMap key; use 1 to 253 letters"
     )
 
 
@@ -170,7 +178,7 @@ def test_each_name_is_given_once(documents: list[str], sentences: list[str]) -> 
     [
         (
             FLEET.encode() + b"# caf\xe9\n",
-            "19: error: not text: byte 0xe9 is not UTF-8; name a manifest, or save it as UTF-8",
+            "19: error: not text: byte 0xe9 is not UTF-8; name a manifest, or save the file as UTF-8",
         ),
         (codecs.BOM_UTF16_LE + FLEET.encode("utf-16-le"), "1: error: UTF-16 text; save the file as UTF-8"),
         (b"a: 1\nb: \0\n", "2: error: not text: U+0000 is a control character; name a manifest"),

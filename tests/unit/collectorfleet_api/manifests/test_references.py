@@ -38,7 +38,7 @@ def test_a_script_that_the_config_map_of_the_file_does_not_have_is_named() -> No
     assert findings(fleet({"configMap": "code"}, "trian.py"), config_map(data=text)) == [
         (
             'warning: spec.driver.script: ConfigMap "code" in this file has no key "trian.py", so the driver looks for '
-            "the script in the image only; did you mean train.py?"
+            "the script only in the image; did you mean train.py?"
         )
     ]
 
@@ -49,7 +49,7 @@ def test_a_script_in_a_folder_is_no_key_and_an_absolute_path_is_in_the_image() -
     assert findings(code, fleet({"configMap": "code"}, "lab/evaluate.py")) == [
         (
             'warning: spec.driver.script: ConfigMap "code" in this file has no key "lab/evaluate.py", so the driver '
-            "looks for the script in the image only; name a key, or leave the folder out"
+            "looks for the script only in the image; name a key, or leave the folder out"
         )
     ]
 
@@ -75,7 +75,7 @@ def test_a_script_in_a_folder_is_no_key_and_an_absolute_path_is_in_the_image() -
 def test_a_key_without_which_no_pod_starts_is_an_error(code: dict[str, Any], field: str, key: str) -> None:
     assert findings(fleet(code), config_map(binaryData={key: "AAAA"})) == []
     assert findings(fleet(code), config_map(binaryData={"other": "AAAA"}, data={"more": ""})) == [
-        f'error: {field}: ConfigMap "code" in this file has no key "{key}"; add the key, or name another one'
+        f'error: {field}: ConfigMap "code" in this file has no key "{key}"; add the key, or name another key'
     ]
 
 

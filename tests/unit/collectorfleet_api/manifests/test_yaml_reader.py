@@ -85,7 +85,7 @@ def test_merged_mappings_give_way_to_own_keys() -> None:
 def test_a_key_that_is_read_as_true_or_false_is_a_problem() -> None:
     found = only("kwargs: {n: 4}")
     assert found.content == {"kwargs": {"false": 4}}
-    assert [str(p) for p in found.problems] == ["kwargs.false: the key n is read as false; put it in quotes"]
+    assert [str(p) for p in found.problems] == ['kwargs.false: the key "n" is read as false; put the key in quotes']
 
 
 def test_infinity_is_a_problem_because_json_has_none() -> None:
@@ -118,7 +118,11 @@ ALIASES = "\n".join(["b0: &b0 1", *(f"b{n}: &b{n} [[[[[[[[*b{n - 1}]]]]]]]]" for
 
 @pytest.mark.parametrize("text", [FLOW, BLOCK, ALIASES, "[" * 100_000], ids=["flow", "block", "aliases", "open"])
 def test_a_document_that_is_nested_too_deeply_is_refused(text: str) -> None:
-    with pytest.raises(YamlError, match=r"^nested more than 128 levels deep; flatten it, or pass it as JSON text$"):
+    with pytest.raises(
+        YamlError,
+        match=r"^nested more than 128 levels deep; flatten the value, or pass the value as "
+        r"JSON text$",
+    ):
         only(text)
 
 
@@ -198,7 +202,7 @@ def test_yaml_has_one_escape_for_a_character(text: str) -> None:
 
 def test_only_mappings_are_merged() -> None:
     assert [str(p) for p in only("a:\n  <<: 1").problems] == [
-        "a: << merges mappings, and this is no mapping; name one with *"
+        "a: << merges only mappings, and this is not a mapping; name a mapping with *"
     ]
 
 

@@ -68,21 +68,23 @@ def test_a_given_number_of_shards_is_kept() -> None:
 
 
 def test_refusals_carry_their_numbers() -> None:
-    assert refused(LearnerGroup(2, 4, shards=4), pods(4)) == "shards: 4 shards for 2 policies; use 1 to 2"
+    assert (
+        refused(LearnerGroup(2, 4, shards=4), pods(4)) == "shards: 2 policies cannot be split into 4 shards; use 1 to 2"
+    )
     assert refused(LearnerGroup(3, 8), pods(1, 1, 1, 1, 1, 1, 1, 1)) == (
-        "shards: a shard of 1 policy of 2 GPU requests 2 GPUs and 2 CPU in one pod, but the largest of 8 pods has "
-        "1 GPU and 100 CPU; use larger pods or more shards, or request fewer GPUs or policies"
+        "shards: a shard of 1 policy of 2 GPU requests 2 GPUs and 2 CPU in one pod, but the largest of 8 pods has 1 "
+        "GPU and 100 CPU; use larger pods or more shards"
     )
     assert refused(LearnerGroup(10, 4), pods(1, 1, 1)) == (
-        "shards: a shard of 3 policies of 0.3333 GPU requests 1 GPU and 4 CPU in one pod, but 3 pods can hold only "
-        "3 of 4 shards; add room for 1 more, or request fewer GPUs, policies or shards"
+        "shards: a shard of 3 policies of 0.3333 GPU requests 1 GPU and 4 CPU in one pod, but 3 pods can hold only 3 "
+        "of 4 shards; add room for 1 more, or request less"
     )
     assert ", but 1 pod can hold only 1 of 2 shards; add room for 1 more, " in refused(
         LearnerGroup(2, shards=2), [PodSize(Fraction(3))]
     )
     assert refused(LearnerGroup(5), [PodSize(Fraction(3, 2))]) == (
-        "shards: a shard of 1 policy requests 2 CPU in one pod, but the largest of 1 pod has 1500m CPU; "
-        "use larger pods or more shards, or request fewer GPUs or policies"
+        "shards: a shard of 1 policy requests 2 CPU in one pod, but the largest of 1 pod has 1500m CPU; use larger "
+        "pods or more shards"
     )
     assert "but the largest of 3 pods has 2 GPUs and 100 CPU; " in refused(LearnerGroup(1, 4), pods(1, 2, 1))
     assert "but the largest of 0 pods has 0 CPU; " in refused(LearnerGroup(1), [])

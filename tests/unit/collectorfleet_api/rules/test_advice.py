@@ -25,7 +25,7 @@ BEHIND_A_PROXY = {
     [
         pytest.param(
             {"spec.policy": ABSENT},
-            "spec.policy: absent: collectors act at random; name a factory to let collectors act by a policy",
+            "spec.policy: not set, so collectors act at random; name a factory to let collectors act by a policy",
             id="no policy",
         ),
         pytest.param(
@@ -53,7 +53,8 @@ BEHIND_A_PROXY = {
                 "spec.collectors.devices": {"device": "cuda"},
                 "spec.workers.gpu": {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb", "perPod": 2},
             },
-            "spec.workers.gpu.perPod: 2 with mode MIG: CUDA shows a process one slice only; use 1, and more pods",
+            "spec.workers.gpu.perPod: with mode MIG, a pod gains nothing from 2 parts of a GPU: CUDA shows a process "
+            "only one slice; use 1, and more pods",
             id="slices that a process cannot see",
         ),
         pytest.param(
@@ -84,26 +85,26 @@ BEHIND_A_PROXY = {
                 "spec.collectors.devices": {"device": "cuda"},
                 "spec.workers.gpu": {"mode": "None"},
             },
-            "spec.workers.template: absent: with mode None, Ray counts GPUs that the operator does not request; set a "
+            "spec.workers.template: not set, and with workers.gpu.mode None, the operator requests no GPUs; set a "
             "template that gives worker pods their GPUs",
             id="GPUs that nothing gives",
         ),
         pytest.param(
             {"spec.driver": ABSENT, "spec.output": {"path": "/data"}},
-            "spec.collection.totalFrames: absent: batches are written until the fleet is deleted or the volume is "
+            "spec.collection.totalFrames: not set, so batches are written until the fleet is deleted or the volume is "
             "full; set totalFrames to stop earlier",
             id="endless output",
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 0.6, "spec.collectors.devices.device": "cuda"},
-            "spec.collectors.resources.gpu: 0.4 of the 1 GPU of each worker pod is used by no collector: "
-            "1 collector of 0.6 GPU fits",
+            "spec.collectors.resources.gpu: collectors leave 0.4 of the 1 GPU of each worker pod unused: 1 collector "
+            "of 0.6 GPU fits",
             id="a GPU that is left over",
         ),
         pytest.param(
             {**QUARTERS, "spec.workers.collectorsPerPod": 2},
-            "spec.collectors.resources.gpu: 0.5 of the 1 GPU of each worker pod is used by no collector: "
-            "4 collectors of 0.25 GPU fit, and workers.collectorsPerPod is 2",
+            "spec.collectors.resources.gpu: collectors leave 0.5 of the 1 GPU of each worker pod unused: 4 collectors "
+            "of 0.25 GPU fit, but workers.collectorsPerPod is 2",
             id="a GPU for fewer collectors than fit",
         ),
         pytest.param(
@@ -112,20 +113,20 @@ BEHIND_A_PROXY = {
                 "spec.collectors.resources.custom": {"disk": 1, "license": 0.6},
                 "spec.workers.customPerPod": {"disk": 4, "license": 2},
             },
-            "spec.collectors.resources.gpu: 0.25 of the 1 GPU of each worker pod is used by no collector: "
-            "4 collectors of 0.25 GPU fit, and license of workers.customPerPod is enough for 3",
+            "spec.collectors.resources.gpu: collectors leave 0.25 of the 1 GPU of each worker pod unused: 4 collectors "
+            'of 0.25 GPU fit, but "license" of workers.customPerPod is enough for only 3',
             id="a GPU for more collectors than licences",
         ),
         pytest.param(
             {"spec.replayBuffer": {"factory": "a:b"}, "spec.driver.checkpoint": {"claimName": "runs"}},
-            "spec.replayBuffer.checkpoint: false: a restarted driver resumes from its checkpoint with an "
-            "empty replay buffer; true also saves the content, and needs room for three copies on the claim",
+            "spec.replayBuffer.checkpoint: with false, a restarted driver resumes with an empty replay buffer; true "
+            "also saves the content, which needs room for three copies on the claim",
             id="a replay buffer that a checkpoint leaves out",
         ),
         pytest.param(
             {"spec.environment.kwargs": {"seed": None}},
-            "spec.environment.kwargs.seed: `kubectl apply` removes a null; leave the argument out, and make None its "
-            "default in the function",
+            "spec.environment.kwargs.seed: `kubectl apply` removes this null; leave the argument out, and make None "
+            "its default in the function",
             id="a keyword that is null",
         ),
         pytest.param(
@@ -145,20 +146,19 @@ BEHIND_A_PROXY = {
         ),
         pytest.param(
             {"spec.collection.trajsPerBatch": 4},
-            "spec.collection.trajsPerBatch: a trajectory that spans updates can have frames that are staler than "
-            "maxStaleness 0, because this bound limits only how far ahead batches are requested; "
-            "status.weights.staleness shows their staleness",
+            "spec.collection.trajsPerBatch: frames of a trajectory that spans updates can be staler than maxStaleness "
+            "0, which limits only how far ahead batches are requested; status.weights.staleness shows their staleness",
             id="trajectories that span updates",
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 0.25},
-            "spec.collectors.devices: absent, so only code that selects cuda itself uses the 0.25 GPU of each "
-            "collector; set device to cuda, and TorchRL puts environment and policy on the GPU",
+            "spec.collectors.devices: no device is set, so only code that selects CUDA itself uses the 0.25 GPU of "
+            "each collector; set device to cuda",
             id="a GPU without a device",
         ),
         pytest.param(
             {"spec.weights.models": [{"path": "env.model", "factory": "a:b", "kwargs": {"width": None}}]},
-            "spec.weights.models[0].kwargs.width: `kubectl apply` removes a null; leave the argument out, and make "
+            "spec.weights.models[0].kwargs.width: `kubectl apply` removes this null; leave the argument out, and make "
             "None its default in the function",
             id="a keyword that is null, in a list",
         ),

@@ -16,20 +16,20 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
     [
         pytest.param(
             {"spec.collectors.replicas": 6},
-            "spec.collection.framesPerBatch: 4000 cannot be divided into 6 shares (collectors.replicas); "
-            "use 3996 or 4002, or 5 or 8 collectors",
+            "spec.collection.framesPerBatch: 4000 cannot be divided into 6 shares (collectors.replicas); use 3996 or "
+            "4002 frames, or 5 or 8 collectors",
             id="shares",
         ),
         pytest.param(
             {"spec.collection.framesPerBatch": 3, "spec.collectors.replicas": 6},
-            "spec.collection.framesPerBatch: 3 cannot be divided into 6 shares (collectors.replicas); "
-            "use 6, or 3 collectors",
+            "spec.collection.framesPerBatch: 3 cannot be divided into 6 shares (collectors.replicas); use 6 frames, or "
+            "3 collectors",
             id="fewer frames than collectors",
         ),
         pytest.param(
             {"spec.collectors.replicas": 6, "spec.environment.perCollector": 32},
             "spec.collection.framesPerBatch: 4000 cannot be divided into 6 shares (collectors.replicas) of whole steps "
-            "of 32 environments; use 3840 or 4032, or 5 or 25 collectors",
+            "of 32 environments; use 3840 or 4032 frames, or 5 or 25 collectors",
             id="shares of vectorised environments",
         ),
         pytest.param(
@@ -40,14 +40,14 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
         ),
         pytest.param(
             {"spec.collection.shares": 6},
-            "spec.collection.framesPerBatch: 4000 cannot be divided into 6 shares (collection.shares); "
-            "use 3996 or 4002, or 5 or 8 shares",
+            "spec.collection.framesPerBatch: 4000 cannot be divided into 6 shares (collection.shares); use 3996 or "
+            "4002 frames, or 5 or 8 shares",
             id="fixed shares",
         ),
         pytest.param(
             {"spec.collection.stragglers": {"firstShares": 3}, "spec.collection.maxStaleness": 1},
             "spec.collection.framesPerBatch: 4000 cannot be divided into 3 shares (collection.stragglers.firstShares); "
-            "use 3999 or 4002, or 2 or 4 shares",
+            "use 3999 or 4002 frames, or 2 or 4 shares",
             id="first shares",
         ),
         pytest.param(
@@ -63,7 +63,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
                 "spec.environment.perCollector": 8,
             },
             "spec.collection.framesPerBatch: 4000 cannot be divided into 4 shares (collectors.replicas) of whole steps "
-            "of 32 environments; use 3968 or 4096, or 1 or 5 collectors",
+            "of 32 environments; use 3968 or 4096 frames, or 1 or 5 collectors",
             id="vectorised environments in each of several processes",
         ),
     ],

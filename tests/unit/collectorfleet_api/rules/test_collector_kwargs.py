@@ -43,4 +43,4 @@ def test_a_script_says_all_arguments_and_a_manifest_those_without_a_field() -> N
     ]
     assert list(collector_kwargs_problems({}, runs_script=True)) == []
     (found,) = collector_kwargs_problems({"cat_results": "stack", "device": "cpu"}, runs_script=True)
-    assert str(found) == ("spec.collectors.kwargs: driver.script sets this in its FleetCollector; leave it out")
+    assert str(found) == ("spec.collectors.kwargs: driver.script sets this in its FleetCollector; leave this field out")

@@ -20,8 +20,8 @@ def with_(**evaluation: Any) -> dict[str, Any]:
     [
         pytest.param(
             with_(template={"nodeSelector": {"pool": "cpu"}}),
-            "spec.evaluation.template.nodeSelector: a pod template has metadata and spec, and this is neither; did you "
-            "mean spec.nodeSelector?",
+            "spec.evaluation.template.nodeSelector: a pod template has only the fields metadata and spec; did you mean "
+            "spec.nodeSelector?",
             id="a pod's field beside the spec",
         ),
         pytest.param(
@@ -102,26 +102,26 @@ def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
     [
         pytest.param(
             with_(template={"spec": {"hostNetwork": True}}),
-            "spec.evaluation.template.spec.hostNetwork: a namespace that enforces Pod Security restricted refuses the "
-            "pod; leave it out in such a namespace",
+            "spec.evaluation.template.spec.hostNetwork: a namespace that enforces the Pod Security Standard "
+            '"restricted" refuses the pod; leave this field out in such a namespace',
             id="the node's network",
         ),
         pytest.param(
             with_(environment={"kwargs": {"level": None}}),
-            "spec.evaluation.environment.kwargs.level: `kubectl apply` removes a null; leave the argument out, and "
+            "spec.evaluation.environment.kwargs.level: `kubectl apply` removes this null; leave the argument out, and "
             "make None its default in the function",
             id="a keyword that is null",
         ),
         pytest.param(
             with_(resources={"gpu": 1}) | {"spec.workers.gpu": {"mode": "MPS", "perPod": 2}},
             "spec.evaluation.resources.gpu: an evaluator pod has 2 GPUs with mode MPS: the device plugin gives a pod "
-            "one replica only; use 1 or a share, and set spec.workers.gpu.perPod to 1",
+            "only one replica; use 1 or a share, and set spec.workers.gpu.perPod to 1",
             id="replicas that a pod does not get",
         ),
         pytest.param(
             with_(resources={"gpu": 1}) | {"spec.workers.gpu": {"mode": "None"}},
-            "spec.evaluation.template: absent: with mode None, Ray counts GPUs that the operator does not request; set "
-            "a template that gives evaluator pods their GPUs",
+            "spec.evaluation.template: not set, and with workers.gpu.mode None, the operator requests no GPUs; set a "
+            "template that gives evaluator pods their GPUs",
             id="GPUs that no template requests",
         ),
     ],
@@ -140,7 +140,7 @@ def test_gpus_that_evaluator_pods_take_over_from_workers_are_told() -> None:
     (found,) = warnings(fleet(inherited))
     assert str(found) == (
         "spec.evaluation.template: evaluator pods inherit nvidia.com/gpu from "
-        "spec.workers.template, but no evaluator uses nvidia.com/gpu; set it to null here"
+        "spec.workers.template, but no evaluator uses nvidia.com/gpu; set this resource to null here"
     )
     assert warnings(fleet(with_(template=gpus(None)) | {"spec.workers.template": gpus(1)})) == []
     assert warnings(fleet(with_() | {"spec.workers.template": gpus(0)})) == []

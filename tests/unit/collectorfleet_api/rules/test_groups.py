@@ -36,19 +36,19 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"spec.collectors.groups": [{"name": "head", "replicas": 4}]},
-            "spec.collectors.groups[0].name: head is a name of the pods of the Ray head; use another",
+            'spec.collectors.groups[0].name: "head" is a name of the pods of the Ray head; use another name',
             id="head",
         ),
         pytest.param(
             # KubeRay would count the head as one of its workers, and delete it as one.
             {"spec.collectors.groups": [{"name": "headgroup", "replicas": 4}]},
-            "spec.collectors.groups[0].name: headgroup is a name of the pods of the Ray head; use another",
+            'spec.collectors.groups[0].name: "headgroup" is a name of the pods of the Ray head; use another name',
             id="headgroup",
         ),
         pytest.param(
             {"spec.collectors.groups": [{"name": "Big", "replicas": 4}]},
             'spec.collectors.groups[0].name: "Big" is not a name of a group; write lower-case letters, digits and '
-            "'-', such as big",
+            "'-', such as big-gpu",
             id="upper case",
         ),
         pytest.param(
@@ -78,8 +78,8 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             beside(devices={"device": "cuda"}),
-            "spec.collectors.groups[1].devices: cuda needs a GPU; set collectors.resources.gpu, to a share such as "
-            "0.25 or to whole GPUs, or use cpu",
+            "spec.collectors.groups[1].devices: device cuda needs a GPU; set collectors.resources.gpu, for example to "
+            "0.25, or use cpu",
             id="cuda without a GPU",
         ),
         pytest.param(
@@ -95,8 +95,8 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
         pytest.param(
             beside(workers={"template": {"nodeSelector": {}}}),
-            "spec.collectors.groups[1].workers.template.nodeSelector: a pod template has metadata and spec, and this "
-            "is neither; did you mean spec.nodeSelector?",
+            "spec.collectors.groups[1].workers.template.nodeSelector: a pod template has only the fields metadata and "
+            "spec; did you mean spec.nodeSelector?",
             id="template",
         ),
     ],
@@ -122,7 +122,7 @@ def test_advice_on_a_groups_gpus_is_advice_at_the_group() -> None:
     assert isinstance(found, CollectorFleet)
     (advice,) = warnings(found)
     assert advice.field == "spec.collectors.groups[1].resources.gpu"
-    assert advice.message == "0.3 of the 1 GPU of each worker pod is used by no collector: 1 collector of 0.7 GPU fits"
+    assert advice.message == "collectors leave 0.3 of the 1 GPU of each worker pod unused: 1 collector of 0.7 GPU fits"
 
 
 def test_groups_of_a_script_differ_in_their_resources_and_pods() -> None:

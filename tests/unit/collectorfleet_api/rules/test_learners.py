@@ -25,7 +25,7 @@ def with_(**learners: Any) -> dict[str, Any]:
         ),
         pytest.param(
             with_(policies=[{"id": "red"}, {"id": "blue", "module": "red"}]),
-            "spec.learners.policies[1].module: red is the module of policy red too; give each policy a module of its "
+            "spec.learners.policies[1].module: red is also the module of policy red; give each policy a module of its "
             "own",
             id="a module twice",
         ),
@@ -78,22 +78,22 @@ MIG = {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb"}
         pytest.param(
             MIG,
             {"gpus": 4, "maxPolicies": 4, "shards": 1},
-            "spec.learners.gpus: a learner pod has 4 GPUs with mode MIG: CUDA shows a process one slice only; set gpus "
+            "spec.learners.gpus: a learner pod has 4 GPUs with mode MIG: CUDA shows a process only one slice; set gpus "
             "and shards to 4",
             id="policies of a slice each in one shard",
         ),
         pytest.param(
             MIG,
             {"gpus": 4},
-            "spec.learners.gpus: a learner pod has 2 GPUs with mode MIG: CUDA shows a process one slice only; set gpus "
+            "spec.learners.gpus: a learner pod has 2 GPUs with mode MIG: CUDA shows a process only one slice; set gpus "
             "and shards to 2",
             id="policies of two slices",
         ),
         pytest.param(
             {"mode": "MPS"},
             {"gpus": 4},
-            "spec.learners.gpus: a learner pod has 2 GPUs with mode MPS: the device plugin gives a pod one replica "
-            "only; set gpus and shards to 2",
+            "spec.learners.gpus: a learner pod has 2 GPUs with mode MPS: the device plugin gives a pod only one "
+            "replica; set gpus and shards to 2",
             id="policies of two replicas",
         ),
     ],

@@ -16,4 +16,4 @@ def test_what_a_template_loosens_is_told_with_its_place(spec: dict[str, Any], pa
     told = [one for one in warnings(fleet({"spec.ray.head.template": {"spec": spec}})) if "template" in one.field]
     first = f"spec.ray.head.template.spec.{path}" if path else None
     assert (told[0].field if told else None) == first
-    assert all("Pod Security restricted" in one.message for one in told)
+    assert all('Pod Security Standard "restricted"' in one.message for one in told)

@@ -10,7 +10,7 @@ from tests.manifests import fleet, manifest
 
 from collectorfleet_api.rules.validation import read
 
-SENTENCE = "the factory gets the addresses of the simulator in this argument; leave it out, or rename it"
+SENTENCE = "the factory gets the addresses of the simulator in this argument; leave your argument out, or rename it"
 OWN = {"command": ["./own"], "ports": ["grpc"]}
 
 
@@ -87,8 +87,8 @@ def test_a_port_is_named_once_and_like_a_port() -> None:
         (
             ["python"],
             (
-                "a port cannot have the name python, because {python} in the command stands for the collector's "
-                "Python; rename the port"
+                '"python" cannot name a port, because {python} in the command stands for the collector\'s Python; '
+                "rename the port"
             ),
         ),
         (["G RPC"], '"G RPC" is not a name of a port; write lower-case letters, digits and'),

@@ -165,8 +165,8 @@ def test_a_fleet_without_problems_is_read() -> None:
         ),
         pytest.param(
             {"spec.workers.template": {"nodeSelector": {"pool": "gpu"}}},
-            "spec.workers.template.nodeSelector: a pod template has metadata and spec, and this is neither; "
-            "did you mean spec.nodeSelector?",
+            "spec.workers.template.nodeSelector: a pod template has only the fields metadata and spec; did you mean "
+            "spec.nodeSelector?",
             id="a pod spec where a template belongs",
         ),
         pytest.param(

@@ -18,7 +18,10 @@ from collectorfleet_operator.decide.another_plan import needs_another_plan
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.objects import Object
 
-KEPT = "container shipper keeps its pod running (an init container with restartPolicy Always would end with the driver)"
+KEPT = (
+    "container shipper keeps the driver pod running "
+    "(to avoid this, make it an init container with restartPolicy Always)"
+)
 
 
 def ended(code: int, message: str = "", phase: str = "Running", changes: dict[str, Any] | None = None) -> World:
@@ -63,7 +66,7 @@ def test_what_outlives_a_completed_fleet_keeps_neither_gpu_nor_quota() -> None:
     world.seconds = 60
     (gone,) = world.carry_out()
     assert isinstance(gone, Delete)
-    assert (gone.kind, gone.why) == (JOB, f"Job cheetah-driver: {KEPT} 60 s after the driver's end")
+    assert (gone.kind, gone.why) == (JOB, f"Job cheetah-driver: 60 s after the driver's end, {KEPT}")
     world.collect(*world.pods("driver"))
     assert told(world.look(world.now), "Ready")[:2] == ("True", "Completed")
     assert "shipper" in told(world.look(world.now), "Ready")[2]

@@ -52,7 +52,9 @@ def test_a_fleet_without_a_first_batch_fails_at_its_startup_deadline_and_keeps_t
     assert told(status, "Stalled")[:2] == ("True", "DeadlineExceeded")
     assert told(status, "Completed")[:2] == ("False", "DeadlineExceeded")
     said = told(status, "Ready")[2]
-    assert "no batch within 300 s (spec.startupDeadlineSeconds) after Job cheetah-driver was created" in said
+    assert (
+        "the driver delivered no batch within 300 s (spec.startupDeadlineSeconds) after Job cheetah-driver was created"
+    ) in said
     assert "no such image" in said
     assert said.endswith(AGAIN)
     assert {"Delete RayCluster", "Delete Job"} == set(kinds(world.carry_out()))

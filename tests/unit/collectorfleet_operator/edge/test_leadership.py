@@ -128,7 +128,7 @@ def test_a_release_that_fails_is_said(caplog: pytest.LogCaptureFixture) -> None:
         await leads.release()
 
     asyncio.run(scenario())
-    assert "the next operator waits until it expires: apply Lease: no answer within 10 s" in caplog.text
+    assert "so the next operator waits until the Lease expires: apply Lease: no answer within 10 s" in caplog.text
 
 
 def test_conflicts_without_an_end_are_tried_again_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def test_labels_are_given_on_by_key_or_by_what_they_begin_with(capsys: pytest.Ca
     assert told.propagation == Propagation(labels=("team", "lab.example.com/*"), annotations=("*",))
     for refused, why in {
         "a*b": "a * at the end",
-        "app.kubernetes.io/*": "leave this key out",
+        "app.kubernetes.io/*": "leave the key out",
         "": "give a key",
     }.items():
         with pytest.raises(SystemExit):

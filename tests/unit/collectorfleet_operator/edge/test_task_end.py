@@ -55,7 +55,7 @@ def test_a_task_that_ignores_a_cancellation_is_named_and_cancelled_again(caplog:
         await started(asyncio.create_task(stubborn(1), name="queue"), asyncio.create_task(stubborn(0), name="watch"))
 
     asyncio.run(main())
-    assert caplog.messages == ["cancelling again: these tasks did not end within 0.1 s: queue"]
+    assert caplog.messages == ["cancelling these tasks again, because they did not end within 0.1 s: queue"]
 
 
 def test_tasks_that_ignore_each_cancellation_are_an_error_with_their_names() -> None:

@@ -12,7 +12,8 @@ from collectorfleet_api.rules.validation import read
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 ADVICE = (
-    "so no batch passes through the driver; leave collection.postproc, splitTrajs, copy and compactObservations out"
+    "so no batch passes through the driver; leave the fields postproc, splitTrajs, copy and compactObservations of "
+    "collection out"
 )
 
 

@@ -27,7 +27,7 @@ def test_options_that_do_not_go_together_are_refused(changes: dict[str, Any], se
 def test_what_no_rule_of_the_crd_can_look_into_is_told_here(path: str) -> None:
     found = read(manifest({**SCRIPT, f"spec.{path}": OF_THE_SCRIPT[path]}))
     assert [str(problem) for problem in found] == [
-        f"spec.{path}: driver.script sets this in its FleetCollector; leave it out"
+        f"spec.{path}: driver.script sets this in its FleetCollector; leave this field out"
     ]
 
 

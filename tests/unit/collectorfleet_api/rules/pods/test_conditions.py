@@ -80,7 +80,7 @@ REFUSED = [
         "PodSpec",
         {"hostNetwork": True, "containers": [{**OURS, "ports": [{"containerPort": 1, "hostPort": 2}]}]},
         "containers[0].ports[0].hostPort",
-        "2 is not containerPort 1; with hostNetwork, make them equal",
+        "2 differs from containerPort 1; with hostNetwork, make the two ports equal",
         id="another port on the host's network",
     ),
     *(
@@ -88,7 +88,7 @@ REFUSED = [
             "Container",
             {field: {"successThreshold": number}},
             f"{field}.successThreshold",
-            f"{number} is not allowed here; use 1, or leave it out",
+            f"{number} is not allowed here; use 1, or leave this field out",
             id=f"{field} with threshold {number}",
         )
         for field in ("livenessProbe", "startupProbe")
@@ -105,7 +105,7 @@ REFUSED = [
         "EnvVar",
         env("metadata.name", value="x"),
         "valueFrom",
-        "value is set too; keep one of the two",
+        "value and valueFrom are both set; keep one of the two",
         id="a value and a source",
     ),
     pytest.param(
@@ -157,7 +157,7 @@ REFUSED = [
         "SeccompProfile",
         {"type": "RuntimeDefault", "localhostProfile": "a"},
         "localhostProfile",
-        "type RuntimeDefault takes no localhostProfile; leave it out, or set type to Localhost",
+        '"type: RuntimeDefault" takes no localhostProfile; leave this field out, or set type to Localhost',
         id="a profile of another type",
     ),
     pytest.param(
@@ -180,14 +180,15 @@ REFUSED = [
         "Toleration",
         {"operator": "Equal"},
         "operator",
-        "a toleration without a key matches all taints and needs operator Exists; set Exists, or set a key",
+        'a toleration without a key matches all taints and needs "operator: Exists"; set operator to Exists, or set a '
+        "key",
         id="no key",
     ),
     pytest.param(
         "Toleration",
         toleration(value="x"),
         "value",
-        "operator Exists takes no value; leave value out, or set operator to Equal",
+        '"operator: Exists" takes no value; leave value out, or set operator to Equal',
         id="a value that must only exist",
     ),
     pytest.param(
@@ -212,7 +213,7 @@ REFUSED = [
             "LabelSelectorRequirement",
             {"operator": operator, "values": ["a"]},
             "values",
-            f"operator {operator} takes no values; leave values out, or use In",
+            f'"operator: {operator}" takes no values; leave values out, or use In',
             id=f"{operator} with a value",
         )
         for operator in ("Exists", "DoesNotExist")
@@ -222,7 +223,7 @@ REFUSED = [
             "NodeSelectorRequirement",
             {"operator": operator, "values": values},
             "values",
-            f"operator {operator} compares with one number, but this list has {len(values)} items; write one number",
+            f'"operator: {operator}" compares with one number, but this list has {len(values)} items; write one number',
             id=f"{operator} with {len(values)} values",
         )
         for operator in ("Gt", "Lt")

@@ -76,7 +76,7 @@ HERE = "spec.containers[0]"
         pytest.param(
             mounts({"name": "data", "mountPath": "/a", "subPath": "x", "subPathExpr": "$(A)"}),
             f"{HERE}.volumeMounts[0].subPathExpr",
-            "subPath is set too; keep one of the two",
+            "subPath and subPathExpr are both set; keep one of the two",
             id="two paths in a volume",
         ),
         pytest.param(
@@ -106,7 +106,7 @@ HERE = "spec.containers[0]"
         pytest.param(
             amounts(requests={GPU: 1}),
             f"{HERE}.resources.requests.{GPU}",
-            "nvidia.com/gpu needs a limit of the same amount; add it to limits",
+            "nvidia.com/gpu needs a limit of the same amount; add this limit",
             id="a request for a GPU without a limit",
         ),
         pytest.param(

@@ -49,8 +49,8 @@ def test_a_fleet_that_outgrew_its_quota_says_what_it_has_and_what_it_needs() -> 
     world = admitted({"spec.collectors.replicas": 4})
     world.edit({"spec.collectors.replicas": 5})
     text = (
-        "admitted by ClusterQueue lab with 4 worker pods, but the fleet needs 5 worker pods; Kueue admits a fleet as a "
-        f"whole, so the operator starts no more pods; to request quota for all of them, {AGAIN}"
+        "admitted by ClusterQueue lab with 4 worker pods, but the fleet needs 5 worker pods; Kueue admits only whole "
+        f"fleets, so no more pods start; to request quota for all pods, {AGAIN}"
     )
     assert told(world.look(), "Admitted") == ("True", "AdmittedForFewer", text)
     world.edit({"spec.collectors.replicas": 4})

@@ -42,7 +42,7 @@ def test_kueue_is_named_and_not_kuberay_if_a_local_queue_takes_everything() -> N
 def test_a_child_that_somebody_suspended_is_named_if_no_queue_is() -> None:
     ready = told(suspended("").look(later(60)), "Ready")
     assert ready[1] == "ChildSuspended"
-    assert ready[2].startswith("RayCluster cheetah has spec.suspend: true, which the operator did not set; if Kueue ")
+    assert ready[2].startswith("another client has set spec.suspend of RayCluster cheetah to true; if Kueue ")
 
 
 @pytest.mark.parametrize("queue", ["default", ""])

@@ -80,7 +80,7 @@ def test_infrastructure_that_keeps_failing_is_told_with_the_limit() -> None:
     world.end_driver(137, reason="OOMKilled")
     world.end_job("Failed", failed=7)
     message = told(world.look(), "Stalled")[2]
-    assert message.startswith("the driver failed 7 times (backoffLimit is 6), the last time: container driver was")
+    assert message.startswith("the driver failed 7 times (backoffLimit is 6); last error: container driver was")
     assert "killed at its memory limit of 2Gi" in message
 
 

@@ -72,7 +72,7 @@ def test_an_invalid_spec_stalls_the_fleet_with_all_its_problems() -> None:
     status, reason, message = told(seen, "Stalled")
     assert (status, reason) == ("True", "InvalidSpec")
     assert "1.5 is more than one GPU and not whole" in message
-    assert "the driver gets whole GPUs" in message
+    assert "0.5 is not a whole number of GPUs" in message
     assert told(seen, "Ready")[:2] == ("False", "InvalidSpec")
     assert seen.phase is Phase.FAILED
 
