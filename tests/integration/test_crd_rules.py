@@ -69,8 +69,7 @@ def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": 0.3, "spec.workers.gpu.perPod": 2, "spec.workers.collectorsPerPod": 7},
-            "7 collectors of 0.3 GPU do not fit on a worker pod with 2 GPU; use at most 6, "
-            "or raise workers.gpu.perPod",
+            "7 collectors of 0.3 GPU do not fit on a worker pod with 2 GPU; use at most 6, or raise workers.gpu.perPod",
             id="too many in a pod",
         ),
         pytest.param(
