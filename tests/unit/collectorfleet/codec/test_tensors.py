@@ -94,6 +94,23 @@ def test_what_no_array_can_carry_is_pickled_and_the_same(value: Any) -> None:
         assert found["odd"] == {"words": 1}
 
 
+class OnAnotherDevice(torch.Tensor):
+    """A tensor of a device that the reader does not have."""
+
+    def cpu(self, *_: Any, **__: Any) -> torch.Tensor:
+        return torch.eye(2).to_sparse()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise RuntimeError("there is no such device")
+
+
+@pytest.mark.filterwarnings("ignore:.*quantiz.*")
+def test_what_no_array_can_carry_is_pickled_on_the_cpu() -> None:
+    value = torch.quantize_per_tensor(torch.eye(2), 1.0, 0, torch.quint8).as_subclass(OnAnotherDevice)
+    found = decode(encode(TensorDict({"odd": value}, [2])))["odd"]
+    assert torch.equal(found.to_dense(), torch.eye(2))
+
+
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*quantiz.*")
 def test_only_a_plain_block_of_numbers_fits_an_array() -> None:

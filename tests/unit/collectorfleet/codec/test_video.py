@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 
 import numpy as np
 import pytest
@@ -43,7 +44,12 @@ def test_frames_that_are_all_repeated_are_each_shown_as_long_as_they_were() -> N
     assert np.abs(frames[2].astype(int) - second).mean() < 8
 
 
-@pytest.mark.parametrize("frame", [squares(1)[0], np.mgrid[0:99:3, 0:7, 0:3][0].astype(np.uint8)], ids=["flat", "odd"])
+EQUAL_FRAMES = pytest.mark.parametrize(
+    "frame", [squares(1)[0], np.mgrid[0:99:3, 0:7, 0:3][0].astype(np.uint8)], ids=["flat", "odd"]
+)
+
+
+@EQUAL_FRAMES
 def test_a_video_whose_frames_are_all_equal_lasts_as_long(frame: Pixels) -> None:
     data = encode([frame] * 5)
     frames, per_second = decode(data)
@@ -52,6 +58,20 @@ def test_a_video_whose_frames_are_all_equal_lasts_as_long(frame: Pixels) -> None
     assert np.abs(frames[0].astype(int) - frame).mean() < 8
     with Image.open(io.BytesIO(gif(data))) as image:
         assert image.info["duration"] * image.n_frames == 250
+
+
+@EQUAL_FRAMES
+def test_a_video_whose_frames_are_all_equal_has_the_sizes_that_the_format_prescribes(frame: Pixels) -> None:
+    data = encode([frame] * 5)
+    assert struct.unpack_from("<4sI4s", data) == (b"RIFF", len(data) - 8, b"WEBP")
+    sizes, at = {}, 12
+    while at < len(data):
+        name, size = struct.unpack_from("<4sI", data, at)
+        sizes[name] = size
+        at += 8 + size + size % 2
+    assert at == len(data)
+    assert list(sizes) == [b"VP8X", b"ANIM", b"ANMF"]
+    assert (sizes[b"VP8X"], sizes[b"ANIM"]) == (10, 6)
 
 
 def test_a_single_frame_is_a_video() -> None:
@@ -77,6 +97,12 @@ def test_a_file_may_have_its_largest_size_and_not_a_byte_more(monkeypatch: pytes
     monkeypatch.setattr(video, "MOST_BYTES", size - 1)
     frames, per_second = decode(encode(squares(8)))
     assert (len(frames), per_second) == (4, 10.0)
+
+
+@pytest.mark.parametrize(("excess", "size"), [(0, 1_000_000), (1, 500_001)])
+def test_a_file_may_have_a_million_bytes(monkeypatch: pytest.MonkeyPatch, excess: int, size: int) -> None:
+    monkeypatch.setattr(video, "_webp", lambda frames, _: bytes(500_000 * len(frames) + excess))
+    assert len(encode(squares(2))) == size
 
 
 def test_a_frame_that_is_too_large_by_itself_is_a_video(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,6 +138,13 @@ def test_a_gif_has_the_same_frames_for_viewers_that_know_no_webp() -> None:
         for wanted, frame in zip(squares(9), ImageSequence.Iterator(image), strict=True):
             assert frame.info["duration"] == 50
             assert np.abs(np.asarray(frame.convert("RGB")).astype(int) - wanted).mean() < 8
+
+
+def test_a_gif_has_at_most_128_colors() -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
+    with Image.open(io.BytesIO(gif(encode([noise])))) as image:
+        colors = np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0)
+    assert len(colors) == 128
 
 
 def test_viewers_repeat_a_video_without_end() -> None:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from collectorfleet.messages import Fault
-from collectorfleet.recovery.failure import Fail, GiveUp, Loss, OnEnvironmentError, Replace, ReplaceWithBackoff
+from collectorfleet.recovery.failure import (
+    Decision,
+    Fail,
+    GiveUp,
+    Loss,
+    OnEnvironmentError,
+    Replace,
+    ReplaceWithBackoff,
+)
 
 POLICY = ReplaceWithBackoff(budget=4, first_pause=timedelta(seconds=3), longest_pause=timedelta(seconds=10))
 OTHER_FAULTS = [fault for fault in Fault if fault not in (Fault.ENVIRONMENT, Fault.NODE_LOST)]
@@ -58,6 +67,14 @@ def test_an_environment_that_is_known_to_fail_is_a_loss_like_others() -> None:
     flaky = ReplaceWithBackoff(budget=1, on_environment_error=OnEnvironmentError.RESTART)
     assert decide(0, Fault.ENVIRONMENT, flaky) == Replace(timedelta(0), "pod evicted; restart 1 of 1")
     assert decide(1, Fault.ENVIRONMENT, flaky) == GiveUp("pod evicted; its only restart is used up")
+
+
+@pytest.mark.parametrize(
+    ("word", "decision"),
+    [("fail", Fail("pod evicted")), ("restart", Replace(timedelta(0), "pod evicted; restart 1 of 10"))],
+)
+def test_the_decision_after_an_environment_error_can_be_given_as_a_word(word: Any, decision: Decision) -> None:
+    assert decide(0, Fault.ENVIRONMENT, ReplaceWithBackoff(on_environment_error=word)) == decision
 
 
 @pytest.mark.parametrize("fault", OTHER_FAULTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from collectorfleet.gather.state.collector import Collector
-from collectorfleet.gather.state.collectors import START_TOGETHER_SECONDS, Collectors
+from collectorfleet.gather.state.collectors import Collectors
 from collectorfleet.messages import CollectorId
 from collectorfleet_api.v1alpha1 import CollectorState
 
@@ -181,8 +181,8 @@ def test_a_fleet_that_starts_waits_ten_seconds_for_those_that_start_with_it(coll
     start(collectors, "c1")
     assert not collectors.is_collector_starting(0.0)
     ready(collectors, "c0", now=5.0)
-    assert collectors.is_collector_starting(5.0 + START_TOGETHER_SECONDS - 0.1)
-    assert not collectors.is_collector_starting(5.0 + START_TOGETHER_SECONDS)
+    assert collectors.is_collector_starting(14.9)
+    assert not collectors.is_collector_starting(15.0)
 
 
 def test_a_fleet_waits_for_nobody_once_all_that_started_with_it_are_ready_or_lost(collectors: Collectors) -> None:
@@ -200,8 +200,8 @@ def test_a_replacement_is_awaited_only_while_it_loads_its_first_weights(collecto
     one = start(collectors, "c1", now=1.0)
     assert not collectors.is_collector_starting(1.0)
     collectors.built(one, "pod", 7, 100.0)
-    assert collectors.is_collector_starting(100.0 + START_TOGETHER_SECONDS - 0.1)
-    assert not collectors.is_collector_starting(100.0 + START_TOGETHER_SECONDS)
+    assert collectors.is_collector_starting(109.9)
+    assert not collectors.is_collector_starting(110.0)
 
 
 def test_weights_are_offered_first_to_who_works_longest_and_then_to_who_is_longest_behind(

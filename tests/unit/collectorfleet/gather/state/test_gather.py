@@ -270,6 +270,16 @@ def test_a_gather_is_throttled_only_while_the_bound_holds_back_idle_collectors_o
     assert not gather.throttled
 
 
+def test_a_gather_is_not_throttled_while_it_is_paused_or_has_no_bound() -> None:
+    bounded, unbounded = gather_of(SYNC), gather_of(ASYNC)
+    assert list(bounded.submissions(0.0)) == []
+    assert bounded.throttled
+    bounded.paused = True
+    assert list(bounded.submissions(0.0)) == []
+    assert len(list(unbounded.submissions(0.0))) == 2
+    assert (bounded.throttled, unbounded.throttled) == (False, False)
+
+
 def test_answers_of_a_resumed_run_are_no_older_than_the_weights_that_it_began_with() -> None:
     gather = Gather(replace(ASYNC, random_frames=30))
     gather.restored(frames=20, version=7)

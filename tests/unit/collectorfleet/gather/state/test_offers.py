@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectorfleet.gather.state.collector import Collector
 from collectorfleet.gather.state.collectors import Collectors
-from collectorfleet.gather.state.offers import AT_ONCE, PER_SECOND, Pace
+from collectorfleet.gather.state.offers import Pace
 from collectorfleet.messages import CollectorId
 
 
@@ -17,14 +17,14 @@ def taken(pace: Pace, now: float) -> int:
 
 def test_a_small_fleet_gets_all_of_its_offers_at_once_and_a_large_one_over_time() -> None:
     pace = Pace()
-    assert taken(pace, 0.0) == AT_ONCE
-    assert taken(pace, 0.1) == 0.1 * PER_SECOND
-    assert taken(pace, 100.0) == AT_ONCE  # what was not used is not saved up
+    assert taken(pace, 0.0) == 64
+    assert taken(pace, 0.1) == 10
+    assert taken(pace, 100.0) == 64  # what was not used is not saved up
 
 
 def test_an_answer_earns_an_offer() -> None:
     pace = Pace()
-    assert taken(pace, 0.0) == AT_ONCE
+    assert taken(pace, 0.0) == 64
     for _ in range(3):
         pace.answered()
     assert taken(pace, 0.0) == 3

@@ -98,16 +98,24 @@ def test_ten_minutes_of_work_give_the_budget_back(slots: Slots, lived: float, an
 
 def test_what_was_lost_with_a_node_that_is_found_dead_later_costs_nothing(slots: Slots) -> None:
     filled(slots)
-    for name, node in (("c0", "gone"), ("c1", "here"), ("c2", None)):
+    for name, node in (("c0", "here"), ("c1", "gone"), ("c2", None)):
         slots.lost(name, "ActorUnavailableError: Socket closed", Fault.DIED, 10.0, node)
         slots.decided(name, AFTER_A_PAUSE, 10.0)
-    assert [slot.name for slot in slots.node_died("gone", 60.0)] == ["c0"]
-    assert [len(slot.charges) for slot in slots.in_order()] == [0, 1, 1]
-    assert slots.by_name["c0"].last_error == "its node died; ActorUnavailableError: Socket closed"
+    assert [slot.name for slot in slots.node_died("gone", 60.0)] == ["c1"]
+    assert [len(slot.charges) for slot in slots.in_order()] == [1, 0, 1]
+    assert slots.by_name["c1"].last_error == "its node died; ActorUnavailableError: Socket closed"
     # What is lost on it from now on is known to be.
     filled(slots, 20.0)
-    assert slots.lost("c0", "no batch within 60 s", Fault.HUNG, 70.0, "gone").fault is Fault.NODE_LOST
-    assert slots.by_name["c0"].charges == []
+    assert slots.lost("c1", "no batch within 60 s", Fault.HUNG, 70.0, "gone").fault is Fault.NODE_LOST
+    assert slots.by_name["c1"].charges == []
+
+
+def test_the_deaths_of_the_last_256_nodes_are_known(slots: Slots) -> None:
+    filled(slots)
+    for number in range(257):
+        slots.node_died(f"node-{number}", 0.0)
+    faults = [slots.lost(f"c{number}", "it died", Fault.DIED, 1.0, f"node-{number}").fault for number in range(2)]
+    assert faults == [Fault.DIED, Fault.NODE_LOST]
 
 
 def test_what_was_lost_on_a_node_long_before_it_died_was_not_lost_with_it(slots: Slots) -> None:
@@ -128,6 +136,16 @@ def test_one_that_was_given_up_for_the_loss_of_its_node_is_filled_again(slots: S
     assert filled(slots, 20.0) == ["c0"]
 
 
+def test_the_slot_of_a_drained_pod_is_filled_as_soon_as_the_pod_is_no_longer_drained(slots: Slots) -> None:
+    filled(slots)
+    slots.drained("c1", "pod-a")
+    slots.drained("c2", "pod-b")
+    slots.set_draining_pods(["pod-a", "pod-b"])
+    assert (filled(slots), slots.expected_count) == ([], 1)
+    slots.set_draining_pods(["pod-b"])
+    assert (filled(slots), slots.expected_count, slots.restarts) == (["c1"], 2, 0)
+
+
 # ---------------------------------------------------------------- groups
 def of_group(slots: Slots, group: str) -> list[str]:
     return [slot.name for slot in slots.in_order() if slot.group == group and not slot.leaving]
@@ -137,7 +155,7 @@ def test_slots_are_of_groups_in_turn() -> None:
     slots = Slots(6, ["fast", "big", "fast"])
     assert of_group(slots, "fast") == ["c0", "c2", "c3", "c5"]
     assert of_group(slots, "big") == ["c1", "c4"]
-    assert slots.desired == 6
+    assert (slots.desired, slots.groups) == (6, ["fast", "big"])
 
 
 def test_a_smaller_fleet_takes_from_each_group_what_is_too_many_there() -> None:
