@@ -43,7 +43,7 @@ pods.
 
 * *Converge* begins when the operator is ready, and ends when the last fleet has a status. *Bare calls* send the same
   objects without an operator, for 16 fleets at a time.
-* Ranges are from five rounds of the first part, each with a new API server.
+* Ranges: five rounds, each with a new API server.
 * An *operator without any CPU* would leave both cores to the API server and etcd.
 * *A change* adds one collector to a fleet, every 0.2 s. The measurement ends when a watch shows the worker in the
   RayCluster. *The answer alone* is the time until the API server answers the request.

@@ -11,7 +11,7 @@ from typing import Final
 from collectorfleet_api.extras import Needs
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
-NEEDS: Final = Needs("operator", ("aiohttp", "kopf", "kubernetes", "prometheus_client"))
+NEEDS: Final = Needs("operator", ("aiohttp", "kopf", "kubernetes", "prometheus_client", "yarl"))
 # The exit code if a package is not installed, as in the command line tool.
 _UNAVAILABLE: Final = 69
 _HANGS: Final = 70

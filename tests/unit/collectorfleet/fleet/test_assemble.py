@@ -72,11 +72,11 @@ def frames(**entries: torch.Tensor | TensorDictBase) -> Part:
             id="one more entry",
         ),
         pytest.param(
-            {"step": torch.zeros(2, 3)}, r"step is float32 \[\] in fast, and float32 \[3\] in big", id="shape"
+            {"step": torch.zeros(2, 3)}, r"step is float32 \[\] in fast, but float32 \[3\] in big", id="shape"
         ),
         pytest.param(
             {"step": torch.zeros(2, dtype=torch.int64)},
-            r"step is float32 \[\] in fast, and int64 \[\]",
+            r"step is float32 \[\] in fast, but int64 \[\]",
             id="dtype",
         ),
     ],
