@@ -57,7 +57,7 @@ class PolicyReplay:
         # run. A sort of the versions of 1,000,000 frames takes 100 ms, and each status calls this method.
         of_runs, lengths = said.unique_consecutive(return_counts=True)
         versions, places = of_runs.unique(return_inverse=True)
-        frames = torch.zeros_like(versions).index_add_(0, places, lengths)
+        frames = lengths.new_zeros(len(versions)).index_add_(0, places, lengths)
         return dict(zip(versions.tolist(), frames.tolist(), strict=True))
 
     def forget(self, policy_id: str) -> None:

@@ -65,6 +65,17 @@ def test_frames_that_do_not_say_their_version_are_not_counted() -> None:
     assert replay.size("a") == 3
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.float32])
+@pytest.mark.parametrize("shape", [[4], [4, 1]])
+def test_versions_of_any_type_and_shape_are_counted(dtype: torch.dtype, shape: list[int]) -> None:
+    """A user's function splits the frames and may convert them."""
+    made = TensorDict({"x": torch.zeros(4)}, [4])
+    made[VERSION_KEY] = torch.tensor([1, 1, 2, 1], dtype=dtype).reshape(shape)
+    replay = PolicyReplay()
+    replay.extend("a", made)
+    assert replay.weights_versions("a") == {1: 3, 2: 1}
+
+
 def kept(replay: PolicyReplay) -> bytes:
     out = io.BytesIO()
     torch.save(replay.state_dict(), out)
