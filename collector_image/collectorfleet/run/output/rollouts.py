@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import torch
-from tensordict import LazyStackedTensorDict, TensorDictBase
+from tensordict import LazyStackedTensorDict, TensorDictBase, is_non_tensor, is_tensor_collection
 from torch import Tensor
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
@@ -122,15 +122,21 @@ class RolloutWriter:
         self._folder.save_manifest()
 
 
-def _size_bytes(batch: TensorDictBase) -> int:
-    """Return the size of all tensors. TensorDict's ``bytes()`` keeps them in memory until a garbage collection."""
-    if isinstance(batch, LazyStackedTensorDict):
-        return sum(map(_size_bytes, batch.tensordicts))
-    return sum(
-        _size_bytes(value) if isinstance(value, TensorDictBase) else value.nbytes
-        for value in batch.values()
-        if isinstance(value, TensorDictBase | Tensor)
-    )
+def _size_bytes(value: Any) -> int:
+    """Return the size of all tensors in a batch or an entry.
+
+    TensorDict's ``bytes()`` keeps the tensors in memory until a garbage collection.
+    """
+    if is_non_tensor(value):
+        return 0
+    if isinstance(value, LazyStackedTensorDict):
+        return sum(map(_size_bytes, value.tensordicts))
+    if isinstance(value, TensorDictBase):
+        return sum(map(_size_bytes, value.values()))
+    if isinstance(value, Tensor):
+        return value.numel() * value.element_size()  # sparse tensors have no `nbytes`
+    # A tensorclass arrives pickled, so its tensors are not in the memory that the collector reuses.
+    return int(value.bytes()) if is_tensor_collection(value) else 0
 
 
 def _problem_in(manifest: Mapping[str, Any]) -> str | None:

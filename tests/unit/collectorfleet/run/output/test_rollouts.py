@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from tensordict import LazyStackedTensorDict, TensorDict
+from tensordict import LazyStackedTensorDict, TensorClass, TensorDict
 
 from collectorfleet.codec.frames import VERSION_KEY
 from collectorfleet.errors import UserCodeError
@@ -20,6 +20,10 @@ from collectorfleet.run.output import rollouts
 from collectorfleet.run.output.folder import MANIFEST, PART
 from collectorfleet.run.output.rollouts import RolloutWriter
 from collectorfleet.run.position import Position
+
+
+class Reading(TensorClass):
+    value: torch.Tensor
 
 
 def batch(first: int, frames: int = 10) -> TensorDict:
@@ -74,6 +78,15 @@ def test_the_memory_of_a_batch_is_free_once_it_is_written(tmp_path: Path) -> Non
         assert seen() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_the_tensors_of_a_tensorclass_count_as_bytes_of_a_shard(tmp_path: Path, lazy: bool) -> None:
+    out = writer(tmp_path, shard_bytes=4000)
+    made = batch(0)
+    made["reading"] = Reading(value=torch.zeros(10, 100), batch_size=[10])
+    out.write(LazyStackedTensorDict.lazy_stack([made]) if lazy else made)
+    assert out.shards == 1
 
 
 def test_a_shard_of_a_long_output_takes_few_bytes_of_the_manifest(tmp_path: Path) -> None:
