@@ -120,10 +120,13 @@ class Shared:
 
         Pods that should still be drained are not dropped.
         """
+        self.drained_pods.pop(pod, None)  # a pod that drains again is the newest pod
         self.drained_pods[pod] = None
-        old = [one for one in self.drained_pods if one not in self.draining_pods]
-        for one in old[: max(0, len(self.drained_pods) - _KEPT_DRAINED_PODS)]:
-            del self.drained_pods[one]
+        surplus = len(self.drained_pods) - _KEPT_DRAINED_PODS
+        if surplus > 0:
+            old = [one for one in self.drained_pods if one not in self.draining_pods]
+            for one in old[:surplus]:
+                del self.drained_pods[one]
 
     @property
     def over(self) -> bool:

@@ -149,3 +149,13 @@ def test_pods_that_drain_are_reported_before_pods_that_drained_earlier(fleet: Pl
     reported = report(fleet.shared, 0.0, "World").drained_pods
     assert len(reported) == 1000
     assert draining <= set(reported)
+
+
+def test_a_pod_that_drains_again_is_kept_as_the_newest_pod(fleet: Played) -> None:
+    for number in range(1000):
+        fleet.shared.note_drained(f"pod-{number:04d}")
+    fleet.shared.note_drained("pod-0000")
+    fleet.shared.note_drained("pod-1000")
+    assert list(fleet.shared.drained_pods)[-2:] == ["pod-0000", "pod-1000"]
+    assert len(fleet.shared.drained_pods) == 1000
+    assert "pod-0001" not in fleet.shared.drained_pods
