@@ -6,6 +6,8 @@ Operator and driver are separate field managers. The operator writes :class:`Ope
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import Count, Model, Time
@@ -13,6 +15,8 @@ from collectorfleet_api.v1alpha1.condition import Condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Phase
 from collectorfleet_api.v1alpha1.report import DriverReport
 from collectorfleet_api.v1alpha1.types import BY_NAME
+
+MOST_DRAINED_PODS: Final = 1000
 
 
 class WorkerPods(Model):
@@ -99,7 +103,7 @@ class Orders(Model):
     )
     drain_pods: list[str] = Field(
         default_factory=list,
-        max_length=1000,
+        max_length=MOST_DRAINED_PODS,
         description="Worker pods that the operator replaces. The driver drains their collectors.",
     )
     since: Time = Field(description="When the operator first gave the current orders.")

@@ -24,6 +24,7 @@ from typing import Final
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.names import EVALUATOR_GROUP, LEARNER_GROUP
 from collectorfleet_api.v1alpha1 import ConditionType, Orders
+from collectorfleet_api.v1alpha1.status import MOST_DRAINED_PODS
 from collectorfleet_operator.children.group_sizes import worker_groups
 from collectorfleet_operator.children.worker_group import template_label_of
 from collectorfleet_operator.decide.pod import Pod
@@ -82,7 +83,8 @@ def pods_to_drain(seen: Situation) -> list[str]:
         room = _most_unavailable(seen, size.pods) - _unavailable(seen, group, size.pods, draining)
         fresh = [pod.name for pod in old if pod.group == group and pod.name not in draining]
         draining += fresh[: max(0, room)]
-    return sorted(draining)
+    # The orders have a limited length. Pods of earlier orders come first, so they stay listed until they are gone.
+    return sorted(draining[:MOST_DRAINED_PODS])
 
 
 def evicted(seen: Situation) -> list[Pod]:

@@ -11,6 +11,7 @@ from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.decide import rolling
 from collectorfleet_operator.decide.rolling import outdated_pods
 from collectorfleet_operator.objects import Object, name_of, uid_of
 
@@ -92,6 +93,15 @@ def test_as_many_pods_are_away_as_the_strategy_allows(most: int | str, count: in
     orders = rolled(at_most(most)).look().orders
     assert orders is not None
     assert len(orders.drain_pods) == count
+
+
+def test_more_outdated_pods_than_orders_can_list_are_drained_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling, "MOST_DRAINED_PODS", 3)
+    world = rolled(at_most("100%"))
+    orders = world.look(world.now).orders
+    assert orders is not None
+    assert len(orders.drain_pods) == 3
+    assert world.look(world.now).orders == orders
 
 
 def test_a_bad_template_is_taken_back_while_it_is_half_rolled_out() -> None:
