@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 from ray import cloudpickle
-from tensordict import is_tensor_collection
+from tensordict import TensorDict, is_tensor_collection
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torchrl.collectors import BaseCollector
@@ -42,9 +42,9 @@ class Pickled:
 def copied(result: Any) -> Any:
     """Return ``result`` with copies of its tensors, TensorDicts and arrays.
 
-    These may be inside dicts, lists and tuples. Other objects are not copied. If the result contains a module or cannot
-    be copied, return the whole result as :class:`Pickled`. So modules and optimizers of one result still share their
-    parameters. Raises the error of pickling if such a result cannot be pickled.
+    These may be inside dicts, lists and tuples. Other objects are not copied. If the result contains modules or
+    parameters in a TensorDict, or if it cannot be copied, return the whole result as :class:`Pickled`. So modules and
+    optimizers of one result still share their parameters. Raises the error of pickling if pickling fails.
     """
     found: dict[int, Any] = {}
     with suppress(Exception):  # a class may support only pickling, and the copies may not fit on a GPU
@@ -56,11 +56,16 @@ def copied(result: Any) -> Any:
 
 
 def _is_pickled(value: Any) -> bool:
-    return isinstance(value, nn.Module) and not isinstance(value, OF_THE_COLLECTOR)
+    # A clone of a TensorDict has no parameters: they become results of autograd.
+    is_copied_by_pickling = isinstance(value, nn.Module) or (isinstance(value, TensorDict) and value.requires_grad)
+    return is_copied_by_pickling and not isinstance(value, OF_THE_COLLECTOR)
 
 
 def _find(value: Any, found: dict[int, Any], containers: dict[int, Any]) -> None:
-    """Add each object inside ``value`` to ``found``, by its id. Both dicts keep the objects, so that ids stay unique."""
+    """Add each object inside ``value`` to ``found``, by its id.
+
+    ``containers`` has the containers by their ids. Both dicts keep the objects alive, so that ids stay unique.
+    """
     if type(value) in _IMMUTABLE or id(value) in found or id(value) in containers:
         return
     if not isinstance(value, dict | list | tuple):

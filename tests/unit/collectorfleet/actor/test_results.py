@@ -71,6 +71,7 @@ CASES = {
     "result of autograd": (graph(), lambda one: one),
     "array": (np.ones(2), lambda one: one),
     "TensorDict": (TensorDict({"a": {"b": torch.ones(2)}}, [2]), lambda one: one["a", "b"]),
+    "TensorDict of parameters": (TensorDict({"a": {"b": nn.Parameter(torch.ones(2))}}), lambda one: one["a", "b"]),
     "stack": (LazyStackedTensorDict(TensorDict({"a": torch.ones(2)})), lambda one: one[0]["a"]),
     "module": (nn.Linear(2, 2), lambda one: one.weight),
     "containers": ({"a": [(torch.ones(2), 1)]}, lambda one: one["a"][0][0]),
