@@ -43,14 +43,21 @@ def describe_failure(error: OSError) -> str:
 
     Example: ``OSError: [Errno 28] No space left on device (0 of 4,096 bytes left): '/a'; make room on the volume``.
     """
-    told, path = error, error.filename
+    told, path = error, _as_text(error.filename)
+    room = ""
     # A strerror that ends in "left)" has the free space already.
     if is_full(error) and isinstance(path, str | bytes) and not str(error.strerror).endswith("left)"):
         room = _room_at(Path(os.fsdecode(path)))
-        told = OSError(error.errno, f"{error.strerror}{room}", path, None, error.filename2)
+    if room or (error.errno is not None and path is not error.filename):
+        told = OSError(error.errno, f"{error.strerror}{room}", path, None, _as_text(error.filename2))
     remedy = _REMEDIES.get(error.errno or 0)
     described = f"{type(error).__name__}: {told}"
     return described if remedy is None else f"{described}; {remedy}"
+
+
+def _as_text(path: Any) -> Any:
+    """Return ``path`` as a string if it is a Path, whose representation names the class."""
+    return os.fspath(path) if isinstance(path, os.PathLike) else path
 
 
 def mapping_error(error: RuntimeError) -> OSError | None:

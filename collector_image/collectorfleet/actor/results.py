@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final
 
 import numpy as np
 from ray import cloudpickle
-from tensordict import is_tensor_collection
+from tensordict import TensorDict, is_tensor_collection
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torchrl.collectors import BaseCollector
@@ -17,36 +20,76 @@ from torchrl.envs import EnvBase, Transform
 # environment may start another simulator.
 OF_THE_COLLECTOR = (EnvBase, Transform, BaseCollector)
 
+# Immutable values. A result may have millions of them.
+_IMMUTABLE: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
+
+
+class Pickled:
+    """A result that was pickled after the call. When this object is sent, the receiver gets the result itself.
+
+    The result is not unpickled in the collector. If the user's script defines a class, unpickling an object replaces
+    the methods of this class, and the running policy would call the new methods. Unpickling a module that has an
+    environment may start another simulator.
+    """
+
+    def __init__(self, result: Any) -> None:
+        self._pickled: bytes = cloudpickle.dumps(result)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return cloudpickle.loads, (self._pickled,)
+
 
 def copied(result: Any) -> Any:
-    """Return ``result`` with copies of its tensors, TensorDicts, arrays and modules.
+    """Return ``result`` with copies of its tensors, TensorDicts and arrays.
 
-    These may be inside dicts, lists and tuples. Other objects are not copied. Raises the error of pickling if a module
-    cannot be pickled.
+    These may be inside dicts, lists and tuples. Other objects are not copied. If the result contains modules or
+    parameters in a TensorDict, or if it cannot be copied, return the whole result as :class:`Pickled`. So modules and
+    optimizers of one result still share their parameters. Raises the error of pickling if pickling fails.
     """
-    copies: dict[int, Any] = {}
-    _add_copies(result, copies, set())
-    return copy.deepcopy(result, copies)
+    found: dict[int, Any] = {}
+    with suppress(Exception):  # a class may support only pickling, and the copies may not fit on a GPU
+        _find(result, found, {})
+        if not any(_is_pickled(value) for value in found.values()):
+            # ``copy.deepcopy`` uses the given copy of each object. So it copies only the containers.
+            return copy.deepcopy(result, {key: _copy(value) for key, value in found.items()})
+    return Pickled(result)
 
 
-def _add_copies(value: Any, copies: dict[int, Any], containers: set[int]) -> None:
-    """Add the copy of each object inside ``value`` to ``copies``, by the object's id. ``copy.deepcopy`` uses them."""
-    if id(value) in copies or id(value) in containers:
+def _is_pickled(value: Any) -> bool:
+    # A clone of a TensorDict has no parameters: they become results of autograd.
+    is_copied_by_pickling = isinstance(value, nn.Module) or (isinstance(value, TensorDict) and value.requires_grad)
+    return is_copied_by_pickling and not isinstance(value, OF_THE_COLLECTOR)
+
+
+def _find(value: Any, found: dict[int, Any], containers: dict[int, Any]) -> None:
+    """Add each object inside ``value`` to ``found``, by its id.
+
+    ``containers`` has the containers by their ids. Both dicts keep the objects alive, so that ids stay unique.
+    """
+    if type(value) in _IMMUTABLE or id(value) in found or id(value) in containers:
         return
-    if isinstance(value, dict | list | tuple):
-        containers.add(id(value))
-        for inner in (*value.keys(), *value.values()) if isinstance(value, dict) else value:
-            _add_copies(inner, copies, containers)
+    if not isinstance(value, dict | list | tuple):
+        found[id(value)] = value
+        return
+    containers[id(value)] = value
+    for inner in _inner(value):
+        _find(inner, found, containers)
+
+
+def _inner(container: Any) -> Iterator[Any]:
+    """Yield all objects that ``copy.deepcopy`` would copy with ``container``."""
+    if isinstance(container, dict):
+        yield from container.keys()
+        yield from container.values()
+        yield container.default_factory if isinstance(container, defaultdict) else None
     else:
-        copies[id(value)] = _copy(value)
+        yield from container
+    yield from getattr(container, "__dict__", {}).values()  # attributes of a subclass
 
 
 def _copy(value: Any) -> Any:
-    if isinstance(value, OF_THE_COLLECTOR):
+    if isinstance(value, (*OF_THE_COLLECTOR, type)):
         return value
-    if isinstance(value, nn.Module):
-        # Unlike copy.deepcopy, pickling supports modules with results of autograd. The result is pickled again anyway.
-        return cloudpickle.loads(cloudpickle.dumps(value))
     if isinstance(value, Tensor):
         return value if is_lazy(value) else _copy_tensor(value)
     if is_tensor_collection(value):
@@ -56,4 +99,9 @@ def _copy(value: Any) -> Any:
 
 def _copy_tensor(tensor: Tensor) -> Tensor:
     made = tensor.detach().clone().requires_grad_(tensor.requires_grad)
-    return nn.Parameter(made, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else made
+    if isinstance(tensor, nn.Parameter):
+        made = nn.Parameter(made, tensor.requires_grad)
+    if type(tensor) in (Tensor, nn.Parameter):
+        # Other classes may keep their values in attributes.
+        vars(made).update(vars(tensor))
+    return made

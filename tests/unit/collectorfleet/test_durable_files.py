@@ -95,11 +95,20 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
             "OSError: [Errno 122] Disk quota exceeded: 3; make room on the volume",
         ),
         (OSError("of a library"), "OSError: of a library"),
+        (
+            OSError(errno.EIO, "Input/output error", Path("/a")),
+            "OSError: [Errno 5] Input/output error: '/a'; check the volume",
+        ),
     ],
-    ids=["fails", "read-only", "forbidden", "full, with numbers", "two paths", "no path", "without a number"],
+    ids=["fails", "read-only", "forbidden", "full, with numbers", "two paths", "no path", "without a number", "a Path"],
 )
 def test_an_error_says_what_to_do_where_that_is_known(error: OSError, sentence: str) -> None:
     assert describe_failure(error) == sentence
+
+
+def test_a_full_volume_is_described_with_its_free_space_if_the_error_names_a_path_object(tmp_path: Path) -> None:
+    said = describe_failure(OSError(errno.ENOSPC, "No space left on device", tmp_path))
+    assert re.search(rf"device \([\d,]+ of [\d,]+ bytes left\): '{tmp_path}'; make room on the volume$", said)
 
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one_and_nothing_that_takes_room(

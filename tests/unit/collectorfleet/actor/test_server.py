@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 import torch
+from ray import cloudpickle
 from tests import envs
 
 from collectorfleet.actor.config import CollectorConfig
@@ -50,4 +51,5 @@ def test_weights_that_are_loaded_after_a_call_do_not_change_its_result(
     server.build(0, seed_environment=False)
     found = ask(server)
     policy.module.value.data.fill_(2.0)
-    assert value(found).item() == 1.0
+    sent = cloudpickle.dumps(found)
+    assert value(cloudpickle.loads(sent)).item() == 1.0
