@@ -155,7 +155,10 @@ def _is_ours(path: Path) -> bool:
     """Return whether learners wrote the folder. A person's folder may have the same name, and is not removed."""
     if path.is_symlink() or not path.is_dir():
         return False
-    names = os.listdir(path)
+    try:
+        names = os.listdir(path)
+    except FileNotFoundError:
+        return False  # a newer driver has removed the folder
     # A folder of a newer release may have further files, and the folder of a killed driver has no index.
     return RECORD in names or all(name.startswith(".") or is_file_of_learners(name) for name in names)
 

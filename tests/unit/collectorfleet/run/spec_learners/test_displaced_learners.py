@@ -164,6 +164,8 @@ class Driver(Paused):
 @example([(0, 22), (1, 20), (0, 20)], 0)
 # The second driver pauses while it reads its copy, and the third driver removes the copy.
 @example([(0, 1), (1, 20), (0, 24), (2, 40), (2, 40)], 0)
+# The third driver pauses while it looks for folders, and the second driver removes one of these folders.
+@example([(0, 14), (2, 14), (1, 29)], 0)
 def test_wherever_drivers_are_paused_what_the_last_one_resumed_stays_and_the_next_one_resumes_its_learners(
     turns: list[tuple[int, int]], seed: int
 ) -> None:
