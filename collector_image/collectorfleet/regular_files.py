@@ -20,6 +20,6 @@ def read_regular(file: Path) -> bytes:
 def check_regular(file: Path) -> None:
     """Raise InvalidOption for a pipe, a socket or a device. Raise OSError if ``file`` does not exist."""
     mode = file.stat().st_mode
-    # Reading a folder raises an error of its own.
+    # A folder passes this check, because reading it raises IsADirectoryError.
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise InvalidOption(f"{file} is a pipe, a socket or a device; name a regular file")

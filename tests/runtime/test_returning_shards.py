@@ -46,6 +46,14 @@ def again(ask: Callable[[], Any]) -> Any:
     return found[0]
 
 
+def add_with_frames(shards: LearnerShards, *policy_ids: str) -> None:
+    """Add policies, each with 8 frames."""
+    for policy_id in policy_ids:
+        shards.add_policy(policy_id)
+        replay, _ = shards.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+
+
 def test_a_policy_that_comes_again_begins_anew(make_shards: MakeShards, tmp_path: Path) -> None:
     shards = make_shards(checkpoint_dir=tmp_path)
     ray.get(shards.add_policy("a").learn.remote(frames(3.0)))
@@ -225,9 +233,7 @@ def test_after_a_removal_others_resume_the_last_checkpoint_and_nothing_later(
 ) -> None:
     before = make_shards(checkpoint_dir=tmp_path / "before", shards=1)
     (replay,) = before.get_replay_actors()
-    for policy_id in ("stays", "leaves"):
-        before.add_policy(policy_id)
-        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    add_with_frames(before, "stays", "leaves")
     before.checkpoint()
     before.add_policy("new")
     ray.get([replay.extend.remote(policy_id, frames(2.0, 4)) for policy_id in ("stays", "new")])
@@ -252,10 +258,7 @@ def test_an_asynchronous_replay_actor_drops_frames_of_a_removed_policy_after_a_r
     make_shards: MakeShards, tmp_path: Path
 ) -> None:
     shards = make_shards(checkpoint_dir=tmp_path, shards=1, replay_class=Asynchronous)
-    (replay,) = shards.get_replay_actors()
-    for policy_id in ("stays", "leaves"):
-        shards.add_policy(policy_id)
-        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    add_with_frames(shards, "stays", "leaves")
     shards.checkpoint()
     shards.remove_policy("leaves")
     assert frames_after_a_restart(shards) == {"stays": 8, "leaves": 0}
@@ -266,10 +269,7 @@ def resumed(make_shards: MakeShards, tmp_path: Path) -> LearnerShards:
     """Shards with the policy ``stays``, which resume frames of it and of ``leaves``."""
     options: Any = {"replay_class": FailsOnce, "replay_config": {"folder": str(tmp_path)}, "shards": 1}
     before = make_shards(checkpoint_dir=tmp_path / "before", **options)
-    for policy_id in ("stays", "leaves"):
-        before.add_policy(policy_id)
-        replay, _ = before.get_replay_and_policy_actors(policy_id)
-        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    add_with_frames(before, "stays", "leaves")
     before.checkpoint()
     before.stop()
     after = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before", **options)
@@ -364,10 +364,7 @@ def test_a_checkpoint_that_ends_after_a_removal_does_not_bring_the_removed_polic
 ) -> None:
     options: Any = {"replay_class": Waiting, "replay_config": {"folder": str(tmp_path)}, "shards": 1}
     shards = make_shards(checkpoint_dir=tmp_path / "kept", **options)
-    (replay,) = shards.get_replay_actors()
-    for policy_id in ("stays", "leaves"):
-        shards.add_policy(policy_id)
-        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    add_with_frames(shards, "stays", "leaves")
     if not is_first:
         shards.checkpoint()
     (tmp_path / "wait").touch()

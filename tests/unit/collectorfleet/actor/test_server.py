@@ -1,4 +1,4 @@
-"""What a collector returns to calls of the driver, and says of what goes wrong after its rollout."""
+"""What a collector returns to calls of the driver, and how it reports errors after a rollout."""
 
 from __future__ import annotations
 

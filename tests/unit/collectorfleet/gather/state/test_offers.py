@@ -19,7 +19,7 @@ def test_a_small_fleet_gets_all_of_its_offers_at_once_and_a_large_one_over_time(
     pace = Pace()
     assert taken(pace, 0.0) == 64
     assert taken(pace, 0.1) == 10
-    assert taken(pace, 100.0) == 64  # what was not used is not saved up
+    assert taken(pace, 100.0) == 64  # unused offers are not saved up
 
 
 def test_an_answer_earns_an_offer() -> None:
