@@ -50,9 +50,19 @@ def describe_failure(error: OSError) -> str:
         room = _room_at(Path(os.fsdecode(path)))
     if room or (error.errno is not None and path is not error.filename):
         told = OSError(error.errno, f"{error.strerror}{room}", path, None, _as_text(error.filename2))
-    remedy = _REMEDIES.get(error.errno or 0)
+    remedy = _who_may_not() if error.errno == errno.EACCES else _REMEDIES.get(error.errno or 0)
     described = f"{type(error).__name__}: {told}"
     return described if remedy is None else f"{described}; {remedy}"
+
+
+def _who_may_not() -> str | None:
+    """Return which user and group need the right. Return None on a system without such numbers."""
+    if not hasattr(os, "geteuid"):
+        return None
+    return (
+        f"this process runs as user {os.geteuid()} and group {os.getegid()}: make the folder writable for them, for "
+        "example with chown, or in a pod with fsGroup"
+    )
 
 
 def _as_text(path: Any) -> Any:

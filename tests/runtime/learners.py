@@ -5,16 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 import torch
+from ray.exceptions import ActorDiedError, ActorUnavailableError
 from tensordict import TensorDict, TensorDictBase
 from tests.wait import eventually
 from torch import nn
 
 from collectorfleet.learners.replay import PolicyReplay
+
+if TYPE_CHECKING:
+    from collectorfleet import LearnerShards
 
 
 class Mean:
@@ -119,6 +124,20 @@ class FailsOnce(PolicyReplay):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class NotWritten(Mean):
+    """A policy that cannot be written once there is the file ``fails``. Of several policies, one removes the file."""
+
+    def __init__(self, fails: str) -> None:
+        super().__init__()
+        self._fails = Path(fails)
+
+    def state_dict(self) -> dict[str, Any]:
+        with contextlib.suppress(FileNotFoundError):
+            self._fails.unlink()
+            raise ValueError("cannot write")
+        return super().state_dict()
+
+
 class TooLarge(Mean):
     """It dies where it is to say what it is, as one that runs out of memory does."""
 
@@ -169,3 +188,24 @@ def to_a_stranger(rollout: TensorDictBase) -> dict[str, TensorDictBase]:
 def pid_of(actor: Any) -> int:
     found: int = ray.get(actor.__ray_call__.remote(lambda _: os.getpid()), timeout=60)
     return found
+
+
+def kill(actor: Any) -> None:
+    # An actor that was lost before may not be back yet.
+    os.kill(again(lambda: actor.__ray_call__.remote(lambda _: os.getpid())), signal.SIGKILL)
+
+
+def again(ask: Callable[[], Any]) -> Any:
+    """Return the answer of an actor that is being built again."""
+    found = eventually(
+        lambda: [ray.get(ask(), timeout=60)], within=60, tolerate=(ActorUnavailableError, ActorDiedError)
+    )
+    return found[0]
+
+
+def add_with_frames(shards: LearnerShards, *policy_ids: str) -> None:
+    """Add policies, each with 8 frames."""
+    for policy_id in policy_ids:
+        shards.add_policy(policy_id)
+        replay, _ = shards.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import ray
@@ -15,7 +16,9 @@ from tests.manifests import ABSENT, fleet
 from tests.runtime.learners import frames
 from tests.unit.collectorfleet.run.interleaving import content
 
+from collectorfleet.durable_files import write
 from collectorfleet.errors import FolderTakenOver
+from collectorfleet.learners import returning
 from collectorfleet.learners.record import is_whole
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.spec_learners import run_learners
@@ -74,19 +77,27 @@ def test_a_checkpoint_by_the_training_function_does_not_prevent_those_of_the_run
     assert [is_whole(folder) for folder in tmp_path.glob("learners-*")] == [True]
 
 
-@pytest.mark.parametrize("actor", ["replay-0.pt", "policy-acting-1.pt"])
+@pytest.mark.parametrize("lacks_room", ["replay", "policy"])
 def test_a_volume_without_room_for_an_actor_is_an_error_of_the_volume_and_ends_no_run(
-    start_driver: StartDriver, tmp_path: Path, actor: str
+    start_driver: StartDriver, tmp_path: Path, lacks_room: str
 ) -> None:
+    def fill(_: Any) -> None:
+        def full(_file: Path, put: Callable[..., object]) -> None:
+            write(Path("/dev/full"), put)  # each write fails, as on a full volume
+
+        patch.object(returning, "write", full).start()
+
     learners = start_driver()
     (folder,) = tmp_path.glob("learners-*")
-    (folder / actor).symlink_to("/dev/full")  # each write fails, as on a full volume
+    replay, policy = learners.shards.get_replay_and_policy_actors("acting")
+    actor = replay if lacks_room == "replay" else policy
+    ray.get(actor.__ray_call__.remote(fill))
     # At its first checkpoint, a run ends by a CollectorFleetError and not by an OSError.
     with pytest.raises(OSError, match="No space left on device") as caught:
         learners.checkpoint(MINUTE)
     assert caught.value.errno == errno.ENOSPC
-    assert not is_whole(folder)
-    (folder / actor).unlink()
+    assert list(folder.iterdir()) == []
+    ray.get(actor.__ray_call__.remote(lambda _: patch.stopall()))
     learners.checkpoint(MINUTE)
     assert is_whole(folder)
 

@@ -2,56 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
-import os
-import signal
-import threading
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
+from typing import Any
 
 import pytest
 import ray
 from ray.exceptions import ActorDiedError, ActorUnavailableError
-from tensordict import TensorDictBase
 from tests.runtime.conftest import MakeShards
-from tests.runtime.learners import DiesOnce, FailsOnce, TooLarge, frames, pid_of
+from tests.runtime.learners import DiesOnce, FailsOnce, NotWritten, TooLarge, again, frames, kill, pid_of
 from tests.wait import eventually
 
 from collectorfleet import InfrastructureError, InvalidOption, UserCodeError
-from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.returning import steps_of
 from collectorfleet.run.spec_learners.run_learners import RunLearners
 
-if TYPE_CHECKING:
-    from collectorfleet import LearnerShards
-
 pytestmark = pytest.mark.usefixtures("local_ray")
-
-
-def kill(actor: Any) -> None:
-    # An actor that was lost before may not be back yet.
-    os.kill(again(lambda: actor.__ray_call__.remote(lambda _: os.getpid())), signal.SIGKILL)
-
-
-def again(ask: Callable[[], Any]) -> Any:
-    """What an actor answers that is being built anew."""
-    found = eventually(
-        lambda: [ray.get(ask(), timeout=60)], within=60, tolerate=(ActorUnavailableError, ActorDiedError)
-    )
-    return found[0]
-
-
-def add_with_frames(shards: LearnerShards, *policy_ids: str) -> None:
-    """Add policies, each with 8 frames."""
-    for policy_id in policy_ids:
-        shards.add_policy(policy_id)
-        replay, _ = shards.get_replay_and_policy_actors(policy_id)
-        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
 
 
 def test_a_policy_that_comes_again_begins_anew(make_shards: MakeShards, tmp_path: Path) -> None:
@@ -128,7 +96,7 @@ def test_without_a_folder_for_checkpoints_nothing_comes_back_as_if_nothing_were(
     assert ray.get(shards.add_policy("a").seen.remote()) == 0.0
 
 
-def test_a_checkpoint_that_one_policy_cannot_write_is_written_by_the_others(
+def test_a_checkpoint_that_one_policy_cannot_write_is_written_by_nobody(
     make_shards: MakeShards, gate: Path, tmp_path: Path
 ) -> None:
     shards = make_shards(checkpoint_dir=tmp_path / "kept")
@@ -138,8 +106,53 @@ def test_a_checkpoint_that_one_policy_cannot_write_is_written_by_the_others(
     stuck.waits_for.remote(str(gate), str(tmp_path / "done"))
     with pytest.raises(InfrastructureError, match=r"^policy stuck: no answer within 2 s; it is busy or stuck$"):
         shards.checkpoint(timeout=timedelta(seconds=2))
-    names = {"policy-fine-2.pt", "replay-0.pt", "replay-1.pt"}
-    eventually(lambda: {path.name for path in (tmp_path / "kept").iterdir()}, until=names.__eq__, within=30)
+    assert list((tmp_path / "kept").iterdir()) == []
+    # The call of the busy policy writes its file later, and the next checkpoint removes it.
+    gate.touch()
+    eventually(
+        lambda: [path.name for path in (tmp_path / "kept").iterdir()], until=["policy-stuck-1.pt"].__eq__, within=30
+    )
+    shards.checkpoint()
+    names = {"policy-fine-2.pt", "policy-stuck-2.pt", "replay-0-2.pt", "replay-1-2.pt"}
+    links = {"replay-0.pt", "replay-1.pt"}
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"shards.json", *names, *links}
+
+
+@pytest.mark.parametrize("actor", ["a policy", "a replay actor"])
+def test_after_a_checkpoint_that_fails_partway_all_actors_resume_the_one_before(
+    make_shards: MakeShards, tmp_path: Path, actor: str
+) -> None:
+    """If only some actors resumed the later state, a policy would miss the frames that it has learned from."""
+    options: Any = {"replay_class": FailsOnce, "replay_config": {"folder": str(tmp_path)}}
+    before = make_shards(
+        2, NotWritten, config={"fails": str(tmp_path / "fails")}, checkpoint_dir=tmp_path / "before", **options
+    )
+    for policy_id in ("a", "b"):
+        before.add_policy(policy_id)
+    rows = [(policy, replay, policy_id) for policy_id, policy, replay in before]
+
+    def learn(value: float) -> None:
+        ray.get([policy.learn.remote(frames(value)) for policy, _, _ in rows])
+        ray.get([replay.extend.remote(policy_id, frames(value, 8)) for _, replay, policy_id in rows])
+
+    learn(3.0)
+    before.checkpoint()
+    learn(5.0)
+    (tmp_path / ("fails" if actor == "a policy" else "write raises")).touch()
+    with pytest.raises(UserCodeError, match="cannot write"):
+        before.checkpoint()
+    for policy, replay, policy_id in rows:
+        kill(policy)
+        kill(replay)
+        assert again(policy.seen.remote) == 3.0
+        assert again(partial(replay.size.remote, policy_id)) == 8
+    before.stop()
+    after = make_shards(
+        2, NotWritten, config={"fails": str(tmp_path / "fails")}, resume_from=tmp_path / "before", **options
+    )
+    after.add_policies({"a": {}, "b": {}})
+    for policy_id, policy, replay in after:
+        assert ray.get([policy.seen.remote(), replay.size.remote(policy_id)]) == [3.0, 8]
 
 
 def test_an_actor_that_is_lost_as_it_writes_is_the_cause_of_what_was_not_written(
@@ -206,245 +219,3 @@ def test_other_shards_go_on_where_these_were_with_their_frames_and_steps(
     kill(policy)
     assert again(policy.seen.remote) == 5.0
     assert ray.get(policy.__ray_call__.remote(steps_of)) == 2
-
-
-def test_a_policy_that_was_removed_after_the_last_checkpoint_resumes_from_it(
-    make_shards: MakeShards, tmp_path: Path
-) -> None:
-    """The index of the checkpoint names the policy's file until the next checkpoint."""
-    before = make_shards(checkpoint_dir=tmp_path / "before")
-    ray.get(before.add_policy("a").learn.remote(frames(3.0)))
-    before.checkpoint()
-    [file] = (tmp_path / "before").glob("policy-a-*.pt")
-    before.remove_policy("a")
-    before.add_policy("a")
-    before.stop()
-    after = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before")
-    assert ray.get(after.add_policy("a").seen.remote()) == 3.0
-    after.checkpoint()
-    after.remove_policy("a")
-    after.checkpoint()
-    assert file.exists()
-    assert not list((tmp_path / "after").glob("policy-a-*.pt"))
-
-
-def test_after_a_removal_others_resume_the_last_checkpoint_and_nothing_later(
-    make_shards: MakeShards, tmp_path: Path
-) -> None:
-    before = make_shards(checkpoint_dir=tmp_path / "before", shards=1)
-    (replay,) = before.get_replay_actors()
-    add_with_frames(before, "stays", "leaves")
-    before.checkpoint()
-    before.add_policy("new")
-    ray.get([replay.extend.remote(policy_id, frames(2.0, 4)) for policy_id in ("stays", "new")])
-    before.remove_policy("leaves")
-    before.stop()
-    after = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before", shards=1)
-    assert after.resumes == {"stays", "leaves"}
-    after.add_policies({"new": {}, "leaves": {}, "stays": {}})
-    (replay,) = after.get_replay_actors()
-    assert ray.get([replay.size.remote(policy_id) for policy_id in ("stays", "leaves", "new")]) == [8, 8, 0]
-
-
-class Asynchronous(PolicyReplay):
-    """An actor with coroutines, as a user may write one."""
-
-    async def forget(self, policy_id: str) -> None:
-        await asyncio.sleep(0)
-        super().forget(policy_id)
-
-
-def test_an_asynchronous_replay_actor_drops_frames_of_a_removed_policy_after_a_restart(
-    make_shards: MakeShards, tmp_path: Path
-) -> None:
-    shards = make_shards(checkpoint_dir=tmp_path, shards=1, replay_class=Asynchronous)
-    add_with_frames(shards, "stays", "leaves")
-    shards.checkpoint()
-    shards.remove_policy("leaves")
-    assert frames_after_a_restart(shards) == {"stays": 8, "leaves": 0}
-
-
-@pytest.fixture
-def resumed(make_shards: MakeShards, tmp_path: Path) -> LearnerShards:
-    """Shards with the policy ``stays``, which resume frames of it and of ``leaves``."""
-    options: Any = {"replay_class": FailsOnce, "replay_config": {"folder": str(tmp_path)}, "shards": 1}
-    before = make_shards(checkpoint_dir=tmp_path / "before", **options)
-    add_with_frames(before, "stays", "leaves")
-    before.checkpoint()
-    before.stop()
-    after = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before", **options)
-    after.add_policy("stays")
-    return after
-
-
-def frames_after_a_restart(shards: LearnerShards) -> dict[str, int]:
-    """How many frames the replay actor has of each policy after it was killed and resumed its checkpoint."""
-    (replay,) = shards.get_replay_actors()
-    kill(replay)
-    return {policy_id: again(partial(replay.size.remote, policy_id)) for policy_id in ("stays", "leaves")}
-
-
-def test_frames_that_could_not_be_dropped_are_dropped_by_the_next_checkpoint(
-    resumed: LearnerShards, tmp_path: Path
-) -> None:
-    (tmp_path / "forget raises").touch()
-    with pytest.raises(UserCodeError, match="cannot forget"):
-        resumed.checkpoint()
-    assert (tmp_path / "after" / "policy-stays-1.pt").exists()
-    resumed.checkpoint()
-    assert frames_after_a_restart(resumed) == {"stays": 8, "leaves": 0}
-
-
-def test_frames_are_dropped_again_if_the_replay_actor_is_lost_before_it_is_written(
-    resumed: LearnerShards, tmp_path: Path
-) -> None:
-    (tmp_path / "write dies").touch()
-    resumed.checkpoint()
-    assert not (tmp_path / "write dies").exists()
-    assert frames_after_a_restart(resumed) == {"stays": 8, "leaves": 0}
-
-
-def test_a_removed_policy_stays_removed_after_a_restart_and_no_frames_are_written(
-    resumed: LearnerShards, tmp_path: Path
-) -> None:
-    resumed.checkpoint()
-    (tmp_path / "write raises").touch()
-    resumed.remove_policy("stays")
-    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
-    (tmp_path / "write raises").unlink()
-    resumed.add_policy("stays")
-    (replay,) = resumed.get_replay_actors()
-    ray.get(replay.extend.remote("stays", frames(2.0, 4)))
-    resumed.checkpoint()
-    assert frames_after_a_restart(resumed) == {"stays": 4, "leaves": 0}
-
-
-def test_a_policy_that_is_added_again_before_the_first_checkpoint_has_no_resumed_frames(
-    resumed: LearnerShards,
-) -> None:
-    resumed.remove_policy("stays")
-    resumed.add_policy("stays")
-    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 8}
-    resumed.checkpoint()
-    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
-
-
-def test_a_removal_before_the_first_checkpoint_writes_no_frames_and_the_checkpoint_drops_the_frames(
-    resumed: LearnerShards, tmp_path: Path
-) -> None:
-    resumed.add_policy("new")
-    (tmp_path / "write raises").touch()
-    for policy_id in ("stays", "new"):
-        resumed.remove_policy(policy_id)
-    assert (tmp_path / "write raises").exists()
-    (replay,) = resumed.get_replay_actors()
-    assert ray.get(replay.size.remote("stays")) == 0
-    (tmp_path / "write raises").unlink()
-    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 8}
-    resumed.checkpoint()
-    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
-
-
-class Waiting(PolicyReplay):
-    """A replay actor whose checkpoint waits for the file ``gate`` if there is the file ``wait``."""
-
-    def __init__(self, folder: str) -> None:
-        super().__init__()
-        self._folder = Path(folder)
-
-    def state_dict(self) -> dict[str, list[TensorDictBase]]:
-        if (self._folder / "wait").exists():
-            eventually((self._folder / "gate").exists, within=60)
-        return super().state_dict()
-
-
-@pytest.mark.parametrize("is_first", [True, False], ids=["the first", "a later one"])
-def test_a_checkpoint_that_ends_after_a_removal_does_not_bring_the_removed_policy_back(
-    make_shards: MakeShards, tmp_path: Path, is_first: bool
-) -> None:
-    options: Any = {"replay_class": Waiting, "replay_config": {"folder": str(tmp_path)}, "shards": 1}
-    shards = make_shards(checkpoint_dir=tmp_path / "kept", **options)
-    add_with_frames(shards, "stays", "leaves")
-    if not is_first:
-        shards.checkpoint()
-    (tmp_path / "wait").touch()
-    with pytest.raises(InfrastructureError, match="it is busy or stuck"):
-        shards.checkpoint(timeout=timedelta(seconds=1))
-    opens = threading.Timer(1.0, (tmp_path / "gate").touch)
-    opens.start()
-    shards.remove_policy("leaves")
-    opens.join()
-    assert (tmp_path / "kept" / "replay-0.pt").exists()
-    assert frames_after_a_restart(shards) == {"stays": 8, "leaves": 0}
-
-
-def test_a_removal_on_a_full_volume_drops_the_frames_now_and_the_next_checkpoint_drops_them_for_good(
-    resumed: LearnerShards,
-) -> None:
-    def fill(_: Any) -> None:
-        error = OSError(errno.ENOSPC, "No space left on device")
-        patch("collectorfleet.learners.dropped.write_json", side_effect=error).start()
-
-    resumed.checkpoint()
-    (replay,) = resumed.get_replay_actors()
-    ray.get(replay.__ray_call__.remote(fill))
-    with pytest.raises(OSError, match="No space left on device"):
-        resumed.remove_policy("stays")
-    assert len(resumed) == 0
-    assert ray.get(replay.size.remote("stays")) == 0
-    # After a restart, the new policy would have the frames of the removed policy.
-    with pytest.raises(OSError, match="No space left on device"):
-        resumed.add_policy("stays")
-    assert len(resumed) == 0
-    resumed.checkpoint()
-    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
-    resumed.add_policy("stays")
-
-
-def test_a_policy_whose_frames_are_in_another_shard_leaves_no_frames_there(
-    make_shards: MakeShards, tmp_path: Path
-) -> None:
-    before = make_shards(checkpoint_dir=tmp_path / "before", max_policies=2)
-    for policy_id in ("a", "b"):
-        before.add_policy(policy_id)
-        replay, _ = before.get_replay_and_policy_actors(policy_id)
-        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
-    before.checkpoint()
-    shards = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before", max_policies=2)
-    shards.add_policies({"new": {}, "a": {}})  # the new policy gets the earlier place of a
-    assert (shards.shard_of("new"), shards.shard_of("a")) == (0, 1)
-    shards.remove_policy("a")
-    shards.remove_policy("new")
-    shards.add_policy("a")
-    assert shards.shard_of("a") == 0
-    replay, _ = shards.get_replay_and_policy_actors("a")
-    assert ray.get(replay.size.remote("a")) == 0
-
-
-def test_frames_that_a_removal_could_not_drop_are_dropped_by_the_next_checkpoint(
-    resumed: LearnerShards, tmp_path: Path
-) -> None:
-    resumed.checkpoint()
-    (tmp_path / "forget raises").touch()
-    with pytest.raises(UserCodeError, match="cannot forget"):
-        resumed.remove_policy("stays")
-    assert len(resumed) == 0
-    resumed.checkpoint()
-    assert frames_after_a_restart(resumed) == {"stays": 0, "leaves": 0}
-
-
-def test_a_new_policy_does_not_have_frames_of_a_removed_one_that_could_not_be_dropped(
-    resumed: LearnerShards, tmp_path: Path
-) -> None:
-    (tmp_path / "forget raises").touch()
-    with pytest.raises(UserCodeError, match="cannot forget"):
-        resumed.remove_policy("stays")
-    (tmp_path / "forget raises").touch()
-    with pytest.raises(UserCodeError, match="cannot forget"):
-        resumed.add_policy("stays")
-    resumed.add_policy("stays")
-    (replay,) = resumed.get_replay_actors()
-    assert ray.get(replay.size.remote("stays")) == 0
-    ray.get(replay.extend.remote("stays", frames(2.0, 4)))
-    resumed.checkpoint()
-    assert frames_after_a_restart(resumed) == {"stays": 4, "leaves": 0}

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import logging
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from collectorfleet.durable_files import volume_error
+from collectorfleet.durable_files import UNFINISHED, describe_failure, volume_error
 from collectorfleet.errors import CollectorFleetError, InvalidOption
 from collectorfleet.learners.calls import Deadline, answers
 from collectorfleet.learners.checkpoint_folder import CheckpointFolder
-from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
-from collectorfleet.learners.returning import keep, note_dropped
+from collectorfleet.learners.dropped import add_dropped
+from collectorfleet.learners.origin import Origin
+from collectorfleet.learners.record import (
+    Earlier,
+    Kept,
+    Record,
+    is_whole,
+    policy_file,
+    remove_unnamed,
+    replay_file,
+    replay_file_of_0_1,
+    write_record,
+)
+from collectorfleet.learners.returning import keep
 from collectorfleet.learners.roster import Place
 from collectorfleet.transport.ray.replay_buffer import own_error
 
-
-@dataclass(frozen=True)
-class Learner:
-    """A policy's actor, and the file of its checkpoints. The file is None if the shards write no checkpoints."""
-
-    actor: Any
-    kept_in: Path | None  # a new file, because an earlier policy of the same id may still write its file
+log = logging.getLogger(__name__)
 
 
 class Checkpoints:
@@ -40,18 +48,16 @@ class Checkpoints:
         self._path = path
         self._folder = folder
         self._earlier = earlier
-        self._slots = slots
+        self._slots = tuple(slots)
         # Removed policies whose frames may still exist, each with the shard of these frames.
         self._undropped: set[tuple[str, int]] = set()
-        # Files of removed policies, which the index on disk may still name.
-        self._unneeded: list[Path] = []
-        self._added = 0
-        self._has_begun_to_write = False
+        # The number of the last checkpoint, whether it succeeded or failed.
+        self._number = 0
 
     def write(
         self,
         replays: Sequence[Any],
-        policies: Mapping[str, Learner],
+        policies: Mapping[str, Any],
         place_of: Callable[[str], Place],
         timeout: timedelta,
     ) -> None:
@@ -59,48 +65,56 @@ class Checkpoints:
         if self._path is None or self._folder is None:
             raise InvalidOption("checkpoint: checkpoint_dir is not set; pass it to LearnerShards")
         with self._folder.writing():
-            self._has_begun_to_write = True
-            left = self._undropped | set(self._earlier.left().items())
-            drops = {
-                f"replay actor of shard {shard}, policy {policy_id}": partial(replays[shard].forget.remote, policy_id)
-                for policy_id, shard in left
-            }
-            writes = {
-                f"replay actor of shard {shard}": partial(
-                    replay.__ray_call__.remote,
-                    keep,
-                    self._replay_file(shard),
-                    [policy_id for policy_id, its_shard in left if its_shard == shard],
-                )
-                for shard, replay in enumerate(replays)
-            }
-            for policy_id, learner in policies.items():
-                writes[f"policy {policy_id}"] = partial(learner.actor.__ray_call__.remote, keep, learner.kept_in)
-            failures = []
-            for asks in (drops, writes):
-                try:
-                    answers(asks, Deadline(timeout))
-                except CollectorFleetError as error:
-                    failures.append(error)
-            if failures:
-                raise _cause(failures[0])
-            kept = {
-                policy_id: Kept(place_of(policy_id), learner.kept_in.name)
-                for policy_id, learner in policies.items()
-                if learner.kept_in is not None
-            }
-            write_record(self._path, self._slots, kept)
+            self._number += 1
+            left = self._take_left()
+            _tidy(self._path)  # calls that an earlier checkpoint did not wait for may have written files since then
+            try:
+                # A replay actor that restarts before the index is written loads the previous checkpoint.
+                if loaded := [one for one in left if self._may_resume_frames(self._path, shard=one[1])]:
+                    add_dropped(self._path, loaded)
+                self._save(self._path, replays, policies, left, timeout)
+                kept = {name: Kept(place_of(name), policy_file(name, self._number)) for name in policies}
+                files = tuple(replay_file(shard, self._number) for shard in range(len(replays)))
+                write_record(self._path, Record(self._number, self._slots, kept, files))
+            finally:
+                _tidy(self._path)
             self._earlier.drop_left()
             self._undropped -= left
-            while self._unneeded:
-                self._unneeded.pop().unlink(missing_ok=True)
+            _name_for_0_1(self._path, files)
 
-    def remove(self, policy_id: str, shard: int, file: Path | None) -> None:
+    def _save(
+        self,
+        folder: Path,
+        replays: Sequence[Any],
+        policies: Mapping[str, Any],
+        left: Collection[tuple[str, int]],
+        timeout: timedelta,
+    ) -> None:
+        """Drop the frames of policies that are ``left``. Then let each actor write its file. Raises the first error."""
+        drops = {
+            f"replay actor of shard {shard}, policy {policy_id}": partial(replays[shard].forget.remote, policy_id)
+            for policy_id, shard in left
+        }
+        writes = {
+            f"replay actor of shard {shard}": partial(
+                replay.__ray_call__.remote, keep, folder / replay_file(shard, self._number)
+            )
+            for shard, replay in enumerate(replays)
+        }
+        for policy_id, actor in policies.items():
+            file = folder / policy_file(policy_id, self._number)
+            writes[f"policy {policy_id}"] = partial(actor.__ray_call__.remote, keep, file)
+        for asks in (drops, writes):
+            try:
+                answers(asks, Deadline(timeout))
+            except CollectorFleetError as error:
+                raise _cause(error) from error.__cause__
+
+    def remove(self, policy_id: str, shard: int) -> None:
         """Forget a policy, and record that its frames have to be dropped: in its shard, and in its earlier shard."""
         earlier = self._earlier.place(policy_id)
         self._earlier.forget(policy_id)
         self._undropped |= {(policy_id, one) for one in (shard, shard if earlier is None else earlier.shard)}
-        self._unneeded += present(file)
 
     def has_frames_to_drop(self, policy_id: str, shard: int) -> bool:
         """Return whether the shard may still have frames of a removed policy of this id."""
@@ -111,46 +125,64 @@ class Checkpoints:
 
         A replay actor that restarts drops the frames again, because its checkpoint may still have them.
         """
-        who = f"replay actor of shard {shard}"
-        asks = {who: partial(replay.forget.remote, policy_id)}
-        kept = self._replay_file(shard)
-        if self._folder is None or kept is None or not self._may_resume_frames(shard):
-            answers(asks, deadline)
-        else:
-            # The actor handles its calls in order, so first note the policy, in case the actor restarts meanwhile.
-            asks = {f"{who}, {kept}": partial(replay.__ray_call__.remote, note_dropped, kept, policy_id), **asks}
-            with self._folder.writing():
-                self._has_begun_to_write = True
-                try:
-                    answers(asks, deadline)
-                except CollectorFleetError as error:
-                    raise _cause(error) from error.__cause__
+        asks = {f"replay actor of shard {shard}": partial(replay.forget.remote, policy_id)}
+        try:
+            # First write the file, in case the actor restarts meanwhile.
+            if self._path is not None and self._folder is not None and self._may_resume_frames(self._path, shard):
+                with self._folder.writing():
+                    add_dropped(self._path, [(policy_id, shard)])
+        except Exception:
+            with suppress(CollectorFleetError):  # raise the first error
+                answers(asks, deadline)
+            raise
+        answers(asks, deadline)
         self._undropped.discard((policy_id, shard))
 
-    def _may_resume_frames(self, shard: int) -> bool:
+    def _take_left(self) -> frozenset[tuple[str, int]]:
+        """Return the policies whose frames have to be dropped, each with the shard of these frames.
+
+        From now on, new policies with these ids start afresh. If the checkpoint drops the frames and then fails, these
+        policies would otherwise resume without their frames.
+        """
+        left = self._earlier.left()
+        self._undropped |= set(left.items())
+        for policy_id in left:
+            self._earlier.forget(policy_id)
+        return frozenset(self._undropped)
+
+    def _may_resume_frames(self, folder: Path, shard: int) -> bool:
         """Return whether the shard's replay actor may load frames after a restart."""
-        # If this process has not written anything, a file in its folder is another driver's file. A checkpoint that
-        # has begun may write its file later.
-        return self._has_begun_to_write or bool(self._earlier.replay_files(shard))
+        # If this process has not written anything, an index in its folder is another driver's index.
+        return (self._number > 0 and is_whole(folder)) or self._earlier.replay_file(shard) is not None
 
-    def new_policy_file(self, policy_id: str) -> Path | None:
-        """Return the path of a file that no earlier policy uses."""
-        self._added += 1
-        return self._file(f"policy-{policy_id}-{self._added}.pt")
+    def origin_of_policy(self, policy_id: str) -> Origin:
+        """Return what a new policy resumes from when it starts or restarts."""
+        return Origin(policy_id, self._path, self._number + 1, self._earlier.policy_file(policy_id))
 
-    def replay_files(self, shard: int) -> list[Path]:
-        """Return the files that a replay actor resumes from, the newest first."""
-        return [*present(self._replay_file(shard)), *self._earlier.replay_files(shard)]
-
-    def _replay_file(self, shard: int) -> Path | None:
-        return self._file(replay_file(shard))
-
-    def _file(self, name: str) -> Path | None:
-        return None if self._path is None else self._path / name
+    def origin_of_replay(self, shard: int) -> Origin:
+        """Return what a replay actor resumes from when it starts or restarts."""
+        return Origin(shard, self._path, earlier=self._earlier.replay_file(shard))
 
 
-def present(file: Path | None) -> list[Path]:
-    return [] if file is None else [file]
+def _tidy(folder: Path) -> None:
+    """Remove files that the index does not name. If this fails, the next checkpoint tries again."""
+    try:
+        remove_unnamed(folder)
+    except InvalidOption as error:
+        log.warning("files of earlier checkpoints are not removed: %s", error)
+    except OSError as error:
+        log.warning("files of earlier checkpoints will be removed later: %s", describe_failure(error))
+
+
+def _name_for_0_1(folder: Path, replay_files: Sequence[str]) -> None:
+    """Link the replay files to the names that release 0.1.0 reads after a rollback, if the volume has hard links."""
+    for shard, name in enumerate(replay_files):
+        former = folder / replay_file_of_0_1(shard)
+        link = former.with_name(UNFINISHED + former.name)
+        with suppress(OSError):
+            link.unlink(missing_ok=True)
+            os.link(folder / name, link)
+            link.replace(former)
 
 
 def _cause(error: CollectorFleetError) -> Exception:

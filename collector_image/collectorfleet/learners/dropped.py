@@ -1,46 +1,44 @@
-"""The policies whose frames a replay actor drops when it restarts from its checkpoint, as a JSON file.
+"""The policies whose frames a replay actor drops when it restarts from a checkpoint, as a JSON file beside the index.
 
-The replay actor writes this file beside its checkpoint. Without this file, each removal of a policy would have to write
-all frames of the other policies. A driver that resumes from the checkpoint ignores this file, because it also resumes
-the policies that were removed after the checkpoint.
+Without this file, each removal of a policy would have to write all frames of the other policies. A driver that resumes
+from the checkpoint ignores this file, because it also resumes the policies that were removed after the checkpoint.
 
-The file has the number of a checkpoint for each policy. Frames of the policy in later checkpoints belong to a new
-policy of the same id::
+The file has the number of its checkpoint, and the policies by shard. It has no effect on another checkpoint::
 
-    {"exploiter": 3}
+    {"checkpoint": 3, "policies": {"0": ["exploiter"]}}
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Collection
 from pathlib import Path
 
 from collectorfleet.durable_files import write_json
+from collectorfleet.learners.record import DROPPED, read_own_record
 from collectorfleet.stored_json import parse_json
 
 
-def add_dropped(replay_file: Path, policy_id: str, number: int) -> None:
-    """Record that an actor drops the frames of this policy if it restarts from a checkpoint up to ``number``.
+def add_dropped(folder: Path, removed: Collection[tuple[str, int]]) -> None:
+    """Record that replay actors drop frames if they restart before the next checkpoint.
 
-    Raises OSError.
+    ``removed`` has the id of each policy and the index of the shard that has its frames. Raises OSError, and
+    InvalidOption if the content of the index is wrong.
     """
-    write_json(_file(replay_file), {**dropped(replay_file), policy_id: number})
+    number = read_own_record(folder).number
+    rows = _rows(folder, number)
+    for policy_id, shard in sorted(removed):
+        rows[str(shard)] = list(dict.fromkeys([*rows.get(str(shard), []), policy_id]))
+    write_json(folder / DROPPED, {"checkpoint": number, "policies": rows})
 
 
-def dropped(replay_file: Path) -> dict[str, int]:
-    """Return for each removed policy the number of the last checkpoint that may have its frames."""
-    file = _file(replay_file)
-    return dict(parse_json(file.read_text())) if file.exists() else {}
+def dropped(folder: Path, shard: int, number: int) -> list[str]:
+    """Return the policies whose frames were dropped after checkpoint ``number``, or after the start if it is 0."""
+    return _rows(folder, number).get(str(shard), [])
 
 
-def end_dropped(replay_file: Path) -> None:
-    """Remove the file, because a new checkpoint has no frames of these policies.
-
-    An OSError is ignored, because the file has no effect on a new checkpoint.
-    """
-    with suppress(OSError):
-        _file(replay_file).unlink(missing_ok=True)
-
-
-def _file(replay_file: Path) -> Path:
-    return replay_file.with_suffix(".dropped.json")
+def _rows(folder: Path, number: int) -> dict[str, list[str]]:
+    try:
+        found = parse_json((folder / DROPPED).read_text())
+    except FileNotFoundError:
+        return {}
+    return dict(found["policies"]) if found["checkpoint"] == number else {}

@@ -7,10 +7,9 @@ with the same arguments. So the constructor loads the checkpoint.
 from __future__ import annotations
 
 import asyncio
-import errno
 import inspect
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from pathlib import Path
@@ -19,53 +18,34 @@ from typing import Any, Final
 import torch
 
 from collectorfleet.durable_files import name_path, write
-from collectorfleet.learners.dropped import add_dropped, dropped, end_dropped
+from collectorfleet.learners.origin import Origin
 
 log = logging.getLogger(__name__)
 
-# Attributes of the actor that do not collide with the user's attributes.
+# An attribute of the actor that does not collide with the user's attributes.
 _STEPS: Final = "_collectorfleet_steps"
-# The number of the actor's last checkpoint, or of its last try to write one.
-_NUMBER: Final = "_collectorfleet_number"
 
 
 def returning(of: type) -> type:
     """Return a subclass of ``of`` for Ray.
 
-    The subclass's constructor has these arguments: files, the actor's share of a GPU, whether the actor has to resume,
-    and the keywords of ``of``. The actor resumes from the first existing file. If the actor has to resume and no file
-    exists, the constructor raises FileNotFoundError.
+    The subclass's constructor has these arguments: what the actor resumes from, the actor's share of a GPU, and the
+    keywords of ``of``. The constructor raises FileNotFoundError if a file of the checkpoint is missing.
     """
 
     class Returning(of):  # type: ignore[misc]
-        def __init__(
-            self, files: Sequence[Path], gpu: float, keywords: Mapping[str, Any], resumes: bool = False
-        ) -> None:
+        def __init__(self, origin: Origin, gpu: float, keywords: Mapping[str, Any]) -> None:
             if 0 < gpu < 1 and torch.cuda.is_available():
                 torch.cuda.set_per_process_memory_fraction(gpu)
             super().__init__(**keywords)
-            self.__dict__[_STEPS] = number = 0
-            removed = dropped(files[0]) if files else {}
-            kept_in = next((file for file in files if file.exists()), None)
-            if resumes and kept_in is None:
-                # Without this error, the user would mistake a policy with initial weights for the resumed policy.
-                missing = (
-                    "the checkpoint to resume from is missing; restore the checkpoint, or remove its folder to start "
-                    "over"
-                )
-                raise FileNotFoundError(errno.ENOENT, missing, str(files[-1]))
-            if kept_in is not None:
-                # The state has objects of the user's classes, so a manipulated file can run code here. A manipulated
-                # image can run code here, too.
-                kept = torch.load(kept_in, map_location="cpu", weights_only=False)
-                self.load_state_dict(kept["state"])
-                self.__dict__[_STEPS] = kept["steps"]
-                number = kept.get("number", 0)  # the previous release wrote no number
-                for policy_id in [policy_id for policy_id, last in removed.items() if number <= last]:
+            self.__dict__[_STEPS] = 0
+            saved = origin.load()
+            if saved is not None:
+                self.load_state_dict(saved.state)
+                self.__dict__[_STEPS] = saved.steps
+                for policy_id in saved.dropped:
                     _forget(self, policy_id)
-                log.info("%s resumes from %s", of.__qualname__, kept_in)
-            # The next checkpoint has a later number than a try that failed before the restart.
-            self.__dict__[_NUMBER] = max([number, *removed.values()])
+                log.info("%s resumes from %s", of.__qualname__, saved.file)
 
         def __bool__(self) -> bool:
             # If a constructor raises, Ray evaluates the object's truth value. A __len__ of the user's class could then
@@ -87,19 +67,9 @@ def returning(of: type) -> type:
     return Returning
 
 
-def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
-    """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError.
-
-    A replay actor first drops the frames of the policies in ``without``. The actor may have been restarted since the
-    last drop, from a file that still has these frames.
-    """
-    for policy_id in without:
-        # A coroutine cannot be awaited here. A separate call has already dropped the frames.
-        if not inspect.iscoroutinefunction(actor.forget):
-            actor.forget(policy_id)
-    # A failed write may have replaced the file, too, so the number grows before the write.
-    actor.__dict__[_NUMBER] += 1
-    state = {"state": actor.state_dict(), "steps": steps_of(actor), "number": actor.__dict__[_NUMBER]}
+def keep(actor: Any, file: Path) -> None:
+    """Write the actor's state to ``file``, in the actor's process and without a second copy. Raises OSError."""
+    state = {"state": actor.state_dict(), "steps": steps_of(actor)}
     try:
         write(file, partial(torch.save, state))
     except RuntimeError as error:
@@ -108,15 +78,6 @@ def keep(actor: Any, file: Path, without: Collection[str] = ()) -> None:
             name_path(error.__context__, file)
             raise error.__context__ from None
         raise
-    end_dropped(file)
-
-
-def note_dropped(actor: Any, file: Path, policy_id: str) -> None:
-    """Record that a restarted actor drops the frames of a removed policy, unless a later checkpoint is in ``file``.
-
-    Call this in the actor's process. An unfinished checkpoint may otherwise write the frames later. Raises OSError.
-    """
-    add_dropped(file, policy_id, actor.__dict__[_NUMBER])
 
 
 def _forget(actor: Any, policy_id: str) -> None:

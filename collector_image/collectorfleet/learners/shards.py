@@ -17,7 +17,7 @@ from collectorfleet.fleet.signature import takes
 from collectorfleet.learners.actor_classes import ActorClasses
 from collectorfleet.learners.calls import Deadline, answers
 from collectorfleet.learners.checkpoint_folder import CheckpointFolder, NewFolder
-from collectorfleet.learners.checkpoints import Checkpoints, Learner, present
+from collectorfleet.learners.checkpoints import Checkpoints
 from collectorfleet.learners.options import LearnerOptions, merged
 from collectorfleet.learners.record import Earlier
 from collectorfleet.learners.returning import drained
@@ -67,7 +67,7 @@ class LearnerShards:
         self._earlier = Earlier(options.resume_folder, self.packing.slots)
         self._checkpoints = Checkpoints(options.checkpoint_folder, folder, self._earlier, self.packing.slots)
         self._classes = ActorClasses(options)
-        self._policies: dict[str, Learner] = {}
+        self._policies: dict[str, Any] = {}
         self._fed = Counter[str]()
         gpu = self._gpu_per_actor = 0.0 if options.fake_gpus else self.packing.gpu_per_policy
         policy = bundle(options.policy_cpus, gpu, options.resources)
@@ -117,21 +117,21 @@ class LearnerShards:
         Raises the errors of :meth:`add_policy`. If one policy fails, no policy is added.
         """
         self._check_open()
-        started: dict[str, Learner] = {}
+        started: dict[str, Any] = {}
         try:
             for policy_id, config in configs.items():
                 policy_class = (policy_classes or {}).get(policy_id, self._options.policy_class)
                 started[policy_id] = self._start(policy_id, config, policy_class)
-            asks = {f"policy {policy_id}": one.actor.__ray_ready__.remote for policy_id, one in started.items()}
+            asks = {f"policy {policy_id}": actor.__ray_ready__.remote for policy_id, actor in started.items()}
             answers(asks, Deadline(self._options.start_timeout))
         except BaseException:
-            for policy_id, one in started.items():
-                ray.kill(one.actor, no_restart=True)
+            for policy_id, actor in started.items():
+                ray.kill(actor, no_restart=True)
                 self._roster.remove(policy_id)
             raise
-        for policy_id, one in started.items():
+        for policy_id, actor in started.items():
             place = self._roster.place(policy_id)
-            self._policies[policy_id] = one
+            self._policies[policy_id] = actor
             self._earlier.settled(policy_id, place)
             log.info(
                 "policy %s is in shard %d, which now uses %d of %d places",
@@ -140,7 +140,7 @@ class LearnerShards:
                 len(self),
                 sum(self.packing.slots),
             )
-        return {policy_id: one.actor for policy_id, one in started.items()}
+        return started
 
     @option_types.checked("LearnerShards.remove_policy.")
     def remove_policy(self, policy_id: str, timeout: Timeout = _MINUTE) -> None:
@@ -165,7 +165,6 @@ class LearnerShards:
                 f"policy {policy_id!r}: the collectors of a LearnerFeed send frames to this policy; first shut the "
                 "FleetCollector down and call end() of the feed"
             )
-        file = self._policies[policy_id].kept_in
         shard = self._roster.place(policy_id).shard
         deadline = Deadline(timeout)
         done, _ = ray.wait([actor.__ray_call__.remote(drained)], timeout=deadline.left)
@@ -174,14 +173,14 @@ class LearnerShards:
         ray.kill(actor, no_restart=True)
         del self._policies[policy_id]
         self._roster.remove(policy_id)
-        self._checkpoints.remove(policy_id, shard, file)
+        self._checkpoints.remove(policy_id, shard)
         self._checkpoints.drop(policy_id, shard, self._replays[shard], Deadline(timeout))
 
     def get_policy_actor(self, policy_id: str) -> Any:
         """Return the policy's actor. Raise InvalidOption for an unknown id, as all methods with an id do."""
         self._check_open()
         self._roster.place(policy_id)
-        return self._policies[policy_id].actor
+        return self._policies[policy_id]
 
     def get_replay_and_policy_actors(self, policy_id: str) -> tuple[Any, Any]:
         """Return the replay actor of the policy's shard, and the policy's actor."""
@@ -190,8 +189,8 @@ class LearnerShards:
     def get_policy_id(self, policy_actor: Any) -> str:
         """Return the id of a policy's actor. Raise InvalidOption for another actor."""
         self._check_open()
-        for policy_id, learner in self._policies.items():
-            if learner.actor == policy_actor:
+        for policy_id, actor in self._policies.items():
+            if actor == policy_actor:
                 return policy_id
         raise InvalidOption(f"get_policy_id: none of the {len(self)} policies has the actor {policy_actor}")
 
@@ -214,19 +213,17 @@ class LearnerShards:
     def checkpoint(self, timeout: Timeout = _HOUR) -> None:
         """Write the state of every actor, between two of its calls. A restarted actor resumes from this state.
 
-        The first checkpoint drops the frames of policies in ``resume_from`` that were not added again. Each checkpoint
-        drops frames that :meth:`remove_policy` could not drop. If a checkpoint fails, the next checkpoint drops these
-        frames. Blocks for at most ``timeout`` to drop frames, and for at most another ``timeout`` to write.
+        A checkpoint has the states of all actors. If one actor cannot write its state, all actors keep the previous
+        checkpoint, and the next checkpoint tries again. The first checkpoint drops the frames of policies in
+        ``resume_from`` that were not added again. New policies with these ids start afresh, even if the checkpoint
+        fails. Each checkpoint drops frames that :meth:`remove_policy` could not drop. Blocks for at most ``timeout`` to
+        drop frames, and for at most another ``timeout`` to write.
 
-        Raises the first of these errors. Unless stated otherwise, the method first writes the states of all other
-        actors:
+        Raises the first of these errors:
 
-            InvalidOption: ``checkpoint_dir`` is not set, or another program made it while the volume was full. Nothing
-                is written.
+            InvalidOption: ``checkpoint_dir`` is not set, or another program made it while the volume was full.
             FolderTakenOver: the shards belong to a run, and the run has a newer driver.
-            OSError: the folder cannot be made, for example because the volume is still full. Nothing is written. This
-                error is also raised if the volume is full, fails or is read-only when an actor writes its state, and if
-                the index of the checkpoint cannot be written.
+            OSError: the volume is full, fails or is read-only.
             UserCodeError: a ``state_dict()`` or a ``forget()`` raised, or a pod cannot access the folder.
             InfrastructureError: an actor is dead, or did not answer in time.
         """
@@ -253,7 +250,7 @@ class LearnerShards:
 
     def __iter__(self) -> Iterator[tuple[str, Any, Any]]:
         """Iterate over the id, the actor and the replay actor of each present policy, in the order of addition."""
-        return iter([(name, learner.actor, self._replay(name)) for name, learner in self._policies.items()])
+        return iter([(name, actor, self._replay(name)) for name, actor in self._policies.items()])
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -265,13 +262,13 @@ class LearnerShards:
         replay_class = self._classes.of(self._options.replay_class)
         config = self._options.replay_config
         replays = [
-            room.start(replay_class, _REPLAY, self._restarts, self._checkpoints.replay_files(shard), 0.0, config)
+            room.start(replay_class, _REPLAY, self._restarts, self._checkpoints.origin_of_replay(shard), 0.0, config)
             for shard, room in enumerate(self._rooms)
         ]
         answers({f"replay actor of shard {at}": it.__ray_ready__.remote for at, it in enumerate(replays)}, deadline)
         return replays
 
-    def _start(self, policy_id: str, config: Mapping[str, Any], policy_class: type) -> Learner:
+    def _start(self, policy_id: str, config: Mapping[str, Any], policy_class: type) -> Any:
         """Give the policy a place and start its actor. Return before the actor is built."""
         actor_class = self._classes.of(policy_class)
         keywords = merged(self._options.config, config)
@@ -283,13 +280,14 @@ class LearnerShards:
             except BaseException:
                 self._roster.remove(policy_id)
                 raise
-        file = self._checkpoints.new_policy_file(policy_id)
-        earlier = self._earlier.policy_files(policy_id)
-        files = [*present(file), *earlier]
-        actor = self._rooms[place.shard].start(
-            actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords, bool(earlier)
+        return self._rooms[place.shard].start(
+            actor_class,
+            1 + place.slot,
+            self._restarts,
+            self._checkpoints.origin_of_policy(policy_id),
+            self._gpu_per_actor,
+            keywords,
         )
-        return Learner(actor, file)
 
     @property
     def _restarts(self) -> int:

@@ -82,6 +82,11 @@ class FencedFolder:
         with self.reporting_takeover():
             self._own_staging()
 
+    def release(self) -> None:
+        """Remove the staging folder of this driver, after its last change. Raises FolderTakenOver or OSError."""
+        with self.reporting_takeover():
+            remove(self._own_staging())
+
     @contextmanager
     def reporting_takeover(self) -> Iterator[None]:
         """If a newer driver took the folder, replace an error of the ``with`` block by FolderTakenOver."""

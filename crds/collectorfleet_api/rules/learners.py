@@ -47,9 +47,9 @@ def learner_advice(fleet: CollectorFleet) -> Iterator[Problem]:
     if of_pods - used > _NOTABLE_REST * of_pods or learners.gpus - of_pods >= 1:
         yield Problem(
             f"{_PATH}.gpus",
-            f"{counted(learners.places, 'policy', 'policies')} in {counted(len(pods.packing.slots), 'shard')} "
-            f"{'uses' if learners.places == 1 else 'use'} {used:g} of {learners.gpus:g} GPU "
-            f"({pods.packing.gpu_per_policy:g} each), and learner pods request {of_pods} GPU",
+            f"of {learners.gpus:g} GPU, {counted(learners.places, 'policy', 'policies')} in "
+            f"{counted(len(pods.packing.slots), 'shard')} {'uses' if learners.places == 1 else 'use'} {used:g} GPU "
+            f"({pods.packing.gpu_per_policy:g} for each policy), and the learner pods request {of_pods} GPU",
         )
 
 

@@ -79,10 +79,6 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
             "OSError: [Errno 30] Read-only file system: '/a'; mount the volume so that it can be written to",
         ),
         (
-            PermissionError(errno.EACCES, "Permission denied", "/a"),
-            "PermissionError: [Errno 13] Permission denied: '/a'",
-        ),
-        (
             OSError(errno.ENOSPC, "No space left on device (8 bytes needed, 0 left)", "/a"),
             "OSError: [Errno 28] No space left on device (8 bytes needed, 0 left): '/a'; make room on the volume",
         ),
@@ -100,10 +96,25 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
             "OSError: [Errno 5] Input/output error: '/a'; check the volume",
         ),
     ],
-    ids=["fails", "read-only", "forbidden", "full, with numbers", "two paths", "no path", "without a number", "a Path"],
+    ids=["fails", "read-only", "full, with numbers", "two paths", "no path", "without a number", "a Path"],
 )
 def test_an_error_says_what_to_do_where_that_is_known(error: OSError, sentence: str) -> None:
     assert describe_failure(error) == sentence
+
+
+def test_who_may_not_write_is_said_with_the_ids_that_need_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "getegid", lambda: 2000)
+    assert describe_failure(PermissionError(errno.EACCES, "Permission denied", "/a")) == (
+        "PermissionError: [Errno 13] Permission denied: '/a'; this process runs as user 1000 and group 2000: make the "
+        "folder writable for them, for example with chown, or in a pod with fsGroup"
+    )
+
+
+def test_a_system_without_numbers_of_users_is_told_the_cause_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "geteuid")  # as on Windows
+    said = describe_failure(PermissionError(errno.EACCES, "Permission denied", "/a"))
+    assert said == "PermissionError: [Errno 13] Permission denied: '/a'"
 
 
 def test_a_full_volume_is_described_with_its_free_space_if_the_error_names_a_path_object(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Each driver has its own folder. The next driver has to read the folder of the previous driver. The previous driver may
 still write into this folder after losing its fleet. So the next driver first publishes a copy under a name that no
-earlier driver uses. The files of the copy are hard links, because learners replace their files and never change them.
+earlier driver uses. The files of the copy are hard links, because each checkpoint of learners writes new files.
 
 A new folder's number is the largest existing number plus 1. The run's count of drivers cannot be used, because it does
 not grow while the volume is full. Only the driver that holds the run's folder can publish the next folder.
@@ -16,12 +16,12 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import UNFINISHED, describe_failure, is_full
-from collectorfleet.learners.record import RECORD, is_file_of_learners, is_whole
+from collectorfleet.durable_files import describe_failure, is_full
+from collectorfleet.learners.record import RECORD, is_file_of_learners, is_whole, parse_record, replay_file_of_0_1
 from collectorfleet.run.fenced_folder import FencedFolder
 
 log = logging.getLogger(__name__)
@@ -135,20 +135,35 @@ class LearnerFolders:
 
 
 def _link(before: Path, place: Path) -> None:
-    """Link the files of ``before`` into ``place``. The driver of ``before`` may replace and add files meanwhile."""
-    # Link the record first, because all files that the record names already exist.
-    names = sorted(os.listdir(before), key=lambda name: name != RECORD)
-    for name in names:
-        if name.startswith(UNFINISHED):
-            continue
-        try:
-            os.link(before / name, place / name)
-        except FileNotFoundError:
-            continue  # the file of a removed policy
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            shutil.copyfile(before / name, place / name)
+    """Link the checkpoint in ``before`` into ``place``. The driver of ``before`` may write checkpoints meanwhile."""
+    while True:
+        text = (before / RECORD).read_bytes()
+        for name in {RECORD, *_names_in(text)}:
+            # A newer checkpoint may have replaced this one. Names of release 0.1.0 are absent without hard links.
+            with suppress(FileNotFoundError):
+                _link_file(before / name, place / name)
+        if (before / RECORD).read_bytes() == text:
+            return
+        for file in place.iterdir():
+            file.unlink()
+
+
+def _names_in(index: bytes) -> frozenset[str]:
+    """Return the names of the files of a checkpoint, or no names if the index cannot be read."""
+    try:
+        record = parse_record(index.decode())
+    except ValueError:
+        return frozenset()  # loading the copy raises the error
+    return record.files.union(map(replay_file_of_0_1, range(len(record.slots))))
+
+
+def _link_file(file: Path, link: Path) -> None:
+    try:
+        os.link(file, link)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        shutil.copyfile(file, link)
 
 
 def _is_ours(path: Path) -> bool:

@@ -64,7 +64,10 @@ def test_what_cannot_be_is_refused_with_the_numbers(changes: dict[str, Any], sen
 
 def test_gpus_that_no_policy_uses_are_told() -> None:
     assert [str(one) for one in warnings(fleet(with_(gpus=8, maxPolicies=3)))] == [
-        "spec.learners.gpus: 3 policies in 3 shards use 6 of 8 GPU (2 each), and learner pods request 6 GPU"
+        (
+            "spec.learners.gpus: of 8 GPU, 3 policies in 3 shards use 6 GPU (2 for each policy), and the learner pods "
+            "request 6 GPU"
+        )
     ]
     assert warnings(fleet(with_(gpus=4, maxPolicies=10))) == []
 

@@ -17,7 +17,15 @@ from tests.unit.collectorfleet.run.taken_folder import taken
 
 from collectorfleet.durable_files import write
 from collectorfleet.errors import FolderTakenOver
-from collectorfleet.learners.record import Kept, read_record, write_record
+from collectorfleet.learners.record import (
+    Kept,
+    Record,
+    policy_file,
+    read_record,
+    remove_unnamed,
+    replay_file,
+    write_record,
+)
 from collectorfleet.learners.roster import Place
 from collectorfleet.run.spec_learners.folders import LearnerFolders
 
@@ -25,15 +33,20 @@ WRITES = 2
 
 
 def save(folder: Path, steps: int) -> None:
-    """Write the checkpoint of one learner, even if its driver has lost the fleet."""
-    write(folder / "policy-a-1.pt", lambda out: out.write(str(steps).encode()))
-    write_record(folder, (1,), {"a": Kept(Place(0, 0), "policy-a-1.pt")})
+    """Write the checkpoint of one learner and its replay actor, even if its driver has lost the fleet."""
+    record = Record(steps, (1,), {"a": Kept(Place(0, 0), policy_file("a", steps))}, (replay_file(0, steps),))
+    for name in sorted(record.files):
+        write(folder / name, lambda out: out.write(str(steps).encode()))
+    write_record(folder, record)
+    remove_unnamed(folder)
 
 
 def steps_in(folder: Path) -> int:
-    """Return how often the learner of this checkpoint had learned."""
-    file = read_record(folder).policies["a"].file
-    return int((folder / file).read_text())
+    """Return how often the learner of this checkpoint had learned. All files are of the same checkpoint."""
+    record = read_record(folder)
+    [steps] = {int((folder / name).read_text()) for name in record.files}
+    assert steps == record.number
+    return steps
 
 
 def test_what_a_displaced_drivers_learners_still_write_is_not_what_the_next_one_resumes(tmp_path: Path) -> None:
@@ -161,11 +174,13 @@ class Driver(Paused):
 @settings(max_examples=examples(25))
 @given(TURNS, st.integers(0, 9))
 # The first driver pauses between its last check and its second checkpoint, and the next driver resumes the first one.
-@example([(0, 22), (1, 20), (0, 20)], 0)
+@example([(0, 27), (1, 20), (0, 20)], 0)
 # The second driver pauses while it reads its copy, and the third driver removes the copy.
-@example([(0, 1), (1, 20), (0, 24), (2, 40), (2, 40)], 0)
+@example([(0, 26), (1, 28), (2, 60)], 0)
 # The third driver pauses while it looks for folders, and the second driver removes one of these folders.
-@example([(0, 14), (2, 14), (1, 29)], 0)
+@example([(0, 26), (2, 15), (1, 60)], 0)
+# The second driver links the files of a checkpoint, and the first driver writes another checkpoint meanwhile.
+@example([(1, 1), (1, 26), (0, 19), (1, 7)], 0)
 def test_wherever_drivers_are_paused_what_the_last_one_resumed_stays_and_the_next_one_resumes_its_learners(
     turns: list[tuple[int, int]], seed: int
 ) -> None:

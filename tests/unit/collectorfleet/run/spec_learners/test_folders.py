@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from collectorfleet.learners.record import write_record
+from collectorfleet.learners.record import Earlier, Record, write_record
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.spec_learners.folders import LearnerFolders
 
@@ -19,9 +20,9 @@ def folders_in(path: Path) -> LearnerFolders:
 def folder(path: Path, *, whole: bool) -> Path:
     """That of one more driver."""
     own = folders_in(path).make_own()
-    (own / "replay-0.pt").touch()
+    (own / "replay-0-1.pt").touch()
     if whole:
-        write_record(own, (1,), {})
+        write_record(own, Record(1, (1,), {}, ("replay-0-1.pt",)))
     return own
 
 
@@ -42,11 +43,32 @@ def test_a_driver_goes_on_from_the_newest_that_is_whole_and_removes_all_before_i
 
 def test_a_folder_with_only_a_list_of_removed_policies_is_not_resumed_and_is_removed(tmp_path: Path) -> None:
     own = folders_in(tmp_path).make_own()
-    (own / "replay-0.dropped.json").write_text('{"a": 0}')
+    (own / "dropped.json").write_text('{"checkpoint": 0, "policies": {"0": ["a"]}}')
     folders = folders_in(tmp_path)
     assert folders.newest() is None
     folders.tidy()
     assert not own.exists()
+
+
+def test_a_copy_has_the_names_that_release_0_1_reads_after_a_rollback(tmp_path: Path) -> None:
+    own = folder(tmp_path, whole=True)
+    (own / "replay-0.pt").hardlink_to(own / "replay-0-1.pt")
+    copy = folders_in(tmp_path).take_newest()
+    assert copy is not None
+    assert {path.name for path in copy.iterdir()} == {"shards.json", "replay-0-1.pt", "replay-0.pt"}
+
+
+def test_a_copy_of_a_folder_of_release_0_1_is_complete_and_can_be_resumed(tmp_path: Path) -> None:
+    own = folders_in(tmp_path).make_own()
+    row = {"shard": 0, "slot": 0, "file": "policy-a-1.pt"}
+    (own / "shards.json").write_text(json.dumps({"slots": [1, 1], "policies": {"a": row}}))
+    for name in ("policy-a-1.pt", "replay-0.pt", "replay-1.pt"):
+        (own / name).write_text(name)
+    copy = folders_in(tmp_path).take_newest()
+    assert copy is not None
+    earlier = Earlier(copy, (1, 1))
+    files = [earlier.policy_file("a"), earlier.replay_file(0), earlier.replay_file(1)]
+    assert [file.read_text() for file in files if file] == ["policy-a-1.pt", "replay-0.pt", "replay-1.pt"]
 
 
 def test_no_two_drivers_have_the_same_folder_although_nobody_counted_them(tmp_path: Path) -> None:
