@@ -18,6 +18,9 @@ from tests.version_orders import Orders
 
 from collectorfleet import FleetCollector
 
+# With the Ray that FleetCollector starts on two cores, the third collector would have no CPU.
+pytestmark = pytest.mark.usefixtures("local_ray")
+
 MODES: dict[bool, st.SearchStrategy[int | None]] = {True: st.integers(0, 2), False: st.none() | st.integers(1, 3)}
 # An example spends most of its time on the start of processes. So Hypothesis searches for no smaller failing example.
 SETTINGS = settings(

@@ -6,10 +6,13 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from enum import Enum
 from typing import Any, Final
 
 import numpy as np
-from ray import cloudpickle
+import torch
+from ray import ObjectRef, cloudpickle
+from ray.actor import ActorHandle
 from tensordict import TensorDict, is_tensor_collection
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
@@ -19,6 +22,19 @@ from torchrl.envs import EnvBase, Transform
 # Some methods return an object of these classes to allow chained calls. Such an object has no copy: unpickling an
 # environment may start another simulator.
 OF_THE_COLLECTOR = (EnvBase, Transform, BaseCollector)
+
+# Objects without a copy. They do not change, or they belong to the collector or to Ray.
+_UNCHANGED: Final = (
+    *OF_THE_COLLECTOR,
+    type,
+    Enum,
+    np.generic,
+    np.dtype,
+    torch.dtype,
+    torch.device,
+    ObjectRef,
+    ActorHandle,
+)
 
 # Immutable values. A result may have millions of them.
 _IMMUTABLE: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
@@ -42,23 +58,44 @@ class Pickled:
 def copied(result: Any) -> Any:
     """Return ``result`` with copies of its tensors, TensorDicts and arrays.
 
-    These may be inside dicts, lists and tuples. Other objects are not copied. If the result contains modules or
-    parameters in a TensorDict, or if it cannot be copied, return the whole result as :class:`Pickled`. So modules and
-    optimizers of one result still share their parameters. Raises the error of pickling if pickling fails.
+    These may be inside dicts, lists and tuples. If the result contains other objects that may change, or if it cannot
+    be copied, return the whole result as :class:`Pickled`. Such objects are modules, optimizers, dataclasses and sets.
+    So modules and optimizers of one result still share their parameters. If the result cannot be pickled either, its
+    other objects are not copied. Raises the error of pickling if pickling fails and the result contains modules or has
+    no copy.
     """
     found: dict[int, Any] = {}
     with suppress(Exception):  # a class may support only pickling, and the copies may not fit on a GPU
         _find(result, found, {})
-        if not any(_is_pickled(value) for value in found.values()):
-            # ``copy.deepcopy`` uses the given copy of each object. So it copies only the containers.
-            return copy.deepcopy(result, {key: _copy(value) for key, value in found.items()})
-    return Pickled(result)
+        if all(_has_copy(value) for value in found.values()):
+            return _copy_containers(result, found)
+    try:
+        return Pickled(result)
+    except Exception:
+        # Collectors in the driver's process can return objects that cannot be pickled, such as a lock.
+        with suppress(Exception):
+            if not any(_has_parameters(value) for value in found.values()):
+                return _copy_containers(result, found)
+        raise
 
 
-def _is_pickled(value: Any) -> bool:
+def _copy_containers(result: Any, found: dict[int, Any]) -> Any:
+    # ``copy.deepcopy`` uses the given copy of each object. So it copies only the containers.
+    return copy.deepcopy(result, {key: _copy(value) for key, value in found.items()})
+
+
+def _has_copy(value: Any) -> bool:
+    """Return whether :func:`_copy` returns an object that does not change."""
+    if isinstance(value, np.ndarray):
+        return not value.dtype.hasobject
+    is_known = isinstance(value, (*_UNCHANGED, Tensor)) or is_tensor_collection(value)
+    return is_known and not _has_parameters(value)
+
+
+def _has_parameters(value: Any) -> bool:
     # A clone of a TensorDict has no parameters: they become results of autograd.
-    is_copied_by_pickling = isinstance(value, nn.Module) or (isinstance(value, TensorDict) and value.requires_grad)
-    return is_copied_by_pickling and not isinstance(value, OF_THE_COLLECTOR)
+    has_some = isinstance(value, nn.Module) or (isinstance(value, TensorDict) and value.requires_grad)
+    return has_some and not isinstance(value, OF_THE_COLLECTOR)
 
 
 def _find(value: Any, found: dict[int, Any], containers: dict[int, Any]) -> None:
@@ -88,7 +125,7 @@ def _inner(container: Any) -> Iterator[Any]:
 
 
 def _copy(value: Any) -> Any:
-    if isinstance(value, (*OF_THE_COLLECTOR, type)):
+    if isinstance(value, _UNCHANGED):
         return value
     if isinstance(value, Tensor):
         return value if is_lazy(value) else _copy_tensor(value)

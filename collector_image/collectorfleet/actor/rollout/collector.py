@@ -118,6 +118,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
                     f"{left.why}; write to a clone of the tensor, or set collection.rollout to Auto"
                 )
             self._finish(batch, left)
+            left.check()
         return truncated_at_end(self, batch)
 
     def _by_torchrl(self) -> TensorDictBase:

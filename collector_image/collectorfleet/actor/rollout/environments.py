@@ -27,6 +27,7 @@ from collectorfleet.torchrl_private.environments import (
 )
 
 _ENDS: Final = {"done", "terminated", "truncated"}
+_ARRAY: Final = np.ndarray
 _NUMBERS: Final = (float, int, np.number)
 
 
@@ -88,11 +89,11 @@ class Environments:
 
     def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
         ends: Ends | None = None
-        paid = rewards[:, 0]
+        paid, shape = rewards[:, 0], self.shape
         for row, (step, action) in enumerate(zip(self._steps, self._read_action(actions), strict=True)):
             seen, reward, terminated, truncated, _ = step(action)
-            if seen.shape != self.shape if seen.__class__ is np.ndarray else not self._fills(seen):
-                raise wrong_shape(self.key, seen, self.shape)
+            if (seen.__class__ is not _ARRAY or seen.shape != shape) and not self._fills(seen):
+                raise wrong_shape(self.key, seen, shape)
             observations[row] = seen
             paid[row] = reward if isinstance(reward, _NUMBERS) else _number(reward)
             if terminated or truncated:

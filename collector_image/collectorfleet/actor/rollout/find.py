@@ -188,7 +188,8 @@ def _find_whole_loop(collector: Collector) -> Loop:
     outputs = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
     acts, spec = outputs.get("action"), collector.env.full_action_spec["action"]
     require(acts is None or acts.shape == spec.shape, "the policy's action has another shape than the action spec")
-    stage = Stage(now, outputs, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
+    reward = batch.get(("next", "reward")).select(batch.ndim - 1, 0)
+    stage = Stage(now, policy.reads, outputs, reward, batched=batched)
     # At the start of a step these entries are always False, because every ended environment has been reset.
     ends = {key: torch.zeros_like(carrier_of(collector).get(key)) for key in ENDS if key in policy.reads}
     return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)

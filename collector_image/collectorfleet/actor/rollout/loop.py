@@ -24,11 +24,17 @@ from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Values
 from collectorfleet.actor.rollout.stage import Frame, PolicyRows, Stage
 from collectorfleet.actor.rollout.transforms import Observed, Stepping
+from collectorfleet.actor.rollout.writes import WriteCounts
 from collectorfleet.torchrl_private.collectors import carrier_of
 
 WRITES: Final = "the policy writes into its observation"
 
 CLONE: Final = "write to a clone of the tensor, or set collection.rollout to TorchRL"
+
+WRITES_EARLIER: Final = f"{WRITES} of an earlier step; {CLONE}"
+
+# The loop checks this number of memory blocks of earlier steps. More blocks would take too much memory.
+_MOST_EARLIER: Final = 4
 
 
 class LeftOver(NamedTuple):
@@ -39,11 +45,14 @@ class LeftOver(NamedTuple):
         shares: whether the observation of the first step shares memory with ``next`` of the previous step in TorchRL's
             loop.
         why: the reason why the fast loop stopped.
+        check: call this after the remaining steps. It raises FastLoopUnsupported if the policy has meanwhile written
+            into an observation of the fast loop's steps.
     """
 
     begins: int
     shares: bool
     why: str = WRITES
+    check: Callable[[], None] = lambda: None
 
 
 class Loop:
@@ -81,6 +90,8 @@ class Loop:
         self._ends = ends
         self._batched = batched
         self._tried = False
+        # Memory that the policy got in earlier steps of the rollout, with torch's write counts.
+        self._earlier: list[tuple[Any, WriteCounts]] = []
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
         """Make ``steps`` steps into ``batch``, or fewer if the collector is interrupted.
@@ -97,10 +108,9 @@ class Loop:
         carrier, interruptor = carrier_of(collector), collector.interruptor
         stage = self._stage
         stage.begin(carrier)
-        # Torch's write counts miss writes through ``.data`` or numpy. So the loop also compares bytes.
-        compared = [key for key in stage.memory if key in self.policy.reads]
-        counted = {**stage.memory, **self._ends}
-        versions = [tensor._version for tensor in counted.values()]
+        counts = self._write_counts()
+        self._earlier = []
+        shown: list[Any] = [None] * stage.steps
         self.policy.begin()
         if self._observed is not None:
             self._observed[1].begin()
@@ -119,11 +129,18 @@ class Loop:
         for step in range(steps):
             row = step - copied
             if row == stage.steps:
+                # Reading torch's write counts in each step would take long. Wrong frames are still refused, because no
+                # step of the stage is in the batch yet.
+                written = self._late_writes(counts, shown)
+                if written:
+                    step, row = step - 1, row - 1  # noqa: PLW2901  (the last step that was made)
+                    break
                 memory.write(stage, [one.key for one in outputs], copied, row)
                 values = {}  # Drop references to the last frame: the stage overwrites only frames without references.
+                used = stage.memory, counts
                 stage.begin_again()
-                counted = {**stage.memory, **self._ends}
-                versions = [tensor._version for tensor in counted.values()]
+                self._keep_counts(*used)
+                counts = self._write_counts()
                 copied, row = step, 0
             now, after = stage.frames[row], stage.frames[row + 1]
             values = {**kept, **self._ends, **now.tensors}
@@ -132,20 +149,10 @@ class Loop:
                     "action"
                 )
             elif self._tried:
-                shown = [now.compared[key].tobytes() for key in compared]
+                shown[row] = before = now.read_inputs()
                 self._act(values)
-                changed: list[str] = []
-                if [tensor._version for tensor in counted.values()] != versions:
-                    changed = [
-                        key for key, version in zip(counted, versions, strict=True) if counted[key]._version != version
-                    ]
-                elif [now.compared[key].tobytes() for key in compared] != shown:
-                    changed = [
-                        key for key, old in zip(compared, shown, strict=True) if now.compared[key].tobytes() != old
-                    ]
-                if changed:
-                    self._require_followed(changed, over)
-                    written = {key: now.tensors[key] for key in changed}
+                if now.read_inputs() != before:
+                    written = self._writes(now, before, self._late_writes(counts, shown[:row]), over, row)
                     if row == 0 and step and not over:
                         memory.write_next(step - 1, now)
             else:
@@ -173,6 +180,8 @@ class Loop:
             interrupted = interruptor is not None and interruptor.collection_stopped()
             if interrupted or written:
                 break
+        written = written or self._late_writes(counts, shown[: row + 1])
+        self._require_earlier_unwritten()
         memory.write(stage, [one.key for one in outputs], copied, row + 1)
         memory.write_ends(step + 1, ended)
         self._envs.store_state(ends)
@@ -185,7 +194,8 @@ class Loop:
         carrier.set(TRAJECTORY, memory.write_trajectories(step + 1, ended, collector))
         if not written:
             return None
-        return LeftOver(steps if interrupted else step + 1, shares=not over)
+        self._earlier.append((stage.memory, self._write_counts()))
+        return LeftOver(steps if interrupted else step + 1, shares=not over, check=self._require_earlier_unwritten)
 
     def methods_of_environments(self) -> list[Any]:
         """Return the present methods of the environments that the loop calls."""
@@ -211,8 +221,50 @@ class Loop:
         self._act(asked)
         values.update({key: asked[key] for key in self.policy.writes})
         written = {key: tensor for key, tensor in shown.items() if not same_bytes(tensor, values[key])}
+        self._earlier.append((shown, WriteCounts(shown)))
         self._require_of_environment(written)
         return written
+
+    def _writes(self, now: Frame, before: Any, late: Iterable[str], over: Sequence[int], row: int) -> Values:
+        """Return the inputs ``late``, and the inputs that changed since ``now.read_inputs`` returned ``before``."""
+        # Torch counts the writes into all frames together. If the sample of a large input is unchanged, the write may
+        # be into an earlier frame.
+        earlier = row > 0 and not now.inputs.differs(before) and self._stage.is_kept(row)
+        require(not earlier, WRITES_EARLIER)
+        changed = {*late, *now.inputs.changed(before)}
+        self._require_followed(changed, over)
+        return {key: now.tensors[key] for key in changed}
+
+    def _write_counts(self) -> WriteCounts:
+        tensors = {**self._stage.memory, **self._ends}
+        # The policy gets only the tensors that it reads.
+        return WriteCounts({key: tensor for key, tensor in tensors.items() if key in self.policy.reads})
+
+    def _late_writes(self, counts: WriteCounts, shown: Sequence[Any]) -> Values:
+        """Return the inputs that the policy wrote into without a change of the step's bytes.
+
+        ``shown`` has the inputs of the steps in the stage, as the policy got them. A late write leaves all bytes
+        unchanged, or goes to a kept input of an earlier step. In the second case, raise FastLoopUnsupported, because
+        the policy may also write into the inputs that it keeps when TorchRL's loop has taken over.
+        """
+        # Torch does not count writes through ``.data`` or numpy.
+        changed = [*counts.changed(), *(key for key, tensor in self._ends.items() if tensor.any())]
+        if changed:
+            self._require_followed(changed, ())
+            for frame, before in zip(self._stage.frames, shown, strict=False):
+                require(before is None or not frame.inputs.differs(before), WRITES_EARLIER)
+        return {key: self._stage.memory[key] for key in changed}
+
+    def _keep_counts(self, memory: Values, counts: WriteCounts) -> None:
+        """Check the memory of earlier steps. Keep ``counts`` of ``memory`` if the stage has replaced this memory."""
+        self._require_earlier_unwritten()
+        now = self._stage.memory
+        kept = [*self._earlier, (memory, counts)]
+        self._earlier = [(each, its) for each, its in kept if each is not now][-_MOST_EARLIER:]
+
+    def _require_earlier_unwritten(self) -> None:
+        """Raise FastLoopUnsupported if the policy wrote into memory whose steps are already in the batch."""
+        require(not any(counts.changed() for _, counts in self._earlier), WRITES_EARLIER)
 
     def _require_followed(self, written: Iterable[str], over: Sequence[int]) -> None:
         """Raise FastLoopUnsupported if TorchRL's loop cannot continue after a write into these entries.

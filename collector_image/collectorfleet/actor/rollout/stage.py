@@ -8,7 +8,7 @@ at once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.ownership import count_sharers
+from collectorfleet.actor.rollout.writes import Inputs
 
 # This number of bytes fits into the cache of a core. So the steps are still in the cache when the loop copies them.
 _CACHED_BYTES: Final = 128 * 1024
@@ -24,10 +25,6 @@ _FEWEST_STEPS: Final = 4
 _MOST_STEPS: Final = 64
 # Torch aligns the memory of tensors to this size. The rounding of a kernel may depend on the alignment.
 _ALIGNED_BYTES: Final = 64
-# Comparing this number of bytes in each step takes less than a microsecond. For larger arrays, only 64 numbers are
-# compared.
-_COMPARED_BYTES: Final = 1024
-_COMPARED_NUMBERS: Final = 64
 # The largest number of memory blocks that the stage keeps for later reuse while a policy still references them.
 _MOST_LEFT: Final = 4
 
@@ -36,23 +33,17 @@ class Frame:
     """The entries of environments and transforms at one time.
 
     ``arrays`` has one array ``[environments, *shape]`` for each key. ``tensors`` has the same memory, in the shape that
-    the environment uses. ``compared`` has views that are compared to detect writes: the whole array if it is small,
-    otherwise a sample of its numbers.
+    the environment uses. ``reads`` are the keys of the entries that the policy reads. ``inputs`` has these entries.
     """
 
-    def __init__(self, tensors: Mapping[str, Tensor], *, batched: bool) -> None:
+    def __init__(self, tensors: Mapping[str, Tensor], reads: Collection[Any], *, batched: bool) -> None:
         self.tensors = dict(tensors)
         self.arrays: dict[str, np.ndarray] = {key: as_array(tensor, batched) for key, tensor in tensors.items()}
-        self.compared = {key: _compared(array) for key, array in self.arrays.items()}
+        self.inputs = Inputs({key: tensor for key, tensor in tensors.items() if key in reads}, self.arrays)
+        self.read_inputs = self.inputs.read
 
 
-def _compared(array: np.ndarray) -> np.ndarray:
-    if array.nbytes <= _COMPARED_BYTES:
-        return array
-    return array.reshape(-1)[:: -(-array.size // _COMPARED_NUMBERS)]
-
-
-_Memory = tuple[dict[str, Tensor], list[Frame], dict[str, np.ndarray], list[int]]
+_Memory = tuple[dict[str, Tensor], list[Frame], dict[str, np.ndarray], list[Tensor], list[int]]
 
 
 class PolicyRows:
@@ -61,8 +52,9 @@ class PolicyRows:
     def __init__(self, key: Any, wanted: Tensor, dtype: torch.dtype | None, rows: np.ndarray, *, batched: bool) -> None:
         self.key = key
         self._wanted = wanted
-        self._shape = wanted.shape
+        self._shape = tuple(wanted.shape)
         self._dtype = dtype
+        self._array_dtype = None if dtype is None else rows.dtype
         self._rows = rows
         self._batched = batched
 
@@ -71,14 +63,24 @@ class PolicyRows:
 
         Raise ValueError if ``tensor`` has a wrong shape or dtype, because numpy would convert it without an error.
         """
-        if tensor.shape != self._shape or (tensor.dtype is not self._dtype and self._dtype is not None):
+        try:
+            array = tensor.numpy()
+        except (RuntimeError, TypeError):  # the tensor requires a gradient, or NumPy does not support its dtype
+            self._require_fit(tensor)
+            array = tensor.detach().numpy()
+        # An array returns its shape and dtype in half the time that a tensor needs.
+        if array.shape != self._shape or array.dtype is not self._array_dtype:
+            self._require_fit(tensor)
+        self._rows[row] = array
+
+    def _require_fit(self, tensor: Tensor) -> None:
+        if tensor.shape != self._wanted.shape or (tensor.dtype is not self._dtype and self._dtype is not None):
             with calling(Origin.POLICY):
                 raise ValueError(
                     f"the policy's {self.key} {'for all environments' if self._batched else 'for the environment'} is "
                     f"{tensor.dtype} {list(tensor.shape)}, but was {self._wanted.dtype} {list(self._shape)} when the "
                     "collector was built; keep shape and dtype unchanged"
                 )
-        self._rows[row] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
 
 
 class Stage:
@@ -86,6 +88,7 @@ class Stage:
 
     Args:
         frame: the entries of the environment at the start of a step.
+        reads: the keys of the entries that the policy reads.
         outputs: the policy's outputs of one step.
         reward: the reward of one step.
         batched: whether the environment has a batch size. Otherwise its tensors lack the dimension of environments.
@@ -97,11 +100,18 @@ class Stage:
     """
 
     def __init__(
-        self, frame: Mapping[str, Tensor], outputs: Mapping[Any, Tensor], reward: Tensor, *, batched: bool
+        self,
+        frame: Mapping[str, Tensor],
+        reads: Collection[Any],
+        outputs: Mapping[Any, Tensor],
+        reward: Tensor,
+        *,
+        batched: bool,
     ) -> None:
         a_step = sum(tensor.numel() * tensor.element_size() for tensor in (*frame.values(), *outputs.values()))
         self.steps = min(max(_FEWEST_STEPS, _CACHED_BYTES // max(1, a_step)), _MOST_STEPS)
         self._batched = batched
+        self._reads = set(reads)
         self._example_outputs = dict(outputs)
         self._like = dict(frame)
         self.outputs = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in outputs.items()}
@@ -115,10 +125,11 @@ class Stage:
     def _make_frames(self) -> None:
         self._frame = {key: _rows(self.steps + 1, tensor) for key, tensor in self._like.items()}
         self.frames = [
-            Frame({key: rows[step] for key, rows in self._frame.items()}, batched=self._batched)
+            Frame({key: rows[step] for key, rows in self._frame.items()}, self._reads, batched=self._batched)
             for step in range(self.steps + 1)
         ]
         self.seen = {key: as_array(rows, self._batched, dim=1) for key, rows in self._frame.items()}
+        self._tensors = [tensor for frame in self.frames for tensor in frame.tensors.values()]
         self._references = self._count_references()
 
     def _count_references(self) -> list[int]:
@@ -127,8 +138,7 @@ class Stage:
         First, for each tensor of the frames, the number of Python references. Then, for each memory block, the number
         of tensors that use the block.
         """
-        held = [sys.getrefcount(tensor) for frame in self.frames for tensor in frame.tensors.values()]
-        return held + [count_sharers(rows) for rows in self._frame.values()]
+        return [*map(sys.getrefcount, self._tensors), *map(count_sharers, self._frame.values())]
 
     def _leave_kept(self) -> None:
         """If a policy still references the frames, continue with another memory block.
@@ -137,13 +147,20 @@ class Stage:
         """
         if self._count_references() == self._references:
             return
-        self._left = [*self._left[1 - _MOST_LEFT :], (self._frame, self.frames, self.seen, self._references)]
+        left = self._frame, self.frames, self.seen, self._tensors, self._references
+        self._left = [*self._left[1 - _MOST_LEFT :], left]
         for place, memory in enumerate(self._left):
-            self._frame, self.frames, self.seen, self._references = memory
+            self._frame, self.frames, self.seen, self._tensors, self._references = memory
             if self._count_references() == self._references:
                 del self._left[place]
                 return
         self._make_frames()
+
+    def is_kept(self, rows: int) -> bool:
+        """Return whether the policy references a tensor of the first ``rows`` frames, or shares the memory."""
+        count = rows * len(self._like)
+        now, all_frames = self._count_references(), len(self._tensors)
+        return now[:count] != self._references[:count] or now[all_frames:] != self._references[all_frames:]
 
     def output_rows(self, values: Mapping[str, Tensor], *, random: bool) -> list[PolicyRows]:
         """Return the rows for the policy's outputs in ``values``. If ``random`` is true, the action is random."""

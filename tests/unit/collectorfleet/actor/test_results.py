@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,15 @@ class Simulator:
         return 0
 
 
+@dataclass(eq=False)
+class Statistics:
+    mean: torch.Tensor
+
+
+def sgd(values: torch.Tensor) -> torch.optim.Optimizer:
+    return torch.optim.SGD([nn.Parameter(values)], 0.1)
+
+
 class Planner(nn.Linear):
     """Has a simulator."""
 
@@ -79,6 +89,11 @@ CASES = {
     "container without a copy": (Named(a=torch.ones(2)), lambda one: one["a"]),
     "named tuple": (Pair(torch.ones(2), 1), lambda one: one.first),
     "state": (nn.Linear(2, 2).state_dict(), lambda one: one["weight"]),
+    "dataclass": (Statistics(torch.ones(2)), lambda one: one.mean),
+    "optimizer": (sgd(torch.ones(2)), lambda one: one.param_groups[0]["params"][0]),
+    "frozen set": (frozenset([Statistics(torch.ones(2))]), lambda one: next(iter(one)).mean),
+    "array of objects": (np.array([Statistics(torch.ones(2))]), lambda one: one[0].mean),
+    "object beside a tensor": ([torch.zeros(1), Statistics(torch.ones(2))], lambda one: one[1].mean),
 }
 
 
@@ -135,11 +150,12 @@ def test_the_class_of_a_module_is_not_changed() -> None:
     assert Policy.forward is before
 
 
-def test_a_simulator_of_a_module_is_not_started_in_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_simulator_of_a_result_is_not_started_in_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
     planner = Planner(2, 2)
-    planner.simulator = Simulator()
+    planner.simulator = simulator = Simulator()
     monkeypatch.setattr(Simulator, "started", 0)
-    copied(planner)
+    for result in (planner, simulator, [simulator], defaultdict(simulator.level)):
+        copied(result)
     assert Simulator.started == 0
 
 
@@ -153,8 +169,8 @@ def test_a_list_that_contains_itself_is_copied() -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [envs.make_counting, StepCounter, object, lambda: torch.nn.LazyLinear(2).weight, lambda: TensorDict],
-    ids=["environment", "transform", "object", "lazy parameter", "class"],
+    [envs.make_counting, StepCounter, threading.Lock, lambda: torch.nn.LazyLinear(2).weight, lambda: TensorDict],
+    ids=["environment", "transform", "lock", "lazy parameter", "class"],
 )
 def test_other_objects_are_not_copied(make: Any) -> None:
     one = make()
@@ -167,9 +183,8 @@ def test_objects_that_belong_to_a_dict_are_not_copied() -> None:
     noted = Noted(a=1)
     noted.note = threading.Lock()
     assert copied(noted).note is noted.note
-    simulator = Simulator()
-    found: Any = copied(defaultdict(simulator.level, a=1))
-    assert found.default_factory.__self__ is simulator
+    found: Any = copied(defaultdict(noted.note.locked, a=1))
+    assert found.default_factory.__self__ is noted.note
 
 
 def test_non_tensors_of_a_tensordict_are_in_its_copy() -> None:

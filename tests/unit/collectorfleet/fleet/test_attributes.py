@@ -87,4 +87,90 @@ def test_an_attribute_that_became_an_array_is_told_too(caplog: pytest.LogCapture
     policy.temperature = torch.ones(3)  # type: ignore[assignment]
     with caplog.at_level(logging.WARNING, "collectorfleet"):
         published.take()
-    assert caplog.messages == [f"policy: temperature is a Tensor here and 1.0 in the collectors; {INSTEAD}"]
+    assert caplog.messages == [
+        f"policy: temperature is a tensor of shape [3] here and 1.0 in the collectors; {INSTEAD}"
+    ]
+
+
+class Scaled(nn.Module):
+    def __init__(self, scale: torch.Tensor) -> None:
+        super().__init__()
+        self.head = nn.Linear(2, 2)
+        self.scale = scale
+        self.normed: torch.Tensor | None = None
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        self.normed = self.head.weight / self.head.weight.norm()
+        return self.normed @ values
+
+
+ONE = "is 0.5 here and 1.0 in the collectors"
+THREE = "has other values here than in the collectors"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "said"), [((), ONE), ((1,), ONE), ((3,), THREE)], ids=["one", "a list of one", "three"]
+)
+@pytest.mark.parametrize("in_place", [True, False], ids=["written in place", "another tensor"])
+def test_a_changed_tensor_that_is_no_buffer_is_told_once(
+    caplog: pytest.LogCaptureFixture, dtype: torch.dtype, shape: tuple[int, ...], said: str, in_place: bool
+) -> None:
+    policy = Scaled(torch.ones(shape, dtype=dtype))
+    published = source(policy)
+    with caplog.at_level(logging.WARNING, "collectorfleet"):
+        published.take()
+        policy.scale.mul_(1.0)
+        published.take()
+        policy.scale = policy.scale.clone()
+        published.take()
+        assert caplog.messages == []
+        if in_place:
+            policy.scale.mul_(0.5)
+        else:
+            policy.scale = policy.scale * 0.5
+        published.take()
+        published.take()
+    assert caplog.messages == [f"policy: scale {said}; {INSTEAD}"]
+
+
+def test_tensors_that_a_module_computes_are_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    policy = Scaled(torch.ones(()))
+    policy(torch.ones(2))
+    published = source(policy)
+    with caplog.at_level(logging.WARNING, "collectorfleet"):
+        torch.nn.init.ones_(policy.head.weight)
+        policy(torch.ones(2))
+        policy.cache = torch.ones(2)
+        published.take()
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.zeros(0),
+        torch.ones(2, dtype=torch.complex64),
+        torch.ones(2, device="meta"),
+        torch.ones(2).to_sparse(),
+        torch.ones(4, 4).t(),
+    ],
+    ids=["empty", "complex", "meta", "sparse", "transposed"],
+)
+def test_an_unusual_tensor_is_no_error(caplog: pytest.LogCaptureFixture, tensor: torch.Tensor) -> None:
+    published = source(Scaled(tensor))
+    with caplog.at_level(logging.WARNING, "collectorfleet"):
+        published.take()
+    assert caplog.messages == []
+
+
+def test_a_tensor_of_inference_mode_is_compared(caplog: pytest.LogCaptureFixture) -> None:
+    with torch.inference_mode():
+        policy = Scaled(torch.ones(()))
+    published = source(policy)
+    with caplog.at_level(logging.WARNING, "collectorfleet"):
+        published.take()
+        with torch.inference_mode():
+            policy.scale.mul_(0.5)
+        published.take()
+    assert caplog.messages == [f"policy: scale {ONE}; {INSTEAD}"]

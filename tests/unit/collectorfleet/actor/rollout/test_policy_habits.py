@@ -41,6 +41,7 @@ class Acts(nn.Module):
         self.net = nn.Linear(inputs, 2)
         self.seen: deque[Any] = deque(maxlen=70)
         self._habit = habit
+        self.calls = 0
         self._left = begins
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
@@ -69,6 +70,13 @@ WRITES_UNSEEN: dict[str, Callable[[Acts, torch.Tensor], torch.Tensor]] = {
     "writes by data": lambda _, seen: seen.data.mul_(0.5),
     "writes as an array": lambda _, seen: unseen(seen),
 }
+
+
+def writes_into_the_previous(policy: Acts, seen: torch.Tensor) -> torch.Tensor:
+    if policy.seen:
+        policy.seen[-1].mul_(0.5)
+    policy.seen.append(seen)
+    return seen
 
 
 KEEPS: dict[str, Callable[[Acts, torch.Tensor], torch.Tensor]] = {
@@ -144,6 +152,98 @@ def test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation
         steps += 0 if asked.random else min(asked.steps, asked.cut_after or asked.steps)
     wrote = "TorchRL: the policy writes into its observation"
     assert ours.runner.loop == (wrote if steps > begins and fast else ours.runner.loop)
+
+
+@pytest.mark.parametrize("size", [3, 10_000])
+@pytest.mark.parametrize("together", [1, 2])
+def test_a_write_into_the_observation_of_an_earlier_step_is_refused(together: int, size: int) -> None:
+    make = partial(SerialEnv, together, partial(make_chance, shape=(size,), ends=0.0))
+    _, ours = sides(make, partial(policy, writes_into_the_previous, 5, size), 24, loop=RolloutLoop.AUTO)
+    with pytest.raises(FastLoopUnsupported, match="writes into its observation of an earlier step; write to a clone"):
+        ours.run(Asked(20))
+
+
+def writes_once(at: int, ago: int, policy: Acts, seen: torch.Tensor) -> torch.Tensor:
+    """Keep each observation. In call ``at``, write into the observation of ``ago`` calls ago, between two samples."""
+    policy.calls += 1
+    policy.seen.append(seen)
+    if policy.calls == at:
+        policy.seen[-1 - ago][..., 1:2].mul_(0.5)
+    return seen
+
+
+def writes_after_the_first_write(policy: Acts, seen: torch.Tensor) -> torch.Tensor:
+    """Write into the observation of the tenth call, and five calls later into the observation of the eighth call."""
+    writes_once(10, 0, policy, seen)
+    return writes_once(16, 7, policy, seen) if policy.calls == 15 else seen
+
+
+SINGLE_WRITES: dict[str, tuple[Callable[[Acts, torch.Tensor], torch.Tensor], int]] = {
+    "into steps in the batch": (partial(writes_once, 67, 5), 3),
+    "into steps of two stages ago": (partial(writes_once, 140, 69), 3),
+    "into the first observation": (partial(writes_once, 3, 1), 3),
+    "after the loop has changed": (writes_after_the_first_write, 3),
+    "between the compared numbers": (partial(writes_once, 11, 1), 10_000),
+    "into a large observation in the batch": (partial(writes_once, 11, 3), 10_000),
+}
+
+
+@pytest.mark.parametrize("case", SINGLE_WRITES)
+def test_a_single_write_into_the_observation_of_an_earlier_step_is_refused(case: str) -> None:
+    habit, size = SINGLE_WRITES[case]
+    make = partial(make_chance, shape=(size,), ends=0.0)
+    _, ours = sides(make, partial(policy, habit, 0, size), 24, loop=RolloutLoop.AUTO)
+    with pytest.raises(FastLoopUnsupported, match="writes into its observation of an earlier step; write to a clone"):
+        ours.run(Asked(150))
+
+
+@pytest.mark.parametrize("size", [3, 10_000])
+@pytest.mark.parametrize("steps", [20, 64, 150])
+def test_torchrls_loop_takes_over_from_a_policy_that_writes_what_it_saw(steps: int, size: int) -> None:
+    def acts() -> TensorDictModule:
+        return policy(lambda _, seen: seen.mul_(1), 3, size)
+
+    theirs, ours = sides(partial(make_chance, shape=(size,)), acts, 24, loop=RolloutLoop.AUTO)
+    compare(theirs, ours, [Asked(steps), Asked(8)])
+    assert ours.runner.loop == "TorchRL: the policy writes into its observation"
+
+
+class Reads(nn.Module):
+    """Acts on its observation, and writes into the entry ``done`` in its step ``begins``."""
+
+    def __init__(self, begins: int) -> None:
+        super().__init__()
+        self._left = begins
+
+    def forward(self, observation: torch.Tensor, done: torch.Tensor) -> torch.Tensor:
+        self._left -= 1
+        if self._left == 0:
+            done.logical_not_()
+            observation.mul_(0.5)
+        return observation[..., :2]
+
+
+def test_a_write_into_another_entry_is_refused_also_beside_a_write_into_the_observation() -> None:
+    _, ours = sides(make_chance, lambda: TensorDictModule(Reads(7), ["observation", "done"], ["action"]), 24)
+    with pytest.raises(FastLoopUnsupported, match="the policy writes into the counter done"):
+        ours.run(Asked(20))
+
+
+class Marks(Reads):
+    """Writes True into the entry ``done`` in its step ``begins``, in a way that torch does not count."""
+
+    def forward(self, observation: torch.Tensor, done: torch.Tensor) -> torch.Tensor:
+        self._left -= 1
+        if self._left == 0:
+            done.numpy().fill(True)
+        return observation[..., :2]
+
+
+@pytest.mark.parametrize("begins", [7, 65, 100])
+def test_a_write_into_done_that_torch_does_not_count_is_refused(begins: int) -> None:
+    _, ours = sides(make_chance, lambda: TensorDictModule(Marks(begins), ["observation", "done"], ["action"]), 24)
+    with pytest.raises(FastLoopUnsupported, match="the policy writes into the counter done"):
+        ours.run(Asked(100))
 
 
 class Shrinks(Chance):
