@@ -14,6 +14,7 @@ from tests.e2e import fleets
 from tests.run.run_process import run, write
 
 from collectorfleet.cli.main import main
+from collectorfleet.run.checkpoint.unsaved_run import recorded_end
 from collectorfleet.timeline import files
 from collectorfleet.timeline.timeline import Timeline
 
@@ -48,7 +49,11 @@ def test_a_run_that_goes_on_goes_on_in_its_timeline(tmp_path: Path) -> None:
         file = write(tmp_path, fleets.code(), fleets.fleet(kwargs={"batches": batches}))
         assert run(file, "--checkpoint", str(kept), *how).returncode == 0
     found = timeline(kept)
-    assert [one.what for one in found.happened] == ["the driver was restarted"]
+    (restart,) = (one.what for one in found.happened)
+    assert restart.startswith(
+        "the driver was restarted; changed in the spec: driver.train.kwargs.batches; the earlier driver ended with: "
+        "completed: "
+    )
     assert found.series["frames"][-1] > found.series["frames"][0]
     assert found.times == sorted(found.times)
 
@@ -57,7 +62,7 @@ def test_a_run_that_goes_on_goes_on_in_its_timeline(tmp_path: Path) -> None:
     ("make", "sentence"),
     [
         pytest.param(
-            lambda folder: folder, "does not exist: RUN is the folder of a run with --checkpoint", id="no run"
+            lambda folder: folder, "does not exist; name the folder of `collectorfleet run --checkpoint`", id="no run"
         ),
         pytest.param(
             lambda folder: (folder / files.NAME).write_text('{"fleet": 3}'),
@@ -76,9 +81,12 @@ def test_what_is_no_run_is_said_to_be_none(
 
 def test_a_page_that_cannot_be_written_is_said_before_anything_starts(tmp_path: Path) -> None:
     file = write(tmp_path, fleets.code(), fleets.fleet(kwargs={"batches": 1}))
-    done = run(file, "--report", "no/such/folder/page.html")
+    kept = tmp_path / "kept"
+    done = run(file, "--report", "no/such/folder/page.html", "--checkpoint", str(kept))
     assert done.returncode == 64
     assert "--report no/such/folder/page.html: the file cannot be written: No such file or directory" in done.stderr
+    # The run has not started, so the next run can use the folder.
+    assert recorded_end(kept)
 
 
 @pytest.fixture

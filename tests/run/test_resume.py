@@ -160,6 +160,50 @@ def test_a_killed_run_goes_on_from_its_checkpoint_and_counts_nothing_twice(tmp_p
     assert f"collection.totalFrames is {total}, but the checkpoint's run completed" in over.stderr
 
 
+def test_a_run_that_failed_before_its_first_checkpoint_is_replaced_by_the_next_run(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    file = write(tmp_path, fleets.code(), fleets.fleet(train="workload:train_fails"))
+    assert run(file, "--checkpoint", str(kept)).returncode == 64
+    ended = (kept / "timeline.json").read_text()
+    assert sorted(one.name for one in kept.iterdir() if one.name[0] != ".") == [
+        "fleet.json",
+        "journal",
+        "timeline.json",
+    ]
+
+    file = write(tmp_path, fleets.code(), fleets.fleet(kwargs={"batches": 2}))
+    # As a killed run leaves it, or a run that continues.
+    (kept / "timeline.json").write_text(json.dumps(json.loads(ended) | {"ended": None}))
+    refused = run(file, "--checkpoint", str(kept))
+    assert refused.returncode == 64
+    assert refused.stderr == (
+        f"error: --checkpoint {kept}: the earlier run left no checkpoint, but may still run; end its process and "
+        "remove the folder to start over, or name an empty folder\n"
+    )
+
+    # As a completed run leaves it if its volume is full.
+    (kept / "timeline.json").write_text(json.dumps(json.loads(ended) | {"ended": "completed: done"}))
+    refused = run(file, "--checkpoint", str(kept))
+    assert refused.returncode == 64
+    assert "the folder is not empty" in refused.stderr
+
+    (kept / "timeline.json").write_text(ended)
+    done = run(file, "-o", "json", "--checkpoint", str(kept))
+    assert done.returncode == 0, done.stderr
+    assert f"--checkpoint {kept}: the earlier run left no checkpoint, so the run starts over\n" in done.stderr
+    progress = json.loads(done.stdout)["progress"]
+    assert (progress["framesDelivered"], progress["framesLost"]) == (2 * FRAMES, 0)
+    timeline = json.loads((kept / "timeline.json").read_text())
+    assert timeline["happened"] == []
+    assert timeline["began"] > json.loads(ended)["began"]
+
+    refused = run(file, "--checkpoint", str(kept))
+    assert refused.returncode == 64
+    assert refused.stderr == (
+        f"error: --checkpoint {kept}: the folder is not empty; resume its run with --resume, or name an empty folder\n"
+    )
+
+
 class KilledWriting(Killed):
     def shards(self) -> list[dict[str, Any]]:
         file = self.file.parent / "rollouts/manifest.json"

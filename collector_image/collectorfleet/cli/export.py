@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +10,8 @@ from collectorfleet.cli import arguments, cluster
 from collectorfleet.cli.completion import complete_names
 from collectorfleet.cli.extras import EXPORT, EXPORT_OF_FLEET, require
 from collectorfleet.cli.printing import print_path, print_problem
-from collectorfleet.errors import ClusterUnavailable, FleetNotFound, InvalidKubeconfig, InvalidOption
+from collectorfleet.cli.run_names import folder_of, if_folders_were_meant, is_folder
+from collectorfleet.errors import ClusterUnavailable, FleetNotFound, InvalidKubeconfig
 
 SUFFIXES: Final = (".pt", ".safetensors")
 
@@ -45,8 +45,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _export(options: argparse.Namespace) -> int:
-    # A RUN with a slash is a folder, because the name of a fleet has no slash.
-    if "/" in options.run or os.path.exists(options.run):
+    if is_folder(options.run):
         _export_of_folder(options)
     else:
         _export_of_fleet(options)
@@ -56,12 +55,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _export_of_folder(options: argparse.Namespace) -> None:
     require(EXPORT, options.prog)
-    folder = Path(options.run)
-    if not os.path.isdir(folder):
-        raise InvalidOption(
-            f"{folder} is not a folder, so it has no checkpoint; RUN is a fleet on a cluster, or the folder of a run "
-            "with --checkpoint"
-        )
+    folder = folder_of(options.run)
     from collectorfleet.run.checkpoint.kept_weights import best_weights, newest_weights
     from collectorfleet.run.weights_file import write_weights
 
@@ -78,8 +72,7 @@ def _export_of_fleet(options: argparse.Namespace) -> None:
     from collectorfleet.client import Fleets
     from collectorfleet.client.export import Exporter
 
-    # The user may have mistyped the name of a folder.
-    with cluster.noted(f"no folder {options.run} exists", FleetNotFound, InvalidKubeconfig, ClusterUnavailable):
+    with if_folders_were_meant([options.run], FleetNotFound, InvalidKubeconfig, ClusterUnavailable):
         connection = cluster.connection(options)
         fleet = Fleets(connection).get(options.run)
     try:

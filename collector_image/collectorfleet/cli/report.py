@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,8 @@ from collectorfleet.cli import arguments, cluster
 from collectorfleet.cli.completion import complete_names
 from collectorfleet.cli.extras import COMPARE, require
 from collectorfleet.cli.printing import print_path
+from collectorfleet.cli.run_names import folder_of, if_folders_were_meant, is_folder
 from collectorfleet.errors import (
-    ClusterError,
     ClusterUnavailable,
     CollectorFleetError,
     FleetNotFound,
@@ -69,8 +69,8 @@ def _report(options: argparse.Namespace) -> int:
     if len(options.runs) > 1:
         return _compare(options)
     (run,) = options.runs
-    if _is_folder(run):
-        folder = Path(run)
+    if is_folder(run):
+        folder = folder_of(run)
         return _write(_of_folder(folder), options.output or folder / "report.html", videos=folder / FOLDER)
     file = options.output or Path(f"{run}-report.html")
 
@@ -80,7 +80,7 @@ def _report(options: argparse.Namespace) -> int:
         fleet, timeline = _of_fleet(fleets, run, options)
         return _write(timeline, file, in_a_sentence(fleet))
 
-    with _if_folders_were_meant([run], InvalidKubeconfig, ClusterUnavailable):
+    with if_folders_were_meant([run], InvalidKubeconfig, ClusterUnavailable):
         return cluster.with_fleets(options, of_fleet)
 
 
@@ -90,7 +90,7 @@ def _compare(options: argparse.Namespace) -> int:
         options.usage_error(f"{twice}: the run is given twice; name each run once")
     out = options.output or Path("comparison.html")
     # Read folders first, because a problem of a folder can be reported without a cluster.
-    folders = {run: _run_of_folder(run) for run in options.runs if _is_folder(run)}
+    folders = {run: _run_of_folder(run) for run in options.runs if is_folder(run)}
 
     def write(others: dict[str, Run]) -> int:
         found = folders | others
@@ -99,7 +99,7 @@ def _compare(options: argparse.Namespace) -> int:
     names = [run for run in options.runs if run not in folders]
     if not names:
         return write({})
-    with _if_folders_were_meant(names, InvalidKubeconfig, ClusterUnavailable):
+    with if_folders_were_meant(names, InvalidKubeconfig, ClusterUnavailable):
         return cluster.with_fleets(
             options, lambda fleets: write({name: _run_of_fleet(fleets, name, options) for name in names})
         )
@@ -109,33 +109,15 @@ def _given_twice(runs: Sequence[str]) -> str | None:
     """Return a run that is among the runs before it, or None."""
     seen: set[str] = set()
     for run in runs:
-        one = os.path.realpath(run) if _is_folder(run) else run
+        one = os.path.realpath(run) if is_folder(run) else run
         if one in seen:
             return run
         seen.add(one)
     return None
 
 
-def _is_folder(run: str) -> bool:
-    """Return whether ``run`` has a slash or is a folder with a timeline. No fleet's name has a slash."""
-    return "/" in run or os.path.exists(os.path.join(run, files.NAME))
-
-
-def _if_folders_were_meant(names: Sequence[str], *errors: type[ClusterError]) -> AbstractContextManager[None]:
-    """Add to the message of one of ``errors`` why ``names`` are no folders of runs: the user may have mistyped one."""
-    return cluster.noted("; ".join(map(_no_folder, names)), *errors)
-
-
-def _no_folder(name: str) -> str:
-    return f"folder {name} has no {files.NAME}" if os.path.isdir(name) else f"no folder {name} exists"
-
-
 def _of_folder(folder: Path) -> Timeline:
     file = folder / files.NAME
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise InvalidOption(
-            f"{folder} is not a folder: RUN is a fleet on a cluster, or the folder of a run with --checkpoint"
-        )
     try:
         timeline = files.read(file)
     except OSError as error:
@@ -143,12 +125,12 @@ def _of_folder(folder: Path) -> Timeline:
     except ValueError as error:
         raise InvalidOption(str(error)) from error
     if timeline is None:
-        raise InvalidOption(f"{file} does not exist: RUN is the folder of a run with --checkpoint")
+        raise InvalidOption(f"{file} does not exist; name the folder of `collectorfleet run --checkpoint`")
     return timeline
 
 
 def _of_fleet(fleets: Fleets, name: str, options: argparse.Namespace) -> tuple[CollectorFleet, Timeline]:
-    with _if_folders_were_meant([name], FleetNotFound):
+    with if_folders_were_meant([name], FleetNotFound):
         fleet, timeline = fleets.get(name), fleets.timeline(name)
     if timeline is None:
         raise CollectorFleetError(
@@ -161,7 +143,7 @@ def _of_fleet(fleets: Fleets, name: str, options: argparse.Namespace) -> tuple[C
 def _run_of_folder(run: str) -> Run:
     from collectorfleet.display.comparison.runs import Run
 
-    timeline = _of_folder(Path(run))
+    timeline = _of_folder(folder_of(run))
     return Run(run, timeline, timeline.configuration)
 
 

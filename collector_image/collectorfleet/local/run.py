@@ -16,7 +16,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.imports import without_garbage_collection
 from collectorfleet.local.code_files import import_path
 from collectorfleet.local.gpus import gpu_shares, learner_gpus, why_evaluators_have_no_gpu
-from collectorfleet.local.kept_timeline import ended_as, kept_timeline
+from collectorfleet.local.kept_timeline import COMPLETED, ended_as, kept_timeline, write_first_page
 from collectorfleet.local.latest_report import LatestReport
 from collectorfleet.local.local_processes import gpus_here, local_processes, prepare_processes
 from collectorfleet.local.local_ray import local_ray, prepare_environment
@@ -26,6 +26,7 @@ from collectorfleet.local.status import final_status
 from collectorfleet.local.terminal import Terminal
 from collectorfleet.logs import log_to_file
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.checkpoint.unsaved_run import has_only_an_unsaved_run, recorded_end, start_over
 from collectorfleet.run.exit import Completed, Exit, exit_code
 from collectorfleet.run.folders import holds_anything
 from collectorfleet.run.history import RunHistory
@@ -106,6 +107,9 @@ class LocalRun:
             path = None if checkpoints is None else checkpoints.path
             self._videos = video_folder(self._fleet.spec, path, self._folder.scratch)
             self._timeline = kept_timeline(self._fleet, checkpoints, self._options.report, self._videos)
+            # The timeline records this error, too. Otherwise the next run could not start over in the folder.
+            if self._options.report is not None:
+                write_first_page(self._fleet, self._options.report)
             log_milestone(Milestone.PYTHON)
             prepare_environment(import_path(self._fleet.spec.code, manifests, source, self._folder.code))
             replicas = self._fleet.spec.collectors.replicas
@@ -183,7 +187,9 @@ class LocalRun:
         return serve_metrics(self._name, self.report, port, THIS_MACHINE)
 
     def _checkpoints(self) -> AbstractContextManager[CheckpointFolder | None]:
-        """Open the folder of checkpoints, or raise InvalidOption if it is not empty and ``resume`` is not set.
+        """Open the folder of checkpoints, or raise InvalidOption if it has a run and ``resume`` is not set.
+
+        A run that ended before its first checkpoint has nothing to resume, so a new run replaces its files.
 
         A run opens the folder before slower steps, so that an error about the folder is raised early.
         """
@@ -191,7 +197,7 @@ class LocalRun:
         if path is None:
             return nullcontext()
         try:
-            is_used = not self._options.resume and holds_anything(path)
+            is_used = not self._options.resume and holds_anything(path) and not self._starts_over(path)
         except OSError as error:
             raise InvalidOption(
                 f"--checkpoint {path}: {error.strerror}; name a folder that can be read and written to"
@@ -201,6 +207,28 @@ class LocalRun:
                 f"--checkpoint {path}: the folder is not empty; resume its run with --resume, or name an empty folder"
             )
         return closing(CheckpointFolder(path, fleet=self._name, run=str(uuid4())))
+
+    def _starts_over(self, path: Path) -> bool:
+        """Empty the folder at ``path`` if its earlier run failed or stopped without a checkpoint.
+
+        Return whether the folder is empty now.
+
+        Raises InvalidOption if the earlier run has no checkpoint, but may not have ended. Raises OSError.
+        """
+        # The output of the earlier run may have frames. Only a run with the same run name can continue the output.
+        if self._fleet.spec.output is not None or not has_only_an_unsaved_run(path, self._name):
+            return False
+        ended = recorded_end(path)
+        if ended is None:
+            raise InvalidOption(
+                f"--checkpoint {path}: the earlier run left no checkpoint, but may still run; end its process and "
+                "remove the folder to start over, or name an empty folder"
+            )
+        # The timeline shows the finished work of a run whose last checkpoint could not be written.
+        if ended.startswith(COMPLETED) or not start_over(path, self._name):
+            return False
+        self._say_resumed(f"--checkpoint {path}: the earlier run left no checkpoint, so the run starts over")
+        return True
 
 
 def _write(status: CollectorFleetStatus, out: TextIO) -> None:

@@ -26,15 +26,15 @@ class RunFolder:
     def clean(self, ended: Exit) -> None:
         """Remove the folder after a run that completed or was stopped.
 
-        Keep the log files after an error of the user's code. Keep the whole folder, with Ray's logs, after another
-        failure.
+        Keep the log files after an error with a traceback of the user's code. Keep the whole folder, with Ray's logs,
+        after another failure. Remove the folder after an error without a traceback, such as a refused option.
         """
         if isinstance(ended, Broken):
             return
         for path in self._path.iterdir():
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
-        if not isinstance(ended, UserError):
+        if not isinstance(ended, UserError) or not ended.traceback:
             shutil.rmtree(self._path, ignore_errors=True)
 
 

@@ -11,6 +11,7 @@ from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
 from collectorfleet_api.conditions import outcome as outcomes
 from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.condition import condition, stamped
+from collectorfleet_api.conditions.evaluations import describe_unfinished_evaluations
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.v1alpha1 import (
@@ -27,7 +28,7 @@ from collectorfleet_api.v1alpha1 import (
 def final_status(spec: CollectorFleetSpec, report: DriverReport, ended: Exit, now: datetime) -> CollectorFleetStatus:
     """Return the status after the end. An interrupted run has no phase, because it neither completed nor failed."""
     found = [
-        *_verdict(ended),
+        *_verdict(_with_evaluations(spec, report, ended)),
         collectors_available(spec, report),
         weights_fresh(report, now),
     ]
@@ -37,6 +38,13 @@ def final_status(spec: CollectorFleetSpec, report: DriverReport, ended: Exit, no
         phase=phase,
         conditions=stamped(found, [], now, None),
     )
+
+
+def _with_evaluations(spec: CollectorFleetSpec, report: DriverReport, ended: Exit) -> Exit:
+    """Add to the message of a completed run which due evaluations did not finish."""
+    has_goal = spec.evaluation is not None and spec.evaluation.stop_when is not None
+    evaluations = describe_unfinished_evaluations(report, has_goal=has_goal)
+    return Completed(f"{ended.message}; {evaluations}") if evaluations and isinstance(ended, Completed) else ended
 
 
 def _verdict(ended: Exit) -> list[Condition]:

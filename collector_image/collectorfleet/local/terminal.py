@@ -55,7 +55,7 @@ class Terminal:
         _print(f"warning: the last checkpoint could not be written: {checkpoint.failure}; {newest}", self.errors)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:
-        """Show how the run ended. Write the traceback of a failure to the log, and show the path of the log."""
+        """Show how the run ended. If a failure has a traceback, write it to the log, and show the path of the log."""
         match ended:
             case Completed(message):
                 self.say(f"completed: {message}")
@@ -64,7 +64,8 @@ class Terminal:
             case UserError(message, traceback) | Broken(message, traceback):
                 log.error("failed: %s\n%s", message, traceback)
                 _print(f"error: {message}", self.errors)
-                _print(f"The traceback is in {log_file}.", self.errors)
+                if traceback:
+                    _print(f"The traceback is in {log_file}.", self.errors)
 
 
 def _print(line: str, stream: TextIO) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import traceback as traceback_module
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +18,8 @@ class FleetGone(CollectorFleetError):
 
 # The size of a termination message is limited to this number of bytes. Kubernetes keeps 4096 bytes.
 TERMINATION_MESSAGE_BYTES: Final = 4000
+# The packages whose frames in a traceback do not help a user to correct an option.
+_OWN_CODE: Final = frozenset({"collectorfleet", "collectorfleet_api", *sys.stdlib_module_names})
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class UserError:
     """The user's code or manifest is wrong, or the fleet was deleted. A retry does not help."""
 
     message: str  # one sentence with the unchanged text of the first cause
-    traceback: str = ""
+    traceback: str = ""  # empty if no code of the user ran
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def exit_of(error: BaseException) -> UserError | Broken:
     if isinstance(error, UserCodeError):
         return UserError(one_sentence(str(error)), error.traceback or _traceback(error))
     if isinstance(error, InvalidOption | FleetGone):
-        return UserError(one_sentence(str(error)), _traceback(error))
+        return UserError(one_sentence(str(error)), _traceback(error) if _passed_other_code(error) else "")
     return Broken(one_sentence(describe(error)), _traceback(error))
 
 
@@ -89,6 +93,24 @@ def termination_message(ended: Exit) -> str:
 
 def _last_bytes(text: str, size_bytes: int) -> str:
     return text.encode()[-size_bytes:].decode(errors="ignore")
+
+
+def _passed_other_code(error: BaseException) -> bool:
+    """Return whether ``error`` or a cause passed code outside this project and Python's library.
+
+    Such code is the user's code, or a library that calls the user's code.
+    """
+    frames = (frame for one in _with_causes(error) for frame, _ in traceback_module.walk_tb(one.__traceback__))
+    return not {frame.f_globals.get("__name__", "").partition(".")[0] for frame in frames} <= _OWN_CODE
+
+
+def _with_causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:  # the user's code may make a cycle
+        yield found
+        seen.add(id(found))
+        found = found.__cause__
 
 
 def _traceback(error: BaseException) -> str:

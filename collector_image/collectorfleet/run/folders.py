@@ -24,9 +24,14 @@ _CHANGED_MEANWHILE: Final = frozenset(
 
 def holds_anything(path: Path) -> bool:
     """Return whether the folder at ``path`` contains more than hidden files and system folders."""
+    return bool(visible_names(path))
+
+
+def visible_names(path: Path) -> set[str]:
+    """Return the names in the folder at ``path``, without hidden files and system folders. No folder has no names."""
     if not path.exists():
-        return False
-    return any(not _IGNORED.fullmatch(one) for one in os.listdir(path))
+        return set()
+    return {one for one in os.listdir(path) if not _IGNORED.fullmatch(one)}
 
 
 def make(path: Path) -> None:

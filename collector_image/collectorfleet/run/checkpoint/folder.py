@@ -37,7 +37,7 @@ from collectorfleet.run.position import Position
 
 log = logging.getLogger(__name__)
 
-_JOURNAL: Final = "journal"
+JOURNAL: Final = "journal"
 _REPLAY_BUFFER: Final = "replay-buffer"
 
 
@@ -69,7 +69,7 @@ class CheckpointFolder:
                 self.starts = self.files.drivers_before
                 self._say_whose()
                 self.newest = newest_checkpoint(path)
-                self.journal = Journal(self.files, _JOURNAL)
+                self.journal = Journal(self.files, JOURNAL)
         except CollectorFleetError:
             raise
         except OSError as error:

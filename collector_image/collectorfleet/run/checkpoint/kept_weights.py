@@ -82,7 +82,10 @@ def _newest(folder: Path) -> tuple[Checkpoint, Mapping[str, Any]]:
             # If the file is missing, the run has removed this checkpoint, and has written newer ones.
             if checkpoint.state_file.exists():
                 raise InvalidOption(str(error)) from error
-    raise InvalidOption(f"{folder} has no checkpoint: RUN is the folder of a run with --checkpoint")
+    raise InvalidOption(
+        f"{folder} has no checkpoint; wait for the first checkpoint, or name the folder of `collectorfleet run "
+        "--checkpoint`"
+    )
 
 
 def _tensors(state: Any) -> dict[str, Tensor]:

@@ -52,8 +52,8 @@ class TrainingState:
         missing = sorted(new.keys() - self._waiting.keys())
         if there and missing:
             raise ValueError(
-                f"run.keep: {self._where} has {', '.join(there)}, but not {', '.join(missing)}; pass new objects in a "
-                "separate call of run.keep"
+                f"run.keep: {self._where} contains {', '.join(there)}, but not {', '.join(missing)}; pass the objects "
+                "that it does not contain in a separate call of run.keep"
             )
         for name, found in new.items():
             self._restored[name] = name in self._waiting

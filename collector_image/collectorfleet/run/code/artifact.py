@@ -73,7 +73,9 @@ def _check(file: IO[bytes], digest: str, bounds: Bounds) -> None:
 def _layers(manifest: dict[str, Any], bounds: Bounds) -> list[dict[str, Any]]:
     if "manifests" in manifest:
         inner = ", ".join(_platform(one) for one in manifest["manifests"])
-        raise InvalidOption(f"{bounds.where}: the digest names an index of {inner}; use one of these digests")
+        raise InvalidOption(
+            f"{bounds.where}: the digest is of an index of several artifacts; use the digest of one of them: {inner}"
+        )
     layers: list[dict[str, Any]] = manifest.get("layers") or []
     if not layers:
         raise InvalidOption(f"{bounds.where}: the artifact has no layer; push a folder, such as with `oras push`")

@@ -85,6 +85,7 @@ GAUGES: Final = {
     "evaluation_best_frames": "evaluation.best.frames",
     "evaluation_best_return_mean": "evaluation.best.returnMean",
     "evaluation_running_version": "evaluation.runningVersion",
+    "evaluation_awaited_version": "evaluation.awaitedVersion",
     "environment_parameters_version": "environmentParameters.version",
     "environment_parameters_applied": "environmentParameters.applied",
     "evaluators_desired": "evaluation.replicas",

@@ -153,7 +153,10 @@ def test_weights_of_a_script_are_as_it_published_them(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "no checkpoint": (lambda folder: folder.mkdir(), "has no checkpoint: RUN is the folder of a run with --checkpoint"),
+    "no checkpoint": (
+        lambda folder: folder.mkdir(),
+        "has no checkpoint; wait for the first checkpoint, or name the folder of `collectorfleet run --checkpoint`",
+    ),
     "no evaluation": (
         lambda folder: checkpointed(folder, {}),
         f"{name_of(1)} has no evaluation; set spec.evaluation with keepBest: true, or export without --best",
@@ -168,7 +171,7 @@ REFUSED = {
     ),
     "no folder": (
         lambda folder: None,
-        "run is not a folder, so it has no checkpoint; RUN is a fleet on a cluster, or the folder of a run with",
+        "run is not a folder; name a fleet on a cluster, or the folder of `collectorfleet run --checkpoint`",
     ),
 }
 

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 CLAIM = "runs"
 DRIVER = "driver-1"
+NAME_ANOTHER = "; name a fleet, or the folder of `collectorfleet run --checkpoint`\n"
 POD = f"{NAME}-export-x1"
 KEPT = {**FLEET, "spec": {**FLEET["spec"], "driver": {**FLEET["spec"]["driver"], "checkpoint": {"claimName": CLAIM}}}}
 
@@ -94,12 +95,34 @@ def test_a_name_that_is_neither_a_fleet_nor_a_folder_is_said_to_be_neither(
     words = ["export", "typo", "-o", "weights.pt"]
     server.answer = played_api.refuse(404, "NotFound", "", name="typo", kind="collectorfleets")
     assert main(words) == ExitCode.FAILED
-    assert said()[1].endswith("; no folder typo exists\n")
+    assert said()[1].endswith(f"; no folder typo exists{NAME_ANOTHER}")
     server.answer = played_api.close
     assert main(words) == ExitCode.UNAVAILABLE
-    assert said()[1].endswith("; no folder typo exists\n")
+    assert said()[1].endswith(f"; no folder typo exists{NAME_ANOTHER}")
     assert main([*words, "--kubeconfig", "missing"]) == ExitCode.USER
-    assert said()[1].endswith("; no folder typo exists\n")
+    assert said()[1].endswith(f"; no folder typo exists{NAME_ANOTHER}")
+
+
+def test_a_folder_without_a_run_does_not_hide_the_fleet_of_its_name(
+    server: ApiServer, said: Said, folder: Path
+) -> None:
+    """``init NAME`` makes such a folder, and ``submit NAME`` such a fleet."""
+    assert main(["init", NAME]) == 0
+    said()
+    pods = Pods({"phase": "Failed", "reason": "Evicted"})
+    serve(server, pods)
+    assert export_weights() == ExitCode.FAILED
+    assert said()[1] == f"error: pod {POD}: Evicted\n"
+    assert pods.created
+
+
+def test_a_folder_without_a_run_and_a_missing_fleet_are_both_named(server: ApiServer, said: Said, folder: Path) -> None:
+    server.answer = played_api.refuse(404, "NotFound", "", name="typo", kind="collectorfleets")
+    Path("typo").mkdir()
+    assert main(["export", "typo", "-o", "weights.pt"]) == ExitCode.FAILED
+    err = said()[1]
+    assert err.startswith("error: no fleet typo in namespace ")
+    assert err.endswith(f"; folder typo has no checkpoint and no timeline.json{NAME_ANOTHER}")
 
 
 def test_why_its_pod_waits_is_said_once_and_a_pod_that_fails_is_deleted(

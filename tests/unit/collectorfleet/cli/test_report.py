@@ -19,6 +19,8 @@ from collectorfleet.timeline.packed import pack
 
 Capsys = pytest.CaptureFixture[str]
 
+NAME_ANOTHER = "; name a fleet, or the folder of `collectorfleet run --checkpoint`\n"
+
 
 def written(folder: Path, name: str, lr: float, seed: int) -> str:
     """The folder of a run, as the run leaves it."""
@@ -80,7 +82,7 @@ def test_a_run_that_is_given_twice_is_refused(two: list[str], capsys: Capsys) ->
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        pytest.param(Path.unlink, "does not exist: RUN is the folder of a run with --checkpoint", id="none"),
+        pytest.param(Path.unlink, "does not exist; name the folder of `collectorfleet run --checkpoint`", id="none"),
         pytest.param(lambda file: file.write_text("{"), "Expecting property name enclosed in double quotes", id="cut"),
         pytest.param(lambda file: file.write_bytes(b"\xff\xfe\xff"), "can't decode byte", id="no text"),
         pytest.param(lambda file: file.write_text("[]"), "should be an object", id="no object"),
@@ -120,7 +122,7 @@ def test_a_run_that_is_no_folder_is_refused_at_once(
     make(run)
     assert main(["report", str(run)]) == 64
     assert capsys.readouterr().err == (
-        f"error: {run} is not a folder: RUN is a fleet on a cluster, or the folder of a run with --checkpoint\n"
+        f"error: {run} is not a folder; name a fleet on a cluster, or the folder of `collectorfleet run --checkpoint`\n"
     )
 
 
@@ -165,10 +167,10 @@ def test_a_name_that_is_neither_a_folder_nor_a_fleet_is_said_to_be_neither(
     assert main(["report", "typo", *others]) == 1
     said = capsys.readouterr().err
     assert said.startswith("error: no fleet typo in namespace ")
-    assert said.endswith("; no folder typo exists\n")
+    assert said.endswith(f"; no folder typo exists{NAME_ANOTHER}")
     Path("typo").mkdir()
     assert main(["report", "typo", *others]) == 1
-    assert capsys.readouterr().err.endswith("; folder typo has no timeline.json\n")
+    assert capsys.readouterr().err.endswith(f"; folder typo has no checkpoint and no timeline.json{NAME_ANOTHER}")
 
 
 def test_without_a_cluster_the_names_are_said_to_be_no_folders(
@@ -176,4 +178,4 @@ def test_without_a_cluster_the_names_are_said_to_be_no_folders(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["report", "typo", "other", "--kubeconfig", "missing"]) != 0
-    assert capsys.readouterr().err.endswith("; no folder typo exists; no folder other exists\n")
+    assert capsys.readouterr().err.endswith(f"; no folder typo exists; no folder other exists{NAME_ANOTHER}")

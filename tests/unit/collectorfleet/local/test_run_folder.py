@@ -28,7 +28,8 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunFolder:
     [
         pytest.param(Completed("done"), set(), id="completed"),
         pytest.param(Stopped("stopped: Ctrl-C", 130), set(), id="stopped"),
-        pytest.param(UserError("train t:t: ValueError: no"), {"run.log"}, id="user"),
+        pytest.param(UserError("train t:t: ValueError: no", "Traceback ..."), {"run.log"}, id="user"),
+        pytest.param(UserError("--checkpoint runs: the folder is not empty"), set(), id="refused option"),
         pytest.param(Broken("ConnectionError: reset"), {"run.log", "ray", "code"}, id="broken"),
     ],
 )

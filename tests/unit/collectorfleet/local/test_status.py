@@ -9,7 +9,7 @@ from tests.manifests import fleet
 
 from collectorfleet.local.status import final_status
 from collectorfleet.run.exit import Completed, Exit, Stopped, UserError
-from collectorfleet_api.v1alpha1 import DriverReport, Phase
+from collectorfleet_api.v1alpha1 import DriverReport, EvaluationStatus, Phase
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -57,3 +57,11 @@ def test_an_exit_becomes_the_conditions_of_a_cluster(
     assert messages == {ended.message}
     # Only a cluster has these.
     assert not {"rayCluster", "driver", "observedGeneration", "fleetUID"} & status.to_wire().keys()
+
+
+def test_a_run_that_completes_without_its_evaluations_says_so() -> None:
+    goal = {"episodes": 2, "everyVersions": 1, "stopWhen": {"returnMean": 475}}
+    report = DriverReport(evaluation=EvaluationStatus(replicas=1, skipped=2, awaited_version=3))
+    status = final_status(fleet({"spec.evaluation": goal}).spec, report, Completed("t:t returned"), NOON)
+    (message,) = (one.message for one in status.conditions if one.type == "Completed")
+    assert message == "t:t returned; 0 of 3 due evaluations finished, so stopWhen was not tested"

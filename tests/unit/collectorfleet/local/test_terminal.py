@@ -45,6 +45,11 @@ def test_a_failure_is_its_first_cause_and_the_place_of_its_traceback(
     assert "Traceback ...\nValueError: no" in caplog.text
 
 
+def test_a_refused_option_is_one_line(terminal: Terminal) -> None:
+    terminal.say_exit(UserError("--checkpoint runs: the folder is not empty"), Path("/tmp/cfleet-1/run.log"))
+    assert read(terminal.errors) == "error: --checkpoint runs: the folder is not empty\n"
+
+
 def test_a_last_checkpoint_that_is_not_on_disk_is_a_warning(terminal: Terminal) -> None:
     terminal.say_unwritten(None)
     terminal.say_unwritten(CheckpointStatus(frames=100))

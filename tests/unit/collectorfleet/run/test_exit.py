@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from collectorfleet.errors import InfrastructureError, InvalidOption, TooFewCollectors, UserCodeError
+from collectorfleet.run.checkpoint.owner import owner_of
 from collectorfleet.run.driver_code import TrainingFunction
 from collectorfleet.run.exit import (
     TERMINATION_MESSAGE_BYTES,
@@ -21,7 +24,10 @@ from collectorfleet.run.exit import (
     termination_message,
 )
 from collectorfleet.run.handle import Run
+from collectorfleet.run.stop import StopRequest
+from collectorfleet.run.supervision import supervise
 from collectorfleet.run.work import train
+from collectorfleet.transport.processes.user_objects import pickled
 
 
 @pytest.mark.parametrize(
@@ -47,6 +53,27 @@ def test_an_error_of_the_users_code_keeps_its_words_and_its_traceback() -> None:
 @pytest.mark.parametrize("error", [InvalidOption("frames_per_batch: 7"), FleetGone("fleet a/b was replaced")])
 def test_what_stays_wrong_is_not_tried_again(error: Exception) -> None:
     assert exit_code(exit_of(error)) == 64
+
+
+def test_a_refused_option_has_a_traceback_only_if_the_users_code_ran(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    for refuses, expected in (
+        (partial(owner_of, tmp_path, "cheetah", "run-1"), False),
+        (refused_by_users_code, True),
+        (partial(pickled, "create_env_fn", NotPickled()), True),
+    ):
+        ended = supervise(refuses, StopRequest())  # type: ignore[arg-type]
+        assert isinstance(ended, UserError)
+        assert bool(ended.traceback) is expected
+
+
+class NotPickled:
+    def __reduce__(self) -> str:
+        raise ValueError("the simulator has a window")
+
+
+def refused_by_users_code() -> Completed:
+    raise InvalidOption("frames_per_batch: 7")
 
 
 @pytest.mark.parametrize("error", [TooFewCollectors("only 1 of 4"), ConnectionError("reset"), MemoryError()])

@@ -3,6 +3,7 @@
 from collections import deque
 
 import torch
+from environment import make_env
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 from torchrl.modules import MLP, ValueOperator
 from torchrl.objectives import SACLoss, SoftUpdate
@@ -11,8 +12,12 @@ from torchrl.objectives import SACLoss, SoftUpdate
 def train(collector, run, *, goal=-250, episodes=20, first_frames=2000, frames_per_update=4, lr=1e-3):
     """Train until the last `episodes` episodes have a mean reward of `goal`, or until all frames are delivered."""
     torch.set_num_threads(1)  # the networks are too small to share a step between cores
-    critic = ValueOperator(MLP(in_features=4, out_features=1, num_cells=[128, 128]), in_keys=["observation", "action"])
-    sac = SACLoss(collector.policy, critic, num_qvalue_nets=2, target_entropy=-1.0)
+    env = make_env()
+    observations, actions = env.observation_spec["observation"].shape[-1], env.action_spec.shape[-1]
+    env.close()
+    net = MLP(in_features=observations + actions, out_features=1, num_cells=[128, 128])
+    critic = ValueOperator(net, in_keys=["observation", "action"])
+    sac = SACLoss(collector.policy, critic, num_qvalue_nets=2, target_entropy=-float(actions))
     sac.make_value_estimator(gamma=0.99)
     targets = SoftUpdate(sac, tau=0.005)
     adam = torch.optim.Adam(sac.parameters(), lr=lr)

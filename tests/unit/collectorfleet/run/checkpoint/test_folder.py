@@ -259,6 +259,18 @@ def test_a_folder_that_cannot_be_written_to_is_the_users_to_mend(tmp_path: Path)
         opened(tmp_path / "file" / "x")
 
 
+def test_a_volume_of_another_user_is_said_with_the_user_of_the_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    denied = PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "cheetah"))
+    monkeypatch.setattr(Path, "mkdir", Mock(side_effect=denied))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(
+        UserCodeError, match=r"^checkpoints in .*Permission denied: .*; this process runs as user 1000 "
+    ):
+        opened(tmp_path / "cheetah")
+
+
 def test_a_file_or_a_broken_link_is_no_folder_and_stays(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to("nowhere")

@@ -36,7 +36,7 @@ import errno, logging, sys
 from contextlib import suppress
 from pathlib import Path
 
-from collectorfleet.learners.record import Kept, write_record
+from collectorfleet.learners.record import Kept, Record, write_record
 from collectorfleet.learners.roster import Place
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.exit import exit_code, exit_of
@@ -49,7 +49,8 @@ before = CheckpointFolder(volume / "old", fleet="cheetah", run="run-1")
 before.write(Position(100, 10, 3), b"state")
 own = LearnerFolders(before.files).make_own()
 (own / "policy-a-1.pt").write_bytes(b"learned")
-write_record(own, (1,), {"a": Kept(Place(0, 0), "policy-a-1.pt")})
+(own / "replay-0-1.pt").write_bytes(b"frames")
+write_record(own, Record(1, (1,), {"a": Kept(Place(0, 0), "policy-a-1.pt")}, ("replay-0-1.pt",)))
 before.journal.note(120, 4)
 
 def fill():

@@ -124,7 +124,7 @@ def test_a_checkpoint_without_a_policy_says_what_it_has(tmp_path: Path, policy: 
 
 
 def test_a_folder_without_a_checkpoint_or_with_another_file_in_it_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidOption, match="has no checkpoint: RUN is the folder of a run with --checkpoint"):
+    with pytest.raises(InvalidOption, match="has no checkpoint; wait for the first checkpoint, or name the folder of"):
         newest_weights(tmp_path)
     CheckpointFolder(tmp_path, fleet="cheetah", run="run-1").write(Position(), b"of another program")
     with pytest.raises(InvalidOption, match=f"^{tmp_path}/checkpoint-000001/state.pt: "):

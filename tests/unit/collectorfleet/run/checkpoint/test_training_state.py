@@ -100,7 +100,7 @@ def test_a_name_that_is_new_since_the_checkpoint_is_kept_by_itself(tmp_path: Pat
     state.keep({"old": {}})
     saved = restarted(state, tmp_path)
     with pytest.raises(
-        ValueError, match=r"checkpoint .*state.pt has old, but not new; pass new objects in a separate call"
+        ValueError, match=r"checkpoint .*state.pt contains old, but not new; pass the objects that it does not contain"
     ):
         saved.keep({"old": {}, "new": {}})
     old, new = {"epoch": 0}, {"epoch": 0}

@@ -85,6 +85,7 @@ def report() -> DriverReport:
             length_max=201,
             best=BestEvaluation(version=6, frames=2400, return_mean=130.0),
             running_version=10,
+            awaited_version=10,
             finished=4,
             failed=1,
             skipped=2,
