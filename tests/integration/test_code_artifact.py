@@ -151,7 +151,9 @@ def test_an_index_names_the_images_in_it(host: str, into: Path) -> None:
         "mediaType": "application/vnd.oci.image.index.v1+json",
         "manifests": [described],
     }
-    with pytest.raises(InvalidOption, match=rf"the digest names an index of {inner} \(linux/amd64\); use one of these"):
+    with pytest.raises(
+        InvalidOption, match=rf"an index of several artifacts; use the digest of one of them: {inner} \(linux/amd64\)"
+    ):
         put_anonymously(push_manifest(host, index), into)
 
 

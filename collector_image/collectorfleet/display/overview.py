@@ -59,7 +59,7 @@ def _weights(fleet: CollectorFleet) -> WeightsStatus:
 
 def _done(fleet: CollectorFleet) -> str:
     share = text.percent(_progress(fleet))
-    return text.UNKNOWN if share is None else f"{share:.0f} %"
+    return text.UNKNOWN if share is None else run_progress.done_text(share)
 
 
 def _left(fleet: CollectorFleet) -> str:

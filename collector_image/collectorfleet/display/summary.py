@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from collectorfleet.display import text
 from collectorfleet.display.columns import ago, columns
+from collectorfleet_api.conditions.remedies import plain_remedy
 from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import (
     CollectorFleet,
@@ -19,6 +20,7 @@ from collectorfleet_api.v1alpha1 import (
     ConditionType,
     Phase,
     Progress,
+    Reason,
     WeightsStatus,
 )
 
@@ -28,12 +30,14 @@ _USUAL: Final[Mapping[str, ConditionStatus]] = {
     ConditionType.RECONCILING: ConditionStatus.FALSE,
     ConditionType.STALLED: ConditionStatus.FALSE,
     ConditionType.RAY_CLUSTER_READY: ConditionStatus.TRUE,
+    ConditionType.COLLECTORS_JOB_READY: ConditionStatus.TRUE,
     ConditionType.DRIVER_RUNNING: ConditionStatus.TRUE,
     ConditionType.COLLECTORS_AVAILABLE: ConditionStatus.TRUE,
     ConditionType.WEIGHTS_FRESH: ConditionStatus.TRUE,
     ConditionType.COMPLETED: ConditionStatus.FALSE,
     ConditionType.UP_TO_DATE: ConditionStatus.TRUE,
     ConditionType.SUSPENDED: ConditionStatus.FALSE,
+    ConditionType.ADMITTED: ConditionStatus.TRUE,
 }
 
 
@@ -124,7 +128,7 @@ def _title(fleet: CollectorFleet, status: CollectorFleetStatus, now: datetime) -
 
 def _facts(status: CollectorFleetStatus, now: datetime) -> list[tuple[str, str]]:
     ready = status.condition(ConditionType.READY)
-    facts = [("ready", _describe_condition(ready))] if ready else []
+    facts = [("ready", _describe_condition(ready)), *_what_to_do(ready)] if ready else []
     if status.progress:
         facts.append(("frames", text.how_far(status.progress)))
     counts = status.progress.collectors if status.progress else None
@@ -155,22 +159,33 @@ def _weights(weights: WeightsStatus) -> str:
 
 
 def _unusual(status: CollectorFleetStatus) -> list[tuple[str, str]]:
-    """Return the conditions with an unusual status, each with its reason and message.
+    """Return the conditions with an unusual status, each with its reason, its message and what to do.
 
-    If several conditions have the same cause, only the first of them is returned. The summary shows Ready separately,
-    so a condition with the same reason as Ready is left out.
+    If several conditions have the same cause, only the first of them is returned. What to do for several conditions
+    follows the last of them. The summary shows Ready separately, so a condition with the same reason as Ready is left
+    out.
     """
     ready = status.condition(ConditionType.READY)
     said: set[tuple[str, str]] = set()
-    found = []
+    found: list[tuple[str, str]] = []
     for condition in status.conditions:
         cause = (condition.reason, condition.message)
         if ready and condition.reason == ready.reason:
             continue
         if _USUAL.get(condition.type, condition.status) is not condition.status and cause not in said:
             said.add(cause)
-            found.append((condition.type, _describe_condition(condition)))
+            remedies = _what_to_do(condition)
+            found = [row for row in found if row not in remedies]
+            found += [(condition.type, _describe_condition(condition)), *remedies]
     return found
+
+
+def _what_to_do(condition: Condition) -> list[tuple[str, str]]:
+    """Return a row with the remedy for the reason of the condition, or no row if the reason has none."""
+    if condition.reason == Reason.DRIVER_NOT_RUNNING:
+        return []  # the summary shows the driver's condition, possibly as Ready
+    remedy = plain_remedy(condition.reason, condition.message)
+    return [("what to do", remedy)] if remedy else []
 
 
 def _describe_condition(condition: Condition) -> str:

@@ -46,11 +46,11 @@ def frames(progress: Progress) -> str:
 
 
 def how_far(progress: Progress) -> str:
-    """Return frames, rate and remaining time: ``204,800 of 1,000,000  20 %  8,210 frames/s  1m37s left``."""
+    """Return frames, rate and remaining time: ``204,800 of 1,000,000  20%  8,210 frames/s  1m37s left``."""
     share, left = percent(progress), seconds_left(progress)
     parts = [
         frames(progress),
-        *([f"{share:.0f} %"] if share is not None else []),
+        *([run_progress.done_text(share)] if share is not None else []),
         f"{rate(progress)} frames/s",
         *([f"{run_progress.duration(left)} left"] if left is not None else []),
     ]

@@ -30,6 +30,7 @@ def _status(state: EvaluationState) -> EvaluationStatus:
         if best is None
         else BestEvaluation(version=best.version, frames=best.frames, return_mean=_six_digits(best.mean)),
         running_version=state.running.candidate.version if state.running else None,
+        awaited_version=state.awaited_version,
         finished=state.finished,
         failed=state.failed,
         skipped=state.skipped,

@@ -5,6 +5,7 @@ If two runs have equal parts, one run repeats the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from collectorfleet.timeline.secrets import without_secrets, without_words
@@ -31,6 +32,20 @@ def configuration(spec: CollectorFleetSpec) -> Configuration:
     if spec.code is not None:
         found["code"] = _code(wire["code"])
     return found
+
+
+def changed_fields(before: Configuration, after: Configuration) -> list[str]:
+    """Return the paths of the fields whose values differ, such as ``driver.train.kwargs.lr``, in alphabetical order."""
+    return sorted(_changed(before, after))
+
+
+def _changed(before: Configuration, after: Configuration) -> Iterator[str]:
+    for key in before.keys() | after.keys():
+        one, other = before.get(key), after.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from (f"{key}.{path}" for path in _changed(one, other))
+        elif one != other:
+            yield key
 
 
 def _shared(key: str, value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from collectorfleet.timeline.configuration import Configuration
+from collectorfleet.timeline.configuration import Configuration, changed_fields
 from collectorfleet.timeline.evaluations import Evaluations
 from collectorfleet.timeline.points import Points
 from collectorfleet.timeline.timeline import Earlier, RunEvent, Span, Timeline
@@ -45,7 +45,7 @@ class Recorder:
         self._known: dict[str, tuple[int, str | None]] = {}  # restarts and last error of each collector
         self._ended: str | None = None
         if before is not None:
-            self._add_event(now, "the driver was restarted")
+            self._add_event(now, _restarted(begun, configuration))
 
     def note(self, report: DriverReport, now: float) -> None:
         """Record ``report`` at the time ``now`` in seconds since the epoch. ``now`` must increase with each call."""
@@ -128,6 +128,16 @@ def _earlier(before: Timeline, configuration: Configuration | None) -> list[Earl
     if before.configuration is None or before.configuration == configuration or frames <= since:
         return list(before.earlier)
     return [*before.earlier, Earlier(until_frames=frames, configuration=before.configuration)][-MOST_EARLIER:]
+
+
+def _restarted(before: Timeline, configuration: Configuration | None) -> str:
+    """Return that the driver was restarted, with the changed fields and the end of the earlier driver if known."""
+    found = ["the driver was restarted"]
+    if before.configuration and configuration and (changed := changed_fields(before.configuration, configuration)):
+        found.append(f"changed in the spec: {', '.join(changed)}")
+    if before.ended is not None:
+        found.append(f"the earlier driver ended with: {before.ended}")
+    return "; ".join(found)
 
 
 def _numbers(report: DriverReport) -> Iterator[tuple[str, float]]:

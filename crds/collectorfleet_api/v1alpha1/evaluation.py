@@ -93,9 +93,9 @@ class Evaluation(Model):
     resources: EvaluationResources = Field(
         default_factory=EvaluationResources,
         description=(
-            "Resources of one evaluator. Without a GPU, each evaluator has its own pod. An evaluator pod also "
-            "requests CPU and memory for Ray. With `launcher: Job`, evaluators are processes of the driver pod, which "
-            "requests their CPU and memory too."
+            "Resources of one evaluator. Without a GPU, each evaluator has its own pod. For Ray, the pod also requests "
+            "200m CPU, 768Mi of memory, and 256Mi for each evaluator. With `launcher: Job`, evaluators are processes "
+            "of the driver pod, which requests their CPU and memory too."
         ),
     )
     environment: GroupEnvironment = Field(

@@ -56,6 +56,13 @@ class EvaluationStatus(Model):
     running_version: int | None = Field(
         default=None, description="Version that is being evaluated. Absent: evaluators wait for a version."
     )
+    awaited_version: int | None = Field(
+        default=None,
+        description=(
+            "The run's last version, while the driver waits for its evaluation. After the run's end: the last version, "
+            "if its evaluation did not end."
+        ),
+    )
     finished: Count = Field(default=0, description="Number of evaluations that finished.")
     failed: Count = Field(
         default=0, description="Number of evaluations that timed out or whose returns were not finite."

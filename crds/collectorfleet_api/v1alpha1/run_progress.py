@@ -33,9 +33,13 @@ def summary(delivered: int, total: int | None, frames_per_second: float | None) 
     if share is None:
         return None
     left = seconds_left(delivered, total, frames_per_second)
-    # Round down, so that an unfinished run never shows 100%.
-    done = f"{int(share)}%"
+    done = done_text(share)
     return f"{done}, {duration(left)} left" if left else done
+
+
+def done_text(percent: float) -> str:
+    """Format a percentage. It is rounded down, so that an unfinished run never shows 100%."""
+    return f"{int(percent)}%"
 
 
 def duration(seconds: float) -> str:

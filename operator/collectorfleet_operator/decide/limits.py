@@ -61,7 +61,7 @@ def until_stalled(seen: Situation) -> timedelta | None:
     but does not end it. Until the first batch of a run, all drivers of the Job share one deadline.
     """
     job, pod = seen.job, seen.driver_pod
-    if not seen.is_usable(job) or _has_delivered_itself(seen, job):
+    if not seen.is_usable(job) or has_delivered_itself(seen, job):
         return None
     began = pod.created if pod is not None and has_delivered(seen, job) else job.created
     return began + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
@@ -120,7 +120,7 @@ def has_delivered(seen: Situation, job: Job) -> bool:
     return _delivered_since(seen.last_report, min(job.run_began, job.created))
 
 
-def _has_delivered_itself(seen: Situation, job: Job) -> bool:
+def has_delivered_itself(seen: Situation, job: Job) -> bool:
     """Return whether the present driver has delivered a batch.
 
     Until the present driver has a pod, all batches since the creation of its Job count.
@@ -161,10 +161,11 @@ def _deadlines(seen: Situation, job: Job) -> list[Limit]:
 
 def _idle(seen: Situation, job: Job) -> list[Limit]:
     seconds, progress = seen.fleet.spec.idle_timeout_seconds, seen.report.progress if seen.report else None
-    if seconds is None or progress is None or progress.last_batch_time is None or not _has_delivered_itself(seen, job):
+    if seconds is None or progress is None or progress.last_batch_time is None or not has_delivered_itself(seen, job):
         return []
-    if seen.report is not None and seen.report.evaluation is not None and seen.report.evaluation.running_version:
-        return []  # not idle: the evaluation of the last version runs after the last batch
+    evaluation = seen.report.evaluation if seen.report else None
+    if evaluation is not None and (evaluation.running_version or evaluation.awaited_version is not None):
+        return []  # not idle: the last version is evaluated after the last batch
     text = f"the driver handed out no batch for {seconds} s (spec.idleTimeoutSeconds)"
     return [Limit(progress.last_batch_time + timedelta(seconds=seconds), text)]
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_api.conditions.evaluations import describe_unfinished_evaluations
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
 from collectorfleet_api.counts import counted
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFinished
@@ -106,7 +107,15 @@ def _completed(seen: Situation) -> str:
         frames = f" after {counted(progress.frames_delivered, 'frame')} in {batches}"
     runs_on = describe_leftovers(seen.driver_pod) if seen.driver_pod is not None else ""
     log = f"is deleted {_LATER}: {runs_on}" if runs_on else "is kept for its log"
-    return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} {log}"
+    evaluations = _unfinished_evaluations(seen)
+    return f"the driver finished{frames}{evaluations}; {_cluster(seen)}, Job {_job_name(seen)} {log}"
+
+
+def _unfinished_evaluations(seen: Situation) -> str:
+    evaluation = seen.present.spec.evaluation
+    has_goal = evaluation is not None and evaluation.stop_when is not None
+    found = describe_unfinished_evaluations(seen.report, has_goal=has_goal)
+    return f"; {found}" if found else ""
 
 
 def _failed(seen: Situation, job: Job) -> str:

@@ -210,7 +210,7 @@ def _why_no_workload(seen: Situation) -> str:
         return f"WorkloadPriorityClass {name} does not exist"
     if in_use(seen):
         return "pods of an earlier run are being deleted"
-    return "its Workload has not been created yet"
+    return "the Workload of the fleet has not been created yet"
 
 
 def _why_pending(found: Workload) -> str:

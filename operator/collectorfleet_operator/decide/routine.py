@@ -35,7 +35,7 @@ def without_routine_numbers(fleet: Object) -> Object:
         "progress": _progress(status.get("progress") or {}),
         "weights": _weights(status.get("weights") or {}),
         "checkpoint": _without(status.get("checkpoint") or {}, _CHECKPOINT),
-        "evaluation": None,
+        "evaluation": _evaluation(status.get("evaluation") or {}),
         "environmentParameters": None,
         "collectors": sorted(
             (_without(one, _COLLECTOR) for one in status.get("collectors") or []), key=lambda one: str(one["name"])
@@ -75,6 +75,15 @@ def _weights(weights: Object) -> Object:
         "lastFailure": failure if failure is not None and failure["version"] > (acknowledged or 0) else None,
     }
     return {**_without(weights, _WEIGHTS), **facts}
+
+
+def _evaluation(evaluation: Object) -> Object | None:
+    """Return what Ready says while the driver waits for its last evaluation, or None at any other time."""
+    awaited = evaluation.get("awaitedVersion")
+    if awaited is None:
+        return None
+    failure = evaluation.get("lastFailure")
+    return {"awaitedVersion": awaited, "available": bool(evaluation.get("available")), "lastFailure": failure}
 
 
 def _without_time_of_report(meta: Object) -> Object:

@@ -31,7 +31,7 @@ from collectorfleet_api.v1alpha1 import (
 )
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.conditions import over, suspended, underway
-from collectorfleet_operator.decide.limits import expires
+from collectorfleet_operator.decide.limits import expires, has_delivered_itself
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pods import count_ready, newest, not_terminating
@@ -96,8 +96,8 @@ def _phase_underway(seen: Situation, conditions: Mapping[str, Condition]) -> Pha
     # A fleet that is only late is not Failed, because the operator does not end it.
     if is_true(stalled) and stalled.reason != Reason.PROGRESS_DEADLINE_EXCEEDED and not seen.pods:
         return Phase.FAILED
-    progress = seen.report.progress if seen.report else None
-    if progress is not None and progress.batches:
+    # A new driver reports the batches of earlier drivers, so their number says nothing about this driver.
+    if seen.is_usable(seen.job) and has_delivered_itself(seen, seen.job):
         return Phase.DEGRADED
     return Phase.STARTING if seen.pods else Phase.PENDING
 

@@ -1,8 +1,9 @@
 """Warning Events about a fleet's children that explain why the fleet makes no progress. Pure.
 
 Many warnings are part of every start, such as the warning about a Secret that is created a second later. So a warning
-about a pod, or about an object that already exists, counts only after it has lasted for ten seconds. A warning does not
-count if it is more than ten seconds older than the condition's last change to false.
+about a pod, or about an object that already exists, counts only after it has lasted for ten seconds. A readiness probe
+fails during every start, so its warning counts only after a minute. A warning does not count if it is more than ten
+seconds older than the condition's last change to false.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.objects import Object
 
 GOES_ON_FOR: Final = timedelta(seconds=10)
+# Ray needs tens of seconds to start on a busy node. The kubelet drops most events about one pod after two minutes.
+_READINESS_FAILS_FOR: Final = timedelta(seconds=60)
+# The kubelet's messages about a failed probe have this beginning. The reason is the same for all kinds of probes.
+_OF_READINESS: Final = "Readiness probe "
 # The kubelet repeats a warning at intervals of at most this length.
 STILL_TRUE_FOR: Final = timedelta(minutes=3)
 # KubeRay doubles the pause between its tries, up to 1,000 s.
@@ -122,8 +127,15 @@ def _holds(event: Object, last: datetime, now: datetime) -> bool:
     kind, lasted = event["involvedObject"].get("kind"), last - (parse_time(event.get("firstTimestamp")) or last)
     if now - last > _true_for(kind, lasted):
         return False
-    is_of_every_start = kind == "Pod" or _MADE_ALREADY in (event.get("message") or "")
-    return not is_of_every_start or lasted >= GOES_ON_FOR
+    return lasted >= _counts_after(kind, event.get("message") or "")
+
+
+def _counts_after(kind: str | None, message: str) -> timedelta:
+    """Return how long a warning must have lasted before it counts."""
+    if kind == "Pod" and message.startswith(_OF_READINESS):
+        return _READINESS_FAILS_FOR
+    is_of_every_start = kind == "Pod" or _MADE_ALREADY in message
+    return GOES_ON_FOR if is_of_every_start else timedelta(0)
 
 
 def _true_for(kind: str | None, lasted: timedelta) -> timedelta:

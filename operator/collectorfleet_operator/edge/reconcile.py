@@ -230,7 +230,7 @@ class Reconciler:
             written = await self._status.write(stored, new)
         except RefusedError as error:
             ready = new.condition(ConditionType.READY)
-            untold = f"; the unwritten status has {ready.reason}: {ready.message}" if ready is not None else ""
+            untold = f"; its condition Ready would be {ready.reason}: {ready.message}" if ready is not None else ""
             identity = f"status refused {new.observed_generation} {ready.reason if ready else ''}"
             change = Change(WARNING, Reason.REFUSED, f"the status is not written: {error.message}{untold}", identity)
             self._events.add(key, uid_of(stored), [change])

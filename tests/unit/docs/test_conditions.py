@@ -6,6 +6,7 @@ import re
 
 from tests.cluster.binaries import ROOT
 
+from collectorfleet_api.schema.remedies import with_remedies
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Phase, Reason
 
 SECTIONS = re.split(r"^## ", (ROOT / "docs" / "conditions.md").read_text(), flags=re.MULTILINE)
@@ -47,6 +48,11 @@ def test_nothing_but_what_is_fine_is_listed_as_fine() -> None:
     fine |= {Reason.ACKNOWLEDGED, Reason.UP_TO_DATE, Reason.NOT_SUSPENDED, Reason.COMPLETED}
     fine |= {Reason.ADMITTED, Reason.CREATED, Reason.DELETED}
     assert set(lists()[0]) == fine
+
+
+def test_the_tables_have_the_remedies_that_status_prints() -> None:
+    page = (ROOT / "docs" / "conditions.md").read_text()
+    assert with_remedies(page) == page, "stale: run `make generate`"
 
 
 def test_reasons_to_look_up_are_in_order() -> None:

@@ -103,7 +103,7 @@ class EvaluationState:
         self.reached = False
         self.last_failure: str | None = None
         self._failed_version: int | None = None
-        self._has_ended = False
+        self._last_version: int | None = None  # None: the run has not ended
         self._next_request = 0
 
     # ---------------------------------------------------------------- versions
@@ -114,13 +114,15 @@ class EvaluationState:
         """
         self.skipped += self.pending is not None
         self.pending = candidate
+        if self._last_version is not None and candidate.version > self._last_version:
+            self._last_version = None  # a training function may continue after `finish_evaluation`
 
     def run_ended(self, last: Candidate) -> None:
         """Make the last version of the run due, even if the interval has not passed.
 
         Do nothing if an evaluation of this version is running, or has finished or failed.
         """
-        self._has_ended = True
+        self._last_version = last.version
         under_way = self.running.candidate.version if self.running else None
         evaluated = self.newest.version if self.newest else None
         if last.version in (under_way, evaluated, self._failed_version):
@@ -133,6 +135,11 @@ class EvaluationState:
         """Whether no version waits for its evaluation, and no evaluation runs."""
         return self.pending is None and self.running is None
 
+    @property
+    def awaited_version(self) -> int | None:
+        """The last version of the run until its evaluation has ended. None at any other time."""
+        return None if self.idle else self._last_version
+
     # ---------------------------------------------------------------- episodes
     def plays(self, now: float) -> Iterator[Play]:
         """Yield the next rollout for each idle evaluator, and record these rollouts as sent."""
@@ -140,7 +147,7 @@ class EvaluationState:
             if self.running is None:
                 if self.pending is None:
                     return
-                recording = self.videos.begin(self.finished + self.failed, last=self._has_ended)
+                recording = self.videos.begin(self.finished + self.failed, last=self._last_version is not None)
                 seconds = self.plan.recorded_timeout_seconds if recording else self.plan.timeout_seconds
                 self.running = Running(self.pending, EpisodeList(self.plan.episodes), now, now + seconds, recording)
                 self.pending = None

@@ -107,7 +107,7 @@ def _what_is_lost(seen: Situation) -> str:
     lost = f"; this is the fleet's driver number {report.driver_incarnation}, and earlier drivers lost {frames}"
     if report.progress.replay_buffer_frames_lost:
         frames = counted(report.progress.replay_buffer_frames_lost, "frame")
-        lost += f", and {frames} of their replay buffer"
+        lost += f", and {frames} of the replay buffer"
     starts_over = spec.driver.checkpoint is None and spec.output is None
     return f"{lost}: the driver started over, because spec.driver.checkpoint is not set" if starts_over else lost
 

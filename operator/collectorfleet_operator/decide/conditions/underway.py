@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.condition import condition, is_true
+from collectorfleet_api.conditions.evaluations import describe_last_evaluation
 from collectorfleet_api.conditions.outcome import Underway
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.conditions.weights import weights_fresh
@@ -86,7 +87,15 @@ def _ready(
     if not seen.has_progress:
         text = f"{collectors.message}; the driver has not delivered a batch yet"
         return condition(ConditionType.READY, False, Reason.FIRST_BATCH_PENDING, text)
-    return found.model_copy(update={"message": collectors.message})
+    return found.model_copy(update={"message": _last_evaluation(seen, cluster) or collectors.message})
+
+
+def _last_evaluation(seen: Situation, cluster: Finding) -> str:
+    """Return in words that the driver waits for its last evaluation, or an empty text if it does not wait."""
+    # Pods of evaluators are the only pods that ready collectors do not need.
+    why = "" if cluster.is_needed else cluster.condition.message
+    seconds = seen.present.spec.collectors.first_request_timeout_seconds
+    return describe_last_evaluation(seen.report, why_not_ready=why, most_seconds=seconds)
 
 
 def _suspended(seen: Situation) -> Condition:

@@ -77,20 +77,23 @@ def _true(seen: Situation) -> Condition:
 
 def _changed(seen: Situation, job: Job) -> Condition:
     """Return the condition ``UpToDate`` of a driver that runs another spec than the valid stored spec."""
-    generation, delete = seen.fleet.metadata.generation, f"delete Job {job.name} to restart with the changed spec"
+    generation = seen.fleet.metadata.generation
     replaced = why_replaced(seen, job)
     if replaced:
         # The Job's deletion becomes visible only after this status is written.
         return condition(_TYPE, False, Reason.UPDATING, f"Job {job.name} is replaced: {replaced}")
     runs = f"the driver runs {_generation(job)}"
     if not has_spec_to_roll_out(seen):
-        text = f"{runs}, and generation {generation} waits (spec.updateStrategy is OnDelete): {delete}"
+        text = (
+            f"{runs}, and generation {generation} waits (spec.updateStrategy is OnDelete): "
+            f"delete Job {job.name} to restart with the changed spec"
+        )
         return condition(_TYPE, False, Reason.RESTART_NEEDED, text)
     held = why_rollout_waits(seen)
     if held:
         text = (
-            f"{runs}, and generation {generation} waits: a restart would lose what was learned, because {held}; "
-            f"{delete}"
+            f"{runs}; a restart with generation {generation} would lose the progress of the training, "
+            f"because {held}; to restart anyway, delete Job {job.name}"
         )
         return condition(_TYPE, False, Reason.CHECKPOINT_NEEDED, text)
     if only_workers_changed(seen):

@@ -129,7 +129,7 @@ def test_what_the_code_prints_above_the_table_is_shown_as_it_is(text: str, capsy
 @hostile
 def test_how_a_run_ended_is_one_line(text: str) -> None:
     terminal = Terminal(out=io.StringIO(), errors=io.StringIO())
-    terminal.say_exit(UserError(text), Path("run.log"))
+    terminal.say_exit(UserError(text, "Traceback ..."), Path("run.log"))
     assert isinstance(terminal.errors, io.StringIO)
     assert terminal.errors.getvalue() == f"error: {plain(text)}\nThe traceback is in run.log.\n"
 

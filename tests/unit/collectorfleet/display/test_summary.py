@@ -11,7 +11,7 @@ from tests.unit.collectorfleet.display.reports import evaluation
 
 from collectorfleet.display import summary
 from collectorfleet.display.overview import Overview
-from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus
 
 FLEETS = ROOT / "tests/data/fleets"
 
@@ -46,6 +46,70 @@ def test_a_spec_that_waits_is_said_with_what_takes_it_up() -> None:
 
 def test_why_it_is_not_ready_is_said_in_the_words_of_the_condition() -> None:
     assert "10k is 10000 bytes, too little memory for a process" in shown("cannot-be-run")
+
+
+def with_condition(type_: str, status: str, reason: str, message: str) -> str:
+    found = fleet("running")
+    assert found.status is not None
+    stated = {"status": ConditionStatus(status), "reason": reason, "message": message}
+    others = [one for one in found.status.conditions if one.type != type_]
+    turned_at = found.status.conditions[0]
+    conditions = [*others, turned_at.model_copy(update={"type": type_, **stated})]
+    turned = found.model_copy(update={"status": found.status.model_copy(update={"conditions": conditions})})
+    return "\n".join(" ".join(line.split()) for line in summary.lines(turned, (), datetime.now(UTC)))
+
+
+def test_a_condition_that_is_not_as_it_should_be_is_followed_by_what_to_do() -> None:
+    said = with_condition("RayClusterReady", "False", "EvaluatorUnschedulable", "0/1 nodes: 1 Insufficient cpu.")
+    assert "1 Insufficient cpu.\nwhat to do make room for an evaluator pod, or change evaluation.resources, " in said
+
+
+def test_a_fleet_that_is_not_ready_is_followed_by_what_to_do() -> None:
+    said = with_condition("Ready", "False", "ImagePullBackOff", "Back-off pulling image")
+    assert "ImagePullBackOff: Back-off pulling image\nwhat to do correct spec.image. If " in said
+
+
+def test_the_remedy_of_a_claim_is_about_the_claim() -> None:
+    said = with_condition("Ready", "False", "DriverUnschedulable", "pod has unbound immediate PersistentVolumeClaims.")
+    assert "what to do create the PersistentVolumeClaim, or bind it" in said
+    assert "make room" not in said
+
+
+@pytest.mark.parametrize("state", ["running", "completed"])
+def test_a_fleet_that_nothing_is_the_matter_with_has_nothing_to_do(state: str) -> None:
+    assert "what to do" not in shown(state)
+
+
+def test_a_condition_without_a_remedy_has_nothing_to_do() -> None:
+    said = with_condition("RayClusterReady", "False", "WorkersStarting", "1 of 2 worker pods are ready")
+    assert "WorkersStarting" in said
+    assert "what to do" not in said
+
+
+def test_what_to_do_for_several_conditions_is_said_once_below_the_last_of_them() -> None:
+    found = fleet("suspended")
+    assert found.status is not None
+    assert found.status.condition("Ready") is None
+    assert [one.reason for one in found.status.conditions].count("Suspended") > 2
+    *_, told, remedy = (line for line in shown("suspended").splitlines()[1:] if "uspended" in line or "resume" in line)
+    assert told.startswith("Suspended ")
+    assert "goes on from its checkpoint" in told
+    assert remedy.startswith("what to do ")
+    assert shown("suspended").count("what to do") == 1
+
+
+def test_no_remedy_refers_to_a_condition_that_is_left_out() -> None:
+    said = with_condition("CollectorsAvailable", "False", "DriverNotRunning", "driver pod cheetah-driver-x is starting")
+    assert "False DriverNotRunning: driver pod cheetah-driver-x is starting" in said
+    assert "what to do" not in said
+
+
+@pytest.mark.parametrize(
+    ("type_", "reason"), [("CollectorsJobReady", "CollectorUnschedulable"), ("Admitted", "NotQueued")]
+)
+def test_conditions_that_only_some_fleets_have_are_shown_with_what_to_do(type_: str, reason: str) -> None:
+    said = with_condition(type_, "False", reason, "why")
+    assert f"{type_} False {reason}: why\nwhat to do " in said
 
 
 def test_each_collector_has_a_row_with_its_pod() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.unit.collectorfleet.display.reports import evaluation, report
 
 from collectorfleet.display.text import ended, evaluations, how_far, progress_line
-from collectorfleet_api.v1alpha1 import DriverReport, EpisodesStatus, EvaluationStatus, Progress
+from collectorfleet_api.v1alpha1 import DriverReport, EpisodesStatus, EvaluationStatus, Progress, run_progress
 
 
 def test_a_line_has_every_number_that_a_person_watches() -> None:
@@ -47,12 +47,18 @@ def test_what_is_unknown_is_a_dash() -> None:
 
 def test_how_far_and_how_long_are_known_where_there_is_an_end() -> None:
     half = Progress(frames_delivered=500, total_frames=1000, frames_per_second=100.0)
-    assert how_far(half) == "500 of 1,000  50 %  100 frames/s  5s left"
+    assert how_far(half) == "500 of 1,000  50%  100 frames/s  5s left"
     assert how_far(half.model_copy(update={"total_frames": None})) == "500  100 frames/s"
-    assert how_far(half.model_copy(update={"frames_per_second": None})) == "500 of 1,000  50 %  - frames/s"
+    assert how_far(half.model_copy(update={"frames_per_second": None})) == "500 of 1,000  50%  - frames/s"
+
+
+def test_an_unfinished_run_has_the_same_percentage_as_in_the_column_of_kubectl() -> None:
+    almost = Progress(frames_delivered=999, total_frames=1000)
+    assert "  99%  " in how_far(almost)
+    assert run_progress.summary(999, 1000, None) == "99%"
 
 
 def test_more_frames_than_were_asked_for_are_all_of_them() -> None:
     assert how_far(Progress(frames_delivered=1100, total_frames=1000, frames_per_second=1.0)).endswith(
-        "100 %  1 frames/s  0s left"
+        "100%  1 frames/s  0s left"
     )

@@ -26,6 +26,34 @@ def test_before_the_first_result_there_are_counts_and_no_numbers() -> None:
     assert (found.stopped, found.last_failure) == (None, None)
 
 
+def test_the_last_version_is_awaited_until_its_evaluation_has_ended() -> None:
+    state = Evaluated()
+    state.due(candidate(3))
+    assert _status(state).awaited_version is None
+    state.run_ended(candidate(4))
+    assert _status(state).awaited_version == 4
+    state.play()
+    assert _status(state).awaited_version is None
+
+
+def test_no_version_is_awaited_if_training_continues_after_a_finished_evaluation() -> None:
+    state = Evaluated()
+    state.run_ended(candidate(3))
+    state.play()
+    state.due(candidate(4))
+    assert _status(state).awaited_version is None
+    state.run_ended(candidate(5))
+    assert _status(state).awaited_version == 5
+
+
+def test_a_last_version_that_is_evaluated_already_is_not_awaited() -> None:
+    state = Evaluated()
+    state.due(candidate(3))
+    state.play()
+    state.run_ended(candidate(3))
+    assert _status(state).awaited_version is None
+
+
 def test_the_newest_result_and_the_best_are_shown() -> None:
     state = Evaluated()
     for version, value in ((1, 8.0), (2, 3.0)):

@@ -62,6 +62,26 @@ def test_the_next_driver_goes_on_and_says_so() -> None:
     assert found.ended == "completed: done"
 
 
+def test_a_restart_names_the_changed_fields_and_the_end_of_the_earlier_driver() -> None:
+    before = {
+        "image": "fleet:1",
+        "driver": {"train": {"kwargs": {"lr": 0.1, "seed": 1}}},
+        "collectors": {"replicas": 2},
+    }
+    after = {"image": "fleet:2", "driver": {"train": {"kwargs": {"lr": 0.2, "seed": 1}}}, "collectors": {"replicas": 2}}
+    first = Recorder("f", 0.0, None, before)
+    assert restart_of(first, after) == ("the driver was restarted; changed in the spec: driver.train.kwargs.lr, image")
+    assert restart_of(first, before) == "the driver was restarted"
+    assert restart_of(Recorder("f", 0.0), after) == "the driver was restarted"
+    first.end("stopped: Ctrl-C")
+    assert restart_of(first, before) == "the driver was restarted; the earlier driver ended with: stopped: Ctrl-C"
+
+
+def restart_of(first: Recorder, configuration: dict[str, Any]) -> str:
+    (restart,) = Recorder("f", 60.0, first.timeline(), configuration).timeline().happened
+    return restart.what
+
+
 def test_numbers_that_are_not_known_are_holes_and_what_is_no_number_too() -> None:
     recorder = Recorder("f", 0.0)
     recorder.note(report(metrics={"loss": float("nan"), "reward": 1.0}), 1.0)

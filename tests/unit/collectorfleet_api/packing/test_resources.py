@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+from pydantic import BaseModel
+
 from collectorfleet_api.packing.quantity import format_cpu, format_memory
 from collectorfleet_api.packing.resources import (
     OBJECT_STORE_BYTES,
@@ -10,7 +13,7 @@ from collectorfleet_api.packing.resources import (
     RAY_MEMORY_BYTES,
     worker_pod_resources,
 )
-from collectorfleet_api.v1alpha1 import Collectors
+from collectorfleet_api.v1alpha1 import Collectors, Evaluation
 
 
 def test_a_pod_asks_for_its_collectors_and_for_ray() -> None:
@@ -33,11 +36,12 @@ def test_a_fraction_of_a_byte_is_a_byte() -> None:
     assert worker_pod_resources(cpu=1, memory="500m", per_pod=1, gpus=0).memory_bytes == base + 1
 
 
-def test_the_field_tells_users_how_much_ray_adds() -> None:
-    description = Collectors.model_fields["resources"].description or ""
+@pytest.mark.parametrize(("model", "one"), [(Collectors, "collector"), (Evaluation, "evaluator")])
+def test_the_field_tells_users_how_much_ray_adds(model: type[BaseModel], one: str) -> None:
+    description = model.model_fields["resources"].description or ""
     for part in (
         f"{format_cpu(RAY_CPUS)} CPU",
         format_memory(RAY_MEMORY_BYTES + OBJECT_STORE_BYTES),
-        f"{format_memory(OBJECT_STORE_BYTES_PER_COLLECTOR)} for each collector",
+        f"{format_memory(OBJECT_STORE_BYTES_PER_COLLECTOR)} for each {one}",
     ):
         assert part in description

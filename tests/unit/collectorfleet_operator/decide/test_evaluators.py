@@ -24,6 +24,7 @@ from collectorfleet_operator.objects import has_condition, name_of, uid_of
 FLEET: dict[str, Any] = {"spec.evaluation": EVALUATION}
 ROLLING: dict[str, Any] = {**FLEET, "spec.updateStrategy": {"type": "RollingUpdate"}}
 RESUMED: dict[str, Any] = {**ROLLING, "spec.driver.checkpoint": {"claimName": "runs"}}
+WITHOUT_GOAL = {field: value for field, value in EVALUATION.items() if field != "stopWhen"}
 FITS_NOWHERE = "0/3 nodes are available: 3 Insufficient cpu."
 
 
@@ -95,6 +96,36 @@ def test_evaluators_that_fit_nowhere_are_told_with_the_cause_and_hold_up_nothing
     assert [one.reason for one in condition_changes(before, status) if one.type == "Warning"] == [
         "EvaluatorUnschedulable"
     ]
+
+
+def test_a_driver_that_waits_for_its_last_evaluation_says_why_no_evaluator_is_ready() -> None:
+    world = collecting()
+    unschedulable(world)
+    world.report(4, evaluation={"replicas": 2, "available": 0, "skipped": 2, "awaitedVersion": 3})
+    status = world.look()
+    why = told(status, "RayClusterReady")[2]
+    text = (
+        "collection has ended, and the driver waits for the evaluation of the last version, 3; no evaluator is ready: "
+        f"{why}; the driver waits at most 300 s for an evaluator (collectors.firstRequestTimeoutSeconds)"
+    )
+    assert told(status, "Ready") == ("True", "Collecting", text)
+    assert FITS_NOWHERE in told(status, "Ready")[2]
+    assert told(status, "Stalled")[2].endswith("Ready says what the fleet waits for")
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "said"),
+    [
+        (WITHOUT_GOAL, "; 0 of 3 due evaluations finished; "),
+        (EVALUATION, "; 0 of 3 due evaluations finished, so stopWhen was not tested; "),
+    ],
+    ids=["no goal", "a goal"],
+)
+def test_a_fleet_that_completes_without_its_evaluations_says_so(evaluation: dict[str, Any], said: str) -> None:
+    world = collecting({"spec.evaluation": evaluation})
+    world.report(0, driverEnded=True, evaluation={"replicas": 2, "skipped": 2, "awaitedVersion": 3})
+    world.end_driver(0)
+    assert said in told(world.look(), "Completed")[2]
 
 
 @pytest.mark.parametrize("report", [None, 0], ids=["no report", "no collector"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from tests.unit.collectorfleet_operator.world import DRIVER, kinds, later, running, told
 
 from collectorfleet_api import names
@@ -22,9 +23,14 @@ def test_a_driver_that_follows_after_a_while_is_not_idle_before_its_first_batch(
     assert told(status, "Suspended")[1] == "NotSuspended"
 
 
-def test_a_fleet_that_waits_for_its_last_evaluation_is_not_idle() -> None:
+@pytest.mark.parametrize(
+    "evaluation",
+    [{"runningVersion": 7}, {"awaitedVersion": 7}],
+    ids=["the evaluation runs", "no evaluator is ready"],
+)
+def test_a_fleet_that_waits_for_its_last_evaluation_is_not_idle(evaluation: dict[str, int]) -> None:
     world = running({"spec.idleTimeoutSeconds": 60, "spec.driver.checkpoint": {"claimName": "runs"}})
-    world.report(4, evaluation={"runningVersion": 7})
+    world.report(4, evaluation=evaluation)
     world.wait_until(600)
     assert world.look(world.now).orders is None
     world.report(4, evaluation={})

@@ -16,7 +16,7 @@ def why(world: World) -> str:
 def test_a_fleet_whose_workload_is_not_made_says_so() -> None:
     world = World()
     label(world)
-    assert why(world) == "its Workload has not been created yet"
+    assert why(world) == "the Workload of the fleet has not been created yet"
 
 
 def test_a_fleet_that_follows_one_of_its_name_waits_for_the_pods_of_that() -> None:

@@ -71,7 +71,11 @@ reports = st.fixed_dictionaries(
             counts,
         ),
         "evaluation": st.builds(
-            lambda count: {"version": count, "returnMean": count / 2, "finished": count, "failed": count}, counts
+            lambda count, more: {"version": count, "returnMean": count / 2, "finished": count, "failed": count, **more},
+            counts,
+            st.fixed_dictionaries(
+                {}, optional={"awaitedVersion": counts, "available": counts, "lastFailure": st.sampled_from(["a", "b"])}
+            ),
         ),
         "checkpoint": st.fixed_dictionaries({"frames": counts}, optional={"failure": st.just("disk full")}),
     },
@@ -111,6 +115,7 @@ def test_reports_that_differ_in_nothing_that_matters_decide_the_same(
         **one,
         "progress": {**other["progress"], "collectors": one["progress"]["collectors"]},
         "weights": {**other["weights"], **{k: v for k, v in one["weights"].items() if k in ("staleness",)}},
+        "evaluation": other.get("evaluation"),
     }
     first, then = with_report(one), with_report(second)
     compared = [without_routine_numbers(objects.get(FLEET)) | {"metadata": 0} for objects in (first, then)]
@@ -155,6 +160,7 @@ def test_numbers_that_grow_are_no_news_of_a_run_as_it_should_be() -> None:
         pytest.param({"driverEnded": True}, id="the last report"),
         pytest.param({"drainedPods": ["worker-1"]}, id="an empty pod"),
         pytest.param({"checkpoint": {"frames": 1, "failure": "disk full"}}, id="a checkpoint that was not written"),
+        pytest.param({"evaluation": {"awaitedVersion": 9}}, id="a wait for the last evaluation"),
         pytest.param({"somethingNewer": 1}, id="what this release does not know"),
     ],
 )

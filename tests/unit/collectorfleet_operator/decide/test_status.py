@@ -36,6 +36,27 @@ def test_a_fleet_has_not_failed_while_its_driver_is_still_tried() -> None:
     assert seen.phase is Phase.PENDING
 
 
+def test_a_driver_that_starts_after_another_one_makes_the_fleet_start_and_not_degraded() -> None:
+    world = running({"spec.updateStrategy": {"type": "RollingUpdate"}, "spec.driver.checkpoint": {"claimName": "runs"}})
+    assert world.look().phase is Phase.COLLECTING
+    world.wait_until(60)
+    world.edit({"spec.driver.checkpoint": {"claimName": "runs"}, "spec.policy": {"factory": "my_policy:other"}})
+    world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+    assert world.look(world.now).phase is Phase.STARTING
+    world.carry_out()
+    world.make_pods()
+    world.run_pods("driver")
+    assert world.look(world.now).phase is Phase.STARTING
+    # The first report of the driver has the batches of the run, and no batch of this driver.
+    world.renew_lease()
+    world.report(0, at=world.now, last_batch=NOON, driverIncarnation=2)
+    assert world.look(world.now).phase is Phase.STARTING
+    world.report(0, at=later(70), last_batch=later(65), driverIncarnation=2)
+    assert world.look(later(70)).phase is Phase.DEGRADED
+    world.report(4, at=later(70), last_batch=later(65), driverIncarnation=2)
+    assert world.look(later(70)).phase is Phase.COLLECTING
+
+
 def test_gpus_that_no_collector_uses_are_told() -> None:
     world = World({"spec.collectors": {"replicas": 5, "resources": {"gpu": 0.25}}})
     world.carry_out()

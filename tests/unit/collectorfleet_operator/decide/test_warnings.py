@@ -38,6 +38,19 @@ def test_a_warning_of_every_start_does_not_count() -> None:
     assert found(warning(lasted=1)) == []
 
 
+@pytest.mark.parametrize(
+    ("message", "lasted", "counts"),
+    [
+        pytest.param("Readiness probe failed: success", 40, False, id="a starting pod"),
+        pytest.param("Readiness probe errored: deadline exceeded", 40, False, id="a slow probe of a starting pod"),
+        pytest.param("Readiness probe failed: success", 80, True, id="a pod that does not become ready"),
+        pytest.param("Liveness probe failed: success", 40, True, id="liveness"),
+    ],
+)
+def test_a_failed_readiness_probe_counts_after_a_usual_start(message: str, lasted: float, counts: bool) -> None:
+    assert bool(found(warning(lasted=lasted, reason="Unhealthy", message=message))) is counts
+
+
 def test_a_warning_about_a_job_counts_at_once() -> None:
     assert found(warning("Job", lasted=0, reason="FailedCreate")) == ["FailedCreate"]
 

@@ -149,7 +149,7 @@ def test_a_driver_that_was_started_again_says_what_its_replay_buffer_has_no_more
     counts = {"framesLost": 800, "replayBufferFramesLost": 9000, "collectors": there}
     world.report(4, driverIncarnation=2, progress=counts)
     assert told(world.look(), "DriverRunning")[2].endswith(
-        "; this is the fleet's driver number 2, and earlier drivers lost 800 frames, and 9000 frames of their replay "
+        "; this is the fleet's driver number 2, and earlier drivers lost 800 frames, and 9000 frames of the replay "
         "buffer"
     )
 

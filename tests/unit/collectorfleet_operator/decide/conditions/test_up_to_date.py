@@ -38,9 +38,8 @@ def test_an_edit_that_waits_names_both_generations_and_the_job_to_delete() -> No
 
 def test_an_edit_that_would_lose_what_was_learned_says_why_it_waits() -> None:
     text = (
-        "the driver runs generation 1 of the spec, and generation 2 waits: a restart would lose what was learned, "
-        "because the spec that runs has no driver.checkpoint; delete Job cheetah-driver to restart with the changed "
-        "spec"
+        "the driver runs generation 1 of the spec; a restart with generation 2 would lose the progress of the "
+        "training, because the spec that runs has no driver.checkpoint; to restart anyway, delete Job cheetah-driver"
     )
     assert told(changed(ROLLING, OTHER_POLICY).look(), "UpToDate") == ("False", "CheckpointNeeded", text)
 
