@@ -170,11 +170,11 @@ test-gpu: $(READY) ## Test collectors that share one GPU, on a local Ray: fracti
 	timeout 600 $(PY) -m pytest tests/gpu -rs $(PYTEST)
 
 .PHONY: cluster
-cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on this machine (Linux, root)
+cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on this machine (Linux, root; installs Debian packages)
 	$(PY) -m tests.cluster up $(CLUSTER)
 
 .PHONY: cluster-down
-cluster-down: $(READY) ## Stop the cluster of `make cluster`, and remove everything that it created
+cluster-down: $(READY) ## Stop the cluster of `make cluster`, and remove its files and volumes (keeps the installed packages)
 	$(PY) -m tests.cluster down
 
 .PHONY: lint
@@ -199,6 +199,7 @@ generate: $(READY) ## Write the generated files: CRD, reference, schema, message
 	$(PY) -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml
 	cp crds/collectorfleets.yaml charts/collectorfleet-operator/files/
 	$(PY) -m collectorfleet_api.schema.reference > docs/reference.md
+	$(PY) -m collectorfleet_api.schema.remedies docs/conditions.md
 	$(PY) -m tests.messages
 	$(PY) -m examples.embed
 	$(PY) -m tests.delivery.plain_manifest

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from tests.cluster import addons, binaries, machine
+from tests.cluster import addons, binaries, machine, storage
 from tests.cluster import cluster as clusters
 from tests.cluster.binaries import ROOT
 from tests.cluster.cluster import Cluster
@@ -39,6 +39,7 @@ def up(nodes: int, gpus: int, kuberay_env: dict[str, str], *, operator: bool) ->
         say(f"{nodes} node(s) Ready")
         for node in cluster.nodes if gpus else ():
             cluster.add_gpus(node, gpus)
+        storage.add(cluster, FOLDER / "volumes")
         cluster.install_kuberay(kuberay_env)
         say("KubeRay runs")
         if operator:
@@ -51,7 +52,7 @@ def up(nodes: int, gpus: int, kuberay_env: dict[str, str], *, operator: bool) ->
 
 
 def down() -> None:
-    """End the cluster, and the clusters that killed test runs left."""
+    """End the cluster with its volumes, and the clusters that killed test runs left."""
     clusters.sweep()
     if entry := _entry():
         clusters.remove(entry)
@@ -84,14 +85,16 @@ def _instructions(cluster: Cluster, *, operator: bool) -> str:
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    starting = commands.add_parser("up", help="start it and print the KUBECONFIG line")
+    starting = commands.add_parser(
+        "up", help="install missing Debian packages, start it, and print the KUBECONFIG line"
+    )
     starting.add_argument("--nodes", type=int, default=1)
     starting.add_argument("--gpus", type=int, default=0, help="nvidia.com/gpu that each node offers, in name only")
     starting.add_argument(
         "--kuberay-env", nargs="*", default=[], metavar="NAME=VALUE", help="e.g. ENABLE_INIT_CONTAINER_INJECTION=false"
     )
     starting.add_argument("--without-operator", action="store_true", help="it is for you to install, as by Helm")
-    commands.add_parser("down", help="end it and put the machine back")
+    commands.add_parser("down", help="end it, and restore the machine's settings; installed packages stay")
     asked = parser.parse_args(arguments)
     if asked.command == "down":
         down()

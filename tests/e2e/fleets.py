@@ -6,6 +6,9 @@ import importlib.metadata
 from pathlib import Path
 from typing import Any
 
+from tests.cluster.client import Client
+from tests.wait import eventually
+
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Ray
 
@@ -57,3 +60,20 @@ def fleet(
             **ray,
         },
     }
+
+
+def wait_for_image(cluster: Client, namespace: str, image: str) -> None:
+    """Wait until all containers of the fleet's pods have this image.
+
+    The garbage collector deletes the pod of an earlier driver, and nobody waits for it.
+    """
+    eventually(
+        lambda: {
+            container["image"]
+            for pod in cluster.items("pods", namespace, "collectorfleet.dev/fleet")
+            for container in pod["spec"]["containers"]
+        },
+        until={image}.__eq__,
+        within=120,
+        what=f"pods of {image} only",
+    )

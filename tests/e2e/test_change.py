@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
+from tests.cluster.thin_images import COLLECTOR_IMAGES
 from tests.e2e import fleets
 from tests.fleet_status import batches
 
@@ -13,9 +14,9 @@ FRAMES = 200
 WORKERS = "collectorfleet.dev/role=worker"
 
 
-def spec(claim: str, frames: int = FRAMES, **changes: Any) -> Object:
+def spec(claim: str, frames: int = FRAMES, image: str = COLLECTOR_IMAGES[1], **changes: Any) -> Object:
     """Of a fleet that keeps checkpoints and takes up what changes."""
-    fleet = fleets.fleet(train="workload:train_and_keep", frames=frames)
+    fleet = fleets.fleet(train="workload:train_and_keep", frames=frames, image=image)
     fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
     fleet["spec"] |= {"updateStrategy": {"type": "RollingUpdate"}, **changes}
     return fleet
@@ -25,9 +26,8 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     own_cluster: Cluster, namespace: str, claim: str
 ) -> None:
     cluster = own_cluster
-    cluster.apply([fleets.code(), spec(claim)], namespace)
+    cluster.apply([fleets.code(), spec(claim, image=COLLECTOR_IMAGES[0])], namespace)
     before = cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=400)
-    raycluster = cluster.get("raycluster/fleet", namespace)["metadata"]["uid"]
 
     cluster.apply(spec(claim, frames=2 * FRAMES), namespace)
 
@@ -48,7 +48,7 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     assert rolled["status"]["driver"]["restarts"] == 0
     # Batches of both sizes: the second driver went on with the first one's counters.
     assert progress["framesDelivered"] < 2 * FRAMES * batches(rolled)
-    assert cluster.get("raycluster/fleet", namespace)["metadata"]["uid"] == raycluster
+    fleets.wait_for_image(cluster, namespace, COLLECTOR_IMAGES[1])
 
     cluster.apply(spec(claim, frames=2 * FRAMES, suspend=True), namespace)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from tests.cluster import storage
 from tests.cluster.client import Client, Object
 from tests.cluster.cluster import Cluster
 from tests.cluster.thin_images import COLLECTOR_IMAGES
@@ -108,3 +111,26 @@ def test_a_pod_of_the_runtime_class_image_sees_nothing_of_the_machine(own_cluste
         return ended["reason"] == "StartError" and "/usr/bin/true" in ended["message"]
 
     own_cluster.wait_for("pod/isolated", refused, namespace, within=60)
+
+
+def test_a_claim_without_a_class_gets_a_volume_that_the_user_of_a_fleet_can_write_to(
+    own_cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "cheetah"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}},
+    }
+    writing = pod("writer", ["touch", "/checkpoints/written"], securityContext={"runAsUser": 1000})
+    writing["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/checkpoints"}]
+    writing["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "cheetah"}}]
+    made = storage.add(own_cluster, tmp_path, count=1)
+    try:
+        own_cluster.apply([claim, writing], namespace)
+        own_cluster.wait_for("pod/writer", lambda p: p["status"]["phase"] == "Succeeded", namespace)
+    finally:
+        for one in made:
+            own_cluster.delete(f"{one['kind'].lower()}/{one['metadata']['name']}", wait=False)
+    (written,) = tmp_path.glob("*/written")
+    assert written.stat().st_uid == 1000

@@ -75,8 +75,10 @@ _GROUPS: Final = (
         ("collectorfleet",),
     ),
 )
-# The reference and the CRD are pages themselves, templates become the user's files, and reports are pages of a run.
+# The reference, the CRD and the remedies are on pages themselves, templates become the user's files, and reports are
+# pages of a run.
 _LEFT_OUT: Final = (
+    "collectorfleet_api.conditions.remedies",
     "collectorfleet_api.schema",
     "collectorfleet.cli.templates",
     "collectorfleet.display.comparison.page",

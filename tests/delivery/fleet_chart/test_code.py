@@ -78,8 +78,7 @@ def test_code_of_a_config_map_that_is_already_there_is_named_by_the_spec(helm: H
 
 def test_both_kinds_of_code_are_refused_in_one_sentence(helm: Helm) -> None:
     said = refusal(helm, {"fleet": spec(code={"configMap": "theirs"}), "code": {"train.py": TRAIN}})
-    assert "fleet.code is set, but the chart also creates a ConfigMap from the value code" in said
-    assert "leave one of the two out" in said
+    assert "two values give the fleet its code: fleet.code and code; remove one of them" in said
 
 
 @pytest.mark.parametrize(

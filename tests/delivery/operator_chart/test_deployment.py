@@ -50,7 +50,7 @@ def test_it_is_told_which_namespaces_it_serves(helm: Helm) -> None:
 @pytest.mark.parametrize(
     ("argument", "why"),
     [
-        ("--namespace=a", "name it in watchNamespaces"),
+        ("--namespace=a", "name the namespace in watchNamespaces instead"),
         ("--health-port=0", "the port that the probes use"),
         ("--lease=a/b", "several pods serve at once"),
     ],

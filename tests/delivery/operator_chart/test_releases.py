@@ -114,7 +114,7 @@ def test_without_keep_uninstalling_takes_crd_and_fleets_along(
 ) -> None:
     here = namespaces("without-keep")
     notes = install(cluster_helm, here, "--set", "crds.keep=false")
-    assert "Uninstalling DELETES the CRD and with it every fleet of the cluster" in notes
+    assert "Uninstalling DELETES the CRD and every fleet of the cluster" in notes
     fleet(plane, here)
     cluster_helm("uninstall", NAME, "--namespace", here)
     plane.wait_gone(CRD)
