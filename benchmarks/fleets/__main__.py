@@ -46,7 +46,7 @@ pods.
 * Ranges: five rounds, each with a new API server.
 * An *operator without any CPU* would leave both cores to the API server and etcd.
 * *A change* adds one collector to a fleet, every 0.2 s. The measurement ends when a watch shows the worker in the
-  RayCluster. *The answer alone* is the time until the API server answers the request.
+  RayCluster. *After the answer* leaves out the time until the API server answers the request.
 * *All report*: every driver reports once in 10 s, or less often to stay below half of the API server's maximum rate.
 * *Quiet* is the time until the process uses at most 0.15 of a core in every second.
 * *A step* is one callback of the event loop, including garbage collection.

@@ -16,7 +16,7 @@ from tests.cluster.control_plane import ControlPlane
 from benchmarks.fleets import bare, played
 from benchmarks.fleets.api import Api, each
 from benchmarks.fleets.played import Drivers, Leases
-from benchmarks.fleets.process import Operator, Server, Steps
+from benchmarks.fleets.process import Operator, Server
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
@@ -43,11 +43,10 @@ Found = dict[str, float]
 class Took(NamedTuple):
     """The latency of a change of a fleet until a watch shows the change in the child.
 
-    ``answer_seconds`` is the part until the API server answers the sender, ``after_answer_seconds`` the rest.
+    ``after_answer_seconds`` begins when the API server has answered the sender.
     """
 
     seconds: float
-    answer_seconds: float
     after_answer_seconds: float
 
 
@@ -84,7 +83,7 @@ class Fleets:
             there = len(await self.api.list(child.kind))
             assert there >= self.count, f"{there} {child.kind}; see {self.operator.component.log}"
         requests = await self.operator.requests()
-        steps = await self.operator.longest_steps()
+        longest = await self.operator.longest_step()
         return {
             "converge (fleets/s)": self.count / took,
             "the same objects by bare calls (fleets/s)": calls.fleets_per_second,
@@ -97,7 +96,7 @@ class Fleets:
                 (calls.server_cpu_seconds + calls.client_cpu_seconds) / server_cpu
             ),
             "requests a fleet": requests.all / self.count,
-            **_steps("converging", steps),
+            "longest step, converging (ms)": 1e3 * longest,
         }
 
     async def get_ready(self) -> Found:
@@ -106,10 +105,10 @@ class Fleets:
         await Drivers(self.api, self.stored).report_once()
         await self.until(FLEET, lambda one: has_condition(one, "Ready"))
         await asyncio.sleep(5)
-        steps = await self.operator.longest_steps()
+        longest = await self.operator.longest_step()
         return {
             "resident when all are Ready (MB)": self.operator.memory_mb(),
-            **_steps("getting ready", steps),
+            "longest step, getting ready (ms)": 1e3 * longest,
         }
 
     async def change_under_reports(self) -> Found:
@@ -118,11 +117,11 @@ class Fleets:
         reporting = Drivers(self.api, played.some(self.stored, REPORTING))
         took = await self._changes_while(reporting, REPORT_SECONDS)
         sent = (await self.operator.requests()).since(before)
-        steps = await self.operator.longest_steps()
+        longest = await self.operator.longest_step()
         return {
             **_latency(f"a change reaches its child, {REPORTING} report every {REPORT_SECONDS:g} s", took),
             "409s among its writes (%)": 100 * sent.conflicts / max(1.0, sent.writes),
-            **_steps("under reports", steps),
+            "longest step, under reports (ms)": 1e3 * longest,
         }
 
     async def change_while_all_report(self) -> Found:
@@ -131,20 +130,20 @@ class Fleets:
         began = time.monotonic()
         await drivers.report_once()
         most = self.count / (time.monotonic() - began)
-        await self.operator.longest_steps()
+        await self.operator.longest_step()
         before, spent, began = await self.operator.requests(), self.operator.cpu_seconds(), time.monotonic()
         drivers.sent = 0
         took = await self._changes_while(drivers, max(ALL_REPORT_SECONDS, 2 * self.count / most))
         elapsed = time.monotonic() - began
         sent = (await self.operator.requests()).since(before)
-        steps = await self.operator.longest_steps()
+        longest = await self.operator.longest_step()
         return {
             **_latency("a change reaches its child, all report", took),
             "reports a second, as fast as they go": most,
             "reports a second": drivers.sent / elapsed,
             "CPU in that time (cores)": (self.operator.cpu_seconds() - spent) / elapsed,
             "409s among its writes then (%)": 100 * sent.conflicts / max(1.0, sent.writes),
-            **_steps("all report", steps),
+            "longest step, all report (ms)": 1e3 * longest,
         }
 
     async def change_at_once(self) -> Found:
@@ -157,29 +156,29 @@ class Fleets:
             async with _patience(lambda: "changes at once do not reach their child"):
                 times = [await resized(one) for one in some]
         await self._settle()
-        steps = await self.operator.longest_steps()
+        longest = await self.operator.longest_step()
         return {
             "100 changes at once (10 of 10 fleets): all are sent after (s)": sent - began,
             "100 changes at once (10 of 10 fleets): the last reaches its child after (s)": max(times) - began,
-            **_steps("changes at once", steps),
+            "longest step, changes at once (ms)": 1e3 * longest,
         }
 
     async def rest(self) -> Found:
         """Measure the operator for a minute without a change."""
         await asyncio.sleep(10)
         before, spent, began = await self.operator.requests(), self.operator.cpu_seconds(), time.monotonic()
-        await self.operator.longest_steps()
+        await self.operator.longest_step()
         await asyncio.sleep(REST_SECONDS)
         elapsed, cpu = time.monotonic() - began, self.operator.cpu_seconds() - spent
         sent = (await self.operator.requests()).since(before)
-        steps = await self.operator.longest_steps()
+        longest = await self.operator.longest_step()
         return {
             "CPU at rest (cores)": cpu / elapsed,
             "writes at rest": sent.writes,
             "requests at rest (1/s)": sent.all / elapsed,
             "resident at rest (MB)": self.operator.memory_mb(),
             "peak (MB)": self.operator.peak_mb(),
-            **_steps("at rest", steps),
+            "longest step, at rest (ms)": 1e3 * longest,
         }
 
     async def restart(self) -> Found:
@@ -189,14 +188,14 @@ class Fleets:
         ready = await self.operator.ready()
         quiet = await self.operator.quiet_since(began)
         requests = await self.operator.requests()
-        steps = await self.operator.longest_steps()
+        longest = await self.operator.longest_step()
         return {
             "ready after a restart (s)": ready - began,
             "quiet after a restart (s)": quiet,
             "writes after a restart": requests.writes,
             "CPU in the 25 s after a restart (s)": self.operator.cpu_seconds(),
             "peak after a restart (MB)": self.operator.peak_mb(),
-            **_steps("after a restart", steps),
+            "longest step, after a restart (ms)": 1e3 * longest,
         }
 
     async def outage(self, seconds: float) -> Found:
@@ -212,13 +211,13 @@ class Fleets:
             await each(some, self._resize)
             times = [await resized(one) for one in some]
         quiet, cpu = await self.operator.quiet_since(began), self.operator.cpu_seconds() - before
-        steps = await self.operator.longest_steps()
+        longest = await self.operator.longest_step()
         await self._settle()
         return {
             f"{seconds:g} s without the API server: 10 changes reach their children after (s)": max(times) - began,
             "quiet after an outage (s)": quiet,
             "CPU in the 25 s after an outage (s)": cpu,
-            **_steps("after an outage", steps),
+            "longest step, after an outage (ms)": 1e3 * longest,
         }
 
     async def until(self, kind: Kind, holds: Callable[[Object], bool]) -> None:
@@ -310,24 +309,16 @@ async def _patience(what_is_missing: Callable[[], str]) -> AsyncIterator[None]:
 
 async def _took(began: float, answered: float, end: Awaitable[float]) -> Took:
     ended = await end
-    return Took(ended - began, answered - began, max(0.0, ended - answered))
+    return Took(ended - began, max(0.0, ended - answered))
 
 
 def _latency(what: str, took: Sequence[Took]) -> Found:
     found = {}
     for part, times in (
         (what, [one.seconds for one in took]),
-        (f"{what}, the answer alone", [one.answer_seconds for one in took]),
         (f"{what}, after the answer", [one.after_answer_seconds for one in took]),
     ):
         ordered = sorted(times)
         found[f"{part}, median (ms)"] = 1e3 * statistics.median(ordered)
         found[f"{part}, p99 (ms)"] = 1e3 * ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
     return found
-
-
-def _steps(when: str, steps: Steps) -> Found:
-    return {
-        f"longest step, {when} (ms)": 1e3 * steps.longest,
-        f"most CPU of one step, {when} (ms)": 1e3 * steps.most_cpu,
-    }

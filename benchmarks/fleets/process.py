@@ -41,14 +41,6 @@ class Requests:
         return Requests(self.all - before.all, self.writes - before.writes, self.conflicts - before.conflicts)
 
 
-@dataclass(frozen=True)
-class Steps:
-    """The longest step of the event loop, and the most CPU time of one step, in seconds."""
-
-    longest: float
-    most_cpu: float
-
-
 class Server:
     """The API server and etcd of the benchmark."""
 
@@ -133,15 +125,15 @@ class Operator:
         conflicts = [one for one in writes if one.labels["code"] == "409"]
         return Requests(*(sum(one.value for one in some) for some in (counted, writes, conflicts)))
 
-    async def longest_steps(self) -> Steps:
-        """Return the longest steps since the previous call, or since the start. Raises AssertionError after 5 s."""
+    async def longest_step(self) -> float:
+        """Return the seconds of the longest step since the previous call or the start. AssertionError after 5 s."""
         self._steps.unlink(missing_ok=True)
         self.process.send_signal(signal.SIGUSR1)
         for _ in range(100):
             await asyncio.sleep(0.05)
             if self._steps.exists():
                 found = json.loads(self._steps.read_text())
-                return Steps(found["longest"][0][0] if found["longest"] else 0.0, found["most_cpu"])
+                return float(found["longest"][0][0]) if found["longest"] else 0.0
         raise AssertionError("the operator does not say how long its steps took")
 
     async def quiet_since(self, began: float, watched_seconds: float = 25.0, settled_seconds: float = 4.0) -> float:

@@ -1,8 +1,8 @@
 """Run the operator with a stopwatch in its event loop: ``python -m benchmarks.fleets.served FILE ARGUMENTS...``.
 
 On SIGUSR1 the process writes JSON into FILE, about the steps since the previous signal. ``longest`` has the longest
-steps as ``[seconds, CPU seconds, what]``, and ``most_cpu`` the most CPU seconds of one step. Apart from the stopwatch,
-the process is ``python -m collectorfleet_operator``.
+steps as ``[seconds, CPU seconds, what]``. Apart from the stopwatch, the process is
+``python -m collectorfleet_operator``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ class Stopwatch:
         self._file = file
         self._longest: list[tuple[float, float, str]] = []
         self._least = 0.0
-        self._most_cpu = 0.0
 
     def install(self) -> None:
         """Measure all event loops of the process from now on, and write the result on SIGUSR1."""
@@ -36,10 +35,10 @@ class Stopwatch:
             began, cpu = time.perf_counter(), time.thread_time()
             run(handle)
             took, cpu = time.perf_counter() - began, time.thread_time() - cpu
-            self._most_cpu = max(self._most_cpu, cpu)
             if took > self._least:
                 self._note(took, cpu, handle)
 
+        # asyncio has no hook around all of its callbacks.
         events.Handle._run = timed  # type: ignore[method-assign, assignment]
         signal.signal(signal.SIGUSR1, lambda *_: self._write())
 
@@ -50,8 +49,8 @@ class Stopwatch:
             self._least = self._longest[-1][0]
 
     def _write(self) -> None:
-        text = json.dumps({"longest": sorted(self._longest, reverse=True)[:_KEPT], "most_cpu": self._most_cpu})
-        self._longest, self._least, self._most_cpu = [], 0.0, 0.0
+        text = json.dumps({"longest": sorted(self._longest, reverse=True)[:_KEPT]})
+        self._longest, self._least = [], 0.0
         other = self._file.with_suffix(".part")
         other.write_text(text)
         other.rename(self._file)
