@@ -13,8 +13,8 @@ from collectorfleet_api.v1alpha1 import DriverReport
 class ProgressLines:
     """A context manager that passes a line of progress to ``say`` every ``every_seconds`` seconds, and at its exit.
 
-    If batches, collectors, metrics and finished evaluations have not changed since the previous line, the object skips
-    the line. Until the exit, a separate thread calls ``report`` and ``say``. The exit waits until these calls return.
+    If batches, collectors, metrics and evaluations have not changed since the previous line, the object skips the line.
+    Until the exit, a separate thread calls ``report`` and ``say``. The exit waits until these calls return.
     """
 
     def __init__(self, report: Callable[[], DriverReport], say: Callable[[str], None], *, every_seconds: float) -> None:
@@ -42,7 +42,7 @@ class ProgressLines:
     def _show(self) -> None:
         report = self._report()
         progress = report.progress
-        evaluated = report.evaluation and report.evaluation.finished
+        evaluated = report.evaluation and (report.evaluation.finished, report.evaluation.awaited_version)
         seen = progress and (progress.batches, progress.collectors, progress.metrics, evaluated)
         if seen != self._shown:
             self._say(progress_line(report, time.monotonic() - self._started))

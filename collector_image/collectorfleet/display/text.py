@@ -107,11 +107,16 @@ def ended(seen: EpisodesStatus) -> str:
 
 
 def evaluation(seen: EvaluationStatus | None) -> str | None:
-    """Return the newest and the best result: ``471.2 ±4.1 (version 120, best 480)``. Return None without a result."""
-    if seen is None or seen.summary is None:
+    """Return the newest and the best result, and the last version while the driver waits for its evaluation.
+
+    For example: ``471.2 ±4.1 (version 120, best 480)  waiting for version 124``. Return None if there is neither.
+    """
+    if seen is None:
         return None
     best = f", best {metric(seen.best.return_mean)}" if seen.best else ""
-    return f"{seen.summary} (version {number(seen.version)}{best})"
+    result = f"{seen.summary} (version {number(seen.version)}{best})" if seen.summary else ""
+    waiting = "" if seen.awaited_version is None else f"waiting for version {seen.awaited_version}"
+    return "  ".join(filter(None, (result, waiting))) or None
 
 
 def evaluations(seen: EvaluationStatus) -> str:

@@ -48,3 +48,13 @@ def test_a_result_of_an_evaluation_is_news_while_no_batch_comes() -> None:
         seen = seen.model_copy(update={"evaluation": evaluation()})
         eventually(lambda: len(lines) == 2, within=10, every=0.01, what="a line with the evaluation")
     assert lines[1].endswith("evaluation 471.2 ±4.1 (version 120, best 480)")
+
+
+def test_the_wait_for_the_last_evaluation_is_news_while_no_batch_comes() -> None:
+    seen = DriverReport(progress=Progress(batches=1), evaluation=evaluation())
+    lines: list[str] = []
+    with ProgressLines(lambda: seen, lines.append, every_seconds=0.01):
+        eventually(lambda: len(lines) == 1, within=10, every=0.01, what="the first line")
+        seen = seen.model_copy(update={"evaluation": evaluation(awaited_version=124)})
+        eventually(lambda: len(lines) == 2, within=10, every=0.01, what="a line that names the last version")
+    assert lines[1].endswith("waiting for version 124")
