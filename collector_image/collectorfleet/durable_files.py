@@ -56,7 +56,7 @@ def describe_failure(error: OSError) -> str:
 
 
 def _who_may_not() -> str | None:
-    """Return which user and group need the right. Return None on a system without such numbers."""
+    """Return which user and group need the right. Return None on a system without numeric IDs of users."""
     if not hasattr(os, "geteuid"):
         return None
     return (

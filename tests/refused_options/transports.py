@@ -18,7 +18,7 @@ REFUSED = [
     pytest.param(
         ("only-with-ray", "remote_configs"),
         {"transport": "torch_distributed", "remote_configs": {"num_cpus": 2}},
-        "transport 'torch_distributed' starts processes, but these are options of Ray actors; use transport "
+        "transport 'torch_distributed' starts processes, but only Ray actors have these options; use transport "
         "'object_store', or leave remote_configs out",
         id="options of actors in a process group",
     ),
@@ -61,8 +61,8 @@ REFUSED = [
     pytest.param(
         ("only-with-ray", "remote_configs"),
         {"transport": "rpc", "remote_configs": {"num_cpus": 2}},
-        "transport 'rpc' starts processes, but these are options of Ray actors; use transport 'object_store', or leave "
-        "remote_configs out",
+        "transport 'rpc' starts processes, but only Ray actors have these options; use transport 'object_store', or "
+        "leave remote_configs out",
         id="options of actors over RPC",
     ),
     pytest.param(

@@ -115,7 +115,7 @@ def test_without_its_content_a_killed_run_says_what_is_not_in_its_replay_buffer(
     progress, said = killed.go_on()
     assert progress["metrics"]["found"] == 0
     assert progress["replayBufferFramesLost"] == saved
-    assert f"the replay buffer begins empty: the {saved} frames written before are not in it" in said
+    assert f"the replay buffer begins empty, without the {saved} frames written before" in said
 
 
 def test_a_run_whose_replay_buffer_is_lost_ends_by_that_name_and_goes_on_from_its_checkpoint(

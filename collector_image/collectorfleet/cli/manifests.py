@@ -47,7 +47,7 @@ def print_findings(found: Manifests, file: str, show: Callable[[object], None] =
     for finding in shown:
         show(finding)
     if (others := len(found.findings) - _MOST_FINDINGS) > 0:
-        show(f"{path_of(file)}: not shown: {counted(others, 'more problem')}; correct the others first")
+        show(f"{path_of(file)}: not shown: {counted(others, 'more problem')}; correct the problems above first")
 
 
 def without_fleet(found: Manifests) -> str:

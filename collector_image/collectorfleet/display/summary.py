@@ -172,12 +172,18 @@ def _unusual(status: CollectorFleetStatus) -> list[tuple[str, str]]:
         cause = (condition.reason, condition.message)
         if ready and condition.reason == ready.reason:
             continue
-        if _USUAL.get(condition.type, condition.status) is not condition.status and cause not in said:
+        if _is_unusual(condition) and cause not in said:
             said.add(cause)
             remedies = _what_to_do(condition)
             found = [row for row in found if row not in remedies]
             found += [(condition.type, _describe_condition(condition)), *remedies]
     return found
+
+
+def _is_unusual(condition: Condition) -> bool:
+    """Return whether the status of the condition is not the usual one, or its reason asks for a change anyway."""
+    usual = _USUAL.get(condition.type, condition.status)
+    return condition.status is not usual or condition.reason == Reason.ADMITTED_FOR_FEWER
 
 
 def _what_to_do(condition: Condition) -> list[tuple[str, str]]:

@@ -222,7 +222,10 @@ class GatherLoop:
             one.loop = answer.loop
             is_new = shared.notices.is_new(one.loop)
             log.log(
-                logging.WARNING if is_new else logging.INFO, "%s: the rollout loop is now %s", one.id.name, one.loop
+                logging.WARNING if is_new else logging.INFO,
+                "%s: the collector now uses the rollout loop %s",
+                one.id.name,
+                one.loop,
             )
             shared.note_change()
         if answer.first_starts and (warning := shared.first_starts.noted(one.id, answer.first_starts)):
@@ -238,7 +241,7 @@ class GatherLoop:
             self._applied(one, version, now)
         elif proven is None:
             log.info(
-                "%s applied version %d, whose digest is no longer stored; the collector was offered newer versions",
+                "%s applied version %d, which is not verified; the collector already has newer offers",
                 one.id,
                 version,
             )

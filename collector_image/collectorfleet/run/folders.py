@@ -42,7 +42,7 @@ def make(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        link = f", but a link to {os.readlink(path)}, which does not exist" if path.is_symlink() else ", but a file"
+        link = f", but a link whose target {os.readlink(path)} does not exist" if path.is_symlink() else ", but a file"
         raise NotADirectoryError(errno.ENOTDIR, f"not a folder{link}; name a folder", str(path)) from error
 
 

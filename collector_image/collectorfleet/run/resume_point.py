@@ -51,8 +51,8 @@ def resume_point(
     sentence = _sentence(saved, position, behind_output=written is not None)
     if not buffer_begins_empty or not saved.frames:
         return ResumePoint(position, sentence)
-    before = counted(saved.frames, "frame written before is", "frames written before are")
-    lost = f"the replay buffer begins empty: the {before} not in it"
+    before = counted(saved.frames, "frame written before", "frames written before")
+    lost = f"the replay buffer begins empty, without the {before}"
     return ResumePoint(position, f"{sentence}; {lost}", saved.frames)
 
 

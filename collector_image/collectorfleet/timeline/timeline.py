@@ -82,5 +82,7 @@ class Timeline(Model):
     def _have_equal_lengths(self) -> Self:
         for name, values in self.series.items():
             if len(values) != len(self.times):
-                raise ValueError(f"series {name!r} has {len(values)} values for {len(self.times)} times")
+                raise ValueError(
+                    f"series {name!r} has {len(values)} values, but the timeline has {len(self.times)} times"
+                )
         return self

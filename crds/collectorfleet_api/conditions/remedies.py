@@ -93,7 +93,9 @@ KUBERNETES_REMEDIES: Final[Mapping[tuple[str, ...], str]] = {
         "memory"
     ),
     ("CrashLoopBackOff",): "read `kubectl logs --previous`",
-    ("CreateContainerConfigError",): "create the ConfigMap or Secret that the message names",
+    (
+        "CreateContainerConfigError",
+    ): "create the ConfigMap or Secret in the message, or correct the container's `securityContext`",
     ("FailedMount", "FailedAttachVolume"): "check the volume, ConfigMap or Secret in the message",
 }
 

@@ -1,4 +1,4 @@
-"""Make the steps of one rollout. Read the start from TorchRL's carrier, and write the frames into TorchRL's batch.
+"""Make the steps of one rollout. The first observation comes from TorchRL's carrier. Frames go into TorchRL's batch.
 
 Between two rollouts the whole state is in TorchRL's collector. So the other methods of TorchRL's collector (``reset``,
 ``load_state_dict``, ``set_seed``) work unchanged.

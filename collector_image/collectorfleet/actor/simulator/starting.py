@@ -57,7 +57,7 @@ def start(asked: SimulatorProcess) -> Started:
             return _start_once(asked)
         except PortTaken as error:
             first = first or error
-    raise SimulatorFailed(f"{first}; {_TRIES} starts failed, with different ports each time") from first
+    raise SimulatorFailed(f"{first}; the simulator did not start in {_TRIES} tries, each with other ports") from first
 
 
 def _start_once(asked: SimulatorProcess) -> Started:

@@ -51,7 +51,7 @@ TRANSPORTS: Final = (
         lambda options: options.transport in list(TransportKind),
         lambda options: f"{options.transport!r} is unknown; use 'object_store', 'torch_distributed' or 'rpc'",
     ),
-    _only_with_ray("remote_configs", "starts processes, but these are options of Ray actors"),
+    _only_with_ray("remote_configs", "starts processes, but only Ray actors have these options"),
     _only_with_ray("ray_init_config", "starts no Ray"),
     _only_with_rpc("tensorpipe_options", "does not use TensorPipe"),
     _only_with_rpc("visible_devices", "assigns no GPUs to processes"),

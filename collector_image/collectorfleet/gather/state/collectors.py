@@ -198,8 +198,8 @@ class Collectors:
     def longest_at_work(self, group: str | None, *, first: bool) -> Collector | None:
         """Return the collector of a group that has worked longest on its present request.
 
-        If ``first`` is true, only collectors that work on their first request count. Otherwise only the other
-        collectors count.
+        If ``first`` is true, consider only collectors that work on their first request. Otherwise consider only
+        the other collectors.
         """
         row = self._working[group][first] if group in self._working else deque()
         while row and row[0][1].working_since != row[0][0]:

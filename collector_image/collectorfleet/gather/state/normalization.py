@@ -13,7 +13,10 @@ from collectorfleet.normalization import Normalization, RunningStatistics, merge
 
 
 class FleetNormalization:
-    """The present normalization. ``changes`` counts its changes. ``reported_by`` is the first built collector."""
+    """The present normalization. ``changes`` counts its changes.
+
+    ``reported_by`` names the collector whose environment has reported its statistics first.
+    """
 
     def __init__(self) -> None:
         self.now: dict[str, RunningStatistics] = {}

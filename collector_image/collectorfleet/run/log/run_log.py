@@ -115,7 +115,7 @@ class RunLog:
             self._waiting.put_nowait(record)
         except queue.Full:
             if not self._left_out:
-                log.warning("%s: %d records wait; further records are dropped", self._names, MOST_WAITING)
+                log.warning("%s: %d records wait to be logged; further records are dropped", self._names, MOST_WAITING)
             self._left_out += 1
 
     def _wake(self) -> None:

@@ -1,7 +1,7 @@
 """The process of one collector in a gang: :class:`collectorfleet.actor.server.CollectorServer` on four threads.
 
 The first thread receives the driver's messages. The second thread builds the collector and runs its rollouts. The third
-thread waits for loaded weights. Only the fourth thread uses the process group, in the order of the driver's messages.
+thread reports loaded weights. Only the fourth thread uses the process group, in the order of the driver's messages.
 So a rollout continues while weights arrive or the gang is formed again. The member stores frames until the driver has
 acknowledged them, so a broken gang loses no frames.
 """

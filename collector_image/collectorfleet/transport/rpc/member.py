@@ -1,9 +1,9 @@
 """The process of one collector: :class:`collectorfleet.actor.server.CollectorServer` behind an agent of RPC.
 
 The driver's calls are short, because they only queue messages. One thread builds the collector and runs its rollouts. A
-second thread waits for loaded weights, and a third thread fetches weights. A fourth thread sends all messages, one call
-after another, so that the messages arrive in order. Frames are copied first, because TorchRL's collector writes the
-next rollout into the same memory.
+second thread reports loaded weights, and a third thread fetches new weights. A fourth thread sends all messages, one
+call after another, so that the messages arrive in order. Frames are copied first, because TorchRL's collector writes
+the next rollout into the same memory.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def _pod(pod: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(pod.get(kind) or []):
             if not container.get("image"):
-                text = f"missing, and required: container {container['name']} runs in addition to {ours}"
+                text = f"missing: container {container['name']} runs beside {ours}"
                 advice = f"add its image, or rename it to {ours}" if kind == "containers" else "add its image"
                 yield BuiltProblem((*path, kind, index, "image"), f"{text}; {advice}")
     for index, container in enumerate(pod.get("initContainers") or []):

@@ -90,7 +90,7 @@ def _amounts(resources: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
                 yield BuiltProblem(here, f"{name} needs a limit of the same amount; add this limit")
             elif _is_whole(name) and parse_quantity(amount).denominator != 1:
                 yield BuiltProblem(
-                    here, f"{amount} is not a whole number, and {name} cannot be divided; use a whole number"
+                    here, f"{amount} is not a whole number, and {name} has no fractions; use a whole number"
                 )
     for name in (name for name in limits if name in requests):
         if wrong := _compared(name, parse_quantity(limits[name]), parse_quantity(requests[name])):

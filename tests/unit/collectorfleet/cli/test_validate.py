@@ -118,7 +118,7 @@ def test_a_file_of_other_things_is_not_a_page_of_problems_for_each(
     *problems, last = capsys.readouterr().out.splitlines()
     assert len(problems) == 200
     assert problems[-1].startswith(f"{file}:400: error: kind: missing")
-    assert last == f"{file}: not shown: 801 more problems; correct the others first"
+    assert last == f"{file}: not shown: 801 more problems; correct the problems above first"
 
 
 def test_errors_are_shown_although_the_file_has_many_warnings_before_them(
@@ -133,7 +133,7 @@ def test_errors_are_shown_although_the_file_has_many_warnings_before_them(
     assert main(["render", file]) == 64
     *problems, last = capsys.readouterr().err.splitlines()
     assert [line.split(": ")[1] for line in problems] == ["warning"] * 199 + ["error"]
-    assert last == f"{file}: not shown: 2 more problems; correct the others first"
+    assert last == f"{file}: not shown: 2 more problems; correct the problems above first"
 
 
 def test_a_problem_of_a_pod_is_said_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,6 +112,12 @@ def test_conditions_that_only_some_fleets_have_are_shown_with_what_to_do(type_: 
     assert f"{type_} False {reason}: why\nwhat to do " in said
 
 
+def test_a_fleet_that_its_queue_admitted_for_fewer_pods_says_how_to_get_all() -> None:
+    said = with_condition("Admitted", "True", "AdmittedForFewer", "admitted with 1 worker pod")
+    assert "Admitted True AdmittedForFewer: admitted with 1 worker pod\nwhat to do Kueue admitted fewer pods" in said
+    assert "Admitted" not in with_condition("Admitted", "True", "Admitted", "admitted by ClusterQueue all")
+
+
 def test_each_collector_has_a_row_with_its_pod() -> None:
     row = next(line for line in shown("changed-held").splitlines() if line.startswith("c1 "))
     assert row.split() == ["c1", "Ready", "37", "3", "300", "0", "fleet-collectors-worker-l7np5"]

@@ -110,7 +110,7 @@ def test_a_replay_buffer_that_begins_empty_says_what_is_not_in_it() -> None:
     assert resume.buffer_frames_lost == 800
     assert resume.sentence == (
         "resuming from the checkpoint at 800 frames: 100 frames were lost with earlier drivers; the next version is 9; "
-        "the replay buffer begins empty: the 800 frames written before are not in it"
+        "the replay buffer begins empty, without the 800 frames written before"
     )
     assert resume_point(saved, None, None).buffer_frames_lost == 0
 

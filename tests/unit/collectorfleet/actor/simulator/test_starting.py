@@ -134,7 +134,7 @@ def test_a_child_of_the_simulator_may_be_the_one_that_listens(log: Path) -> None
 def test_a_simulator_that_finds_no_port_is_given_up_with_the_first_cause(log: Path) -> None:
     with pytest.raises(SimulatorFailed) as raised:
         start(loses_its_port(log, times=100))
-    assert "Address already in use; 3 starts failed, with different ports each time" in str(raised.value)
+    assert "Address already in use; the simulator did not start in 3 tries, each with other ports" in str(raised.value)
     assert isinstance(raised.value.__cause__, PortTaken)
     assert len(log.read_text().split()) == 3
 

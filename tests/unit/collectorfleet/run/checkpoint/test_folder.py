@@ -276,7 +276,7 @@ def test_a_file_or_a_broken_link_is_no_folder_and_stays(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("nowhere")
     with pytest.raises(UserCodeError, match=r"/file: NotADirectoryError: .*not a folder, but a file; name a folder"):
         opened(tmp_path / "file")
-    said = r"/link: NotADirectoryError: .*not a folder, but a link to nowhere, which does not exist; name a folder"
+    said = r"/link: NotADirectoryError: .*not a folder, but a link whose target nowhere does not exist; name a folder"
     with pytest.raises(UserCodeError, match=said):
         opened(tmp_path / "link")
     assert (tmp_path / "file").read_text() == "mine"

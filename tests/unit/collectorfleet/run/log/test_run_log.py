@@ -116,7 +116,7 @@ def test_a_logger_that_waits_for_a_network_holds_up_nothing_and_the_end_only_for
     finally:
         slow.go_on.set()
     full, late = (one.message for one in caplog.records)
-    assert full == "slow: 5 records wait; further records are dropped"
+    assert full == "slow: 5 records wait to be logged; further records are dropped"
     assert late.startswith("slow: not finished 0.1 s after the run; about ")
     eventually(lambda: slow.closed, within=10, what="what was waited for")
 
@@ -189,7 +189,7 @@ def test_videos_that_are_added_while_all_places_for_records_are_taken_drop_no_re
             log.add_videos([video(1)])
             assert caplog.messages == []
             log.add({"reward": 1.0}, 6)
-            assert caplog.messages == ["slow, other: 5 records wait; further records are dropped"]
+            assert caplog.messages == ["slow, other: 5 records wait to be logged; further records are dropped"]
             slow.go_on.set()
     finally:
         slow.go_on.set()

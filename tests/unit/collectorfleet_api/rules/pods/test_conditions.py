@@ -41,14 +41,14 @@ REFUSED = [
         "PodSpec",
         {"containers": [OURS, {"name": "sidecar"}]},
         "containers[1].image",
-        "missing, and required: container sidecar runs in addition to driver; add its image, or rename it to driver",
+        "missing: container sidecar runs beside driver; add its image, or rename it to driver",
         id="a container beside ours has no image",
     ),
     pytest.param(
         "PodSpec",
         pod(initContainers=[{"name": "fetch"}]),
         "initContainers[0].image",
-        "missing, and required: container fetch runs in addition to driver; add its image",
+        "missing: container fetch runs beside driver; add its image",
         id="an init container has no image",
     ),
     *(

@@ -112,7 +112,7 @@ HERE = "spec.containers[0]"
         pytest.param(
             amounts(limits={GPU: "500m"}),
             f"{HERE}.resources.limits.{GPU}",
-            "500m is not a whole number, and nvidia.com/gpu cannot be divided; use a whole number",
+            "500m is not a whole number, and nvidia.com/gpu has no fractions; use a whole number",
             id="half a GPU",
         ),
         pytest.param(
