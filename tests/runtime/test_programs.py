@@ -40,27 +40,44 @@ def run(folder: Path, program: str, carrier: str) -> list[str]:
         "torch_distributed",
         pytest.param(
             "rpc",
-            marks=pytest.mark.variant_of("tests/runtime/test_programs.py::test_a_script_without_a_guard_runs_once"),
+            marks=pytest.mark.variant_of(
+                "tests/runtime/test_programs.py::test_a_script_without_a_guard_runs_once_and_closes_a_fleet_that_it_drops"
+            ),
         ),
     ],
 )
-def test_a_script_without_a_guard_runs_once(tmp_path: Path, carrier: str) -> None:
+def test_a_script_without_a_guard_runs_once_and_closes_a_fleet_that_it_drops(tmp_path: Path, carrier: str) -> None:
     program = """
-        import sys
+        import os, sys, threading
         import psutil
         from tests import envs
         from collectorfleet import FleetCollector
 
         print("begun", flush=True)
+        options = dict(frames_per_batch=20, num_collectors=2, transport=sys.argv[1])
         collector = FleetCollector(
-            lambda: envs.make_counting(), envs.make_policy(), frames_per_batch=20, num_collectors=2, sync=True,
-            total_frames=40, transport=sys.argv[1],
+            lambda: envs.make_counting(), envs.make_policy(), sync=True, total_frames=40, **options
         )
         for batch in collector:
             print(batch.numel(), flush=True)
-        print("pids", *[one.pid for one in psutil.Process().children(recursive=True)], flush=True)
+
+        def main():
+            collector = FleetCollector(envs.make_counting, envs.make_policy(), sync=False, **options)
+            close = collector._transport.close
+
+            def closes():
+                threading.main_thread().join()
+                close()
+                os.write(1, b"closed")
+
+            collector._transport.close = closes
+            for batch in collector:
+                break
+            print("pids", *[one.pid for one in psutil.Process().children(recursive=True)], flush=True)
+
+        main()
     """
-    assert run(tmp_path, program, carrier) == ["begun", "20", "20"]
+    assert run(tmp_path, program, carrier) == ["begun", "20", "20", "closed"]
 
 
 @pytest.mark.parametrize(
@@ -118,44 +135,3 @@ def test_what_the_program_pickles_and_begins_meanwhile_has_its_main_and_its_modu
             print("pids", *[one.pid for one in psutil.Process().children(recursive=True)], flush=True)
     """
     assert run(tmp_path, program, carrier) == ["False", "True"] * 2 + ["failed"]
-
-
-@pytest.mark.parametrize(
-    "carrier",
-    [
-        "torch_distributed",
-        pytest.param(
-            "rpc",
-            marks=pytest.mark.variant_of(
-                "tests/runtime/test_programs.py::test_a_fleet_that_is_dropped_at_the_end_of_the_program_is_closed_first"
-            ),
-        ),
-    ],
-)
-def test_a_fleet_that_is_dropped_at_the_end_of_the_program_is_closed_first(tmp_path: Path, carrier: str) -> None:
-    program = """
-        import os, sys, threading
-        import psutil
-        from tests import envs
-        from collectorfleet import FleetCollector
-
-        def main():
-            collector = FleetCollector(
-                envs.make_counting, envs.make_policy(), frames_per_batch=20, num_collectors=2, sync=False,
-                transport=sys.argv[1],
-            )
-            close = collector._transport.close
-
-            def closes():
-                threading.main_thread().join()
-                close()
-                os.write(1, b"closed")
-
-            collector._transport.close = closes
-            for batch in collector:
-                break
-            print("pids", *[one.pid for one in psutil.Process().children(recursive=True)], flush=True)
-
-        main()
-    """
-    assert run(tmp_path, program, carrier) == ["closed"]

@@ -138,7 +138,9 @@ _PROCESSES_OF_ITS_OWN = "collector_class='sync', num_workers_per_collector=2,"
             "",
             "returns",
             id="process group-returns",
-            marks=pytest.mark.variant_of("tests/runtime/test_programs.py::test_a_script_without_a_guard_runs_once"),
+            marks=pytest.mark.variant_of(
+                "tests/runtime/test_programs.py::test_a_script_without_a_guard_runs_once_and_closes_a_fleet_that_it_drops"
+            ),
         ),
         pytest.param("torch_distributed", "", "raises", id="process group-raises", marks=VARIANT),
         pytest.param("torch_distributed", "", "is killed", id="process group-is killed"),
