@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from collectorfleet_api.conditions.evaluations import describe_last_evaluation, describe_unfinished_evaluations
-from collectorfleet_api.v1alpha1 import DriverReport, EvaluationStatus, Progress
+from collectorfleet_api.v1alpha1 import DriverReport, EvaluationStatus, Progress, WeightsStatus
 
 
-def report(delivered: int = 400, *, ended: bool | None = None, **evaluation: Any) -> DriverReport:
+def report(
+    delivered: int = 400, *, ended: bool | None = None, published: int | None = None, **evaluation: Any
+) -> DriverReport:
     progress = Progress(frames_delivered=delivered, total_frames=400)
     return DriverReport(
         progress=progress,
         driver_ended=ended,
+        weights=None if published is None else WeightsStatus(published=published),
         evaluation=EvaluationStatus(replicas=2, **evaluation) if evaluation else None,
     )
 
@@ -69,6 +72,13 @@ def test_why_pods_of_evaluators_are_not_ready_explains_more_than_an_earlier_fail
             "0 of 40 due evaluations finished, so stopWhen was not tested",
         ),
         (report(finished=3, awaited_version=196), True, "the last version, 196, was not evaluated"),
+        (report(finished=3, failed=1, version=196, published=196), True, ""),
+        (report(finished=3, version=190, published=196), True, ""),
+        (
+            report(finished=3, failed=1, version=190, published=196, last_failure="version 196: it took 600 s"),
+            True,
+            "the last version, 196, was not evaluated: version 196: it took 600 s",
+        ),
     ],
 )
 def test_a_run_that_completes_without_its_evaluations_says_so(
