@@ -128,6 +128,14 @@ def test_each_result_is_that_of_exactly_its_version_and_the_last_version_has_one
     assert collector.evaluations()[-1].frames == 80
 
 
+def test_a_fleet_of_groups_has_results_of_the_environment_for_evaluation_alone(ray_fleet: Make) -> None:
+    environments = [partial(envs.make_counting, length=4), partial(envs.make_counting, length=5)]
+    evaluation = Evaluation(create_env_fn=envs.make_counting, every_versions=1, episodes=3)
+    collector = ray_fleet(create_env_fn=environments, groups=["short", "long"], total_frames=40, evaluation=evaluation)
+    list(collector)
+    assert [result.lengths for result in collector.evaluations()] == [(LENGTH,) * 3]
+
+
 # ---------------------------------------------------------------- beside training
 def test_evaluators_that_are_slow_hold_up_no_batch(fleet: Make, gate: Path) -> None:
     evaluation = Evaluation(

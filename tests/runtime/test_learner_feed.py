@@ -20,7 +20,15 @@ from tests.runtime.learners import Mean, Stepping, even_and_odd, frames, pid_of,
 from tests.wait import eventually
 from torch import nn
 
-from collectorfleet import FleetCollector, InfrastructureError, InvalidOption, LearnerFeed, LearnerShards, UserCodeError
+from collectorfleet import (
+    Evaluation,
+    FleetCollector,
+    InfrastructureError,
+    InvalidOption,
+    LearnerFeed,
+    LearnerShards,
+    UserCodeError,
+)
 from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.versions import PolicyStatus, Staleness
 
@@ -67,11 +75,17 @@ def make_shards() -> Iterator[MakeShards]:
 
 @pytest.fixture
 def begin(make_shards: MakeShards, make: Make) -> MakeTraining:
-    def one(split: Any = even_and_odd, timeout: timedelta = timedelta(seconds=60), **options: Any) -> Training:
+    def one(
+        split: Any = even_and_odd,
+        timeout: timedelta = timedelta(seconds=60),
+        evaluation: Evaluation | None = None,
+        **options: Any,
+    ) -> Training:
         shards = make_shards(**options)
         policy = envs.make_two_part_policy(0.0, 0.0)
         feed = LearnerFeed(shards, parts(policy), split, timeout=timeout)
-        return Training(shards, feed, make(policy=policy, replay_buffer=feed.replay_buffer, max_staleness=2))
+        collecting = {"replay_buffer": feed.replay_buffer, "max_staleness": 2, "evaluation": evaluation}
+        return Training(shards, feed, make(policy=policy, **collecting))
 
     return one
 
@@ -93,6 +107,18 @@ def test_frames_are_stored_where_their_policy_learns_and_never_come_to_the_drive
     assert {int(seen) % 2 for seen in odd["observation"][:, 0]} == {1}
     assert len(even) + len(odd) >= 80
     assert set(training.stored("acting")["collector", "weights_version"].tolist()) == {1}
+
+
+def test_versions_with_weights_of_learners_are_evaluated(begin: MakeTraining) -> None:
+    training = begin(evaluation=Evaluation(every_versions=1, episodes=1))
+    next(iter(training.collector))
+    training.learn("acting")
+    assert training.feed.publish(training.collector) == ["acting"]
+    assert training.collector.finish_evaluation()
+    means = {one.version: one.mean for one in training.collector.evaluations()}
+    assert means.pop(1, 0.0) == 0.0  # skipped if version 2 was published before an evaluator was ready
+    # Each of the 10 steps has the reward 2, because the action of both parts is the sum of both policies.
+    assert means == {2: 20.0}
 
 
 def test_only_what_was_learned_is_published_and_counts_for_its_policy_alone(begin: MakeTraining) -> None:

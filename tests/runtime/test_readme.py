@@ -15,7 +15,7 @@ def test_the_python_of_the_readme_collects_frames_of_growing_versions(tmp_path: 
     script.write_text(code)
     done = program.run([script], timeout=200)
     assert done.returncode == 0, done.stderr
-    seen = re.findall(r"^(\d+) frames of version \[(\d+)\]$", done.stdout, flags=re.MULTILINE)
+    seen = re.findall(r"^(\d+) frames of versions \[(\d+)\]$", done.stdout, flags=re.MULTILINE)
     assert [int(frames) for frames, _ in seen] == [400] * 10
     versions = [int(version) for _, version in seen]
     # In any order: the batches are of two collectors, of which one may be slower than the other.
