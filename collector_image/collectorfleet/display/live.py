@@ -66,7 +66,7 @@ def table(name: str, report: DriverReport, elapsed_seconds: float) -> Renderable
 
 
 def _totals(name: str, report: DriverReport, elapsed_seconds: float) -> Table:
-    progress, weights = report.progress or Progress(), report.weights or WeightsStatus()
+    progress, weights, seen = report.progress or Progress(), report.weights or WeightsStatus(), report.evaluation
     totals = Table.grid(padding=(0, 2))
     totals.add_column(style="bold")
     totals.add_column()
@@ -77,7 +77,7 @@ def _totals(name: str, report: DriverReport, elapsed_seconds: float) -> Table:
         ("weights", versions),
         ("staleness", text.staleness(weights.staleness)),
         ("episodes", text.ended(progress.episodes) if progress.episodes else text.UNKNOWN),
-        *([("evaluation", text.evaluations(report.evaluation))] if report.evaluation else []),
+        *([("evaluation", "  ".join([text.evaluations(seen), *text.unfinished(report)]))] if seen else []),
         ("metrics", text.metrics(progress.metrics)),
         ("collectors", text.collectors(progress)),
     ):

@@ -34,6 +34,7 @@ def progress_line(report: DriverReport, elapsed_seconds: float) -> str:
         f"collectors {collectors(progress)}",
         *([f"return {episodes(progress.episodes)}"] if progress.episodes else []),
         *([f"evaluation {newest}"] if (newest := evaluation(report.evaluation)) else []),
+        *unfinished(report),
         *(f"{name} {metric(value)}" for name, value in sorted(progress.metrics.items())),
     ]
     return plain("  ".join(parts))
@@ -107,16 +108,17 @@ def ended(seen: EpisodesStatus) -> str:
 
 
 def evaluation(seen: EvaluationStatus | None) -> str | None:
-    """Return the newest and the best result, and the last version while the driver waits for its evaluation.
-
-    For example: ``471.2 ±4.1 (version 120, best 480)  waiting for version 124``. Return None if there is neither.
-    """
-    if seen is None:
+    """Return the newest and the best result: ``471.2 ±4.1 (version 120, best 480)``. Return None without a result."""
+    if seen is None or seen.summary is None:
         return None
     best = f", best {metric(seen.best.return_mean)}" if seen.best else ""
-    result = f"{seen.summary} (version {number(seen.version)}{best})" if seen.summary else ""
-    waiting = "" if seen.awaited_version is None else f"waiting for version {seen.awaited_version}"
-    return "  ".join(filter(None, (result, waiting))) or None
+    return f"{seen.summary} (version {number(seen.version)}{best})"
+
+
+def unfinished(report: DriverReport) -> list[str]:
+    """Return the last version of the run if its evaluation has not ended: ``last version 124 not evaluated yet``."""
+    version = report.evaluation.awaited_version if report.evaluation else None
+    return [] if version is None else [f"last version {version} not evaluated yet"]
 
 
 def evaluations(seen: EvaluationStatus) -> str:

@@ -241,7 +241,7 @@ class GatherLoop:
             self._applied(one, version, now)
         elif proven is None:
             log.info(
-                "%s applied version %d, which is not verified; the collector already has newer offers",
+                "%s applied version %d, which can no longer be verified; the collector already has newer offers",
                 one.id,
                 version,
             )

@@ -48,8 +48,8 @@ def describe_unfinished_evaluations(report: DriverReport | None, *, has_goal: bo
     if seen.awaited_version is not None:
         return f"the last version, {seen.awaited_version}, was not evaluated"
     published = report.weights.published if report and report.weights else None
-    # A run completes after the evaluation of its last version has ended. So without a result, this evaluation failed.
-    if seen.failed and published is not None and seen.version is not None and seen.version < published:
-        why = f": {seen.last_failure}" if seen.last_failure else ""
-        return f"the last version, {published}, was not evaluated{why}"
+    # The failure of an evaluation begins with the version, and other failures with the name of an evaluator.
+    failure = (seen.last_failure or "").partition(f"version {published}: ")
+    if failure[1] and not failure[0] and seen.version != published:
+        return f"the last version, {published}, was not evaluated: {failure[2]}"
     return ""

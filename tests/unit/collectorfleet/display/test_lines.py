@@ -57,4 +57,4 @@ def test_the_wait_for_the_last_evaluation_is_news_while_no_batch_comes() -> None
         eventually(lambda: len(lines) == 1, within=10, every=0.01, what="the first line")
         seen = seen.model_copy(update={"evaluation": evaluation(awaited_version=124)})
         eventually(lambda: len(lines) == 2, within=10, every=0.01, what="a line that names the last version")
-    assert lines[1].endswith("waiting for version 124")
+    assert lines[1].endswith("last version 124 not evaluated yet")

@@ -29,6 +29,11 @@ def test_evaluations_have_a_row_in_a_fleet_that_evaluates_and_none_elsewhere() -
     assert "evaluation" not in drawn(report())
 
 
+def test_the_table_names_the_last_version_until_it_is_evaluated() -> None:
+    text = drawn(report().model_copy(update={"evaluation": evaluation(awaited_version=124)}))
+    assert "(version 120, best 480)  2 finished, 1 failed  evaluators 2/2  last version 124 not evaluated yet" in text
+
+
 def test_a_large_fleet_does_not_push_the_numbers_off_the_screen() -> None:
     text = drawn(report(collectors=60))
     assert f"and {60 - MOST_ROWS} more collectors" in text

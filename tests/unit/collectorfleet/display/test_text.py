@@ -32,9 +32,9 @@ def test_the_newest_evaluation_is_in_the_line_once_one_has_finished() -> None:
 
 def test_the_line_says_that_the_driver_waits_for_the_last_evaluation() -> None:
     line = progress_line(DriverReport(evaluation=evaluation(awaited_version=124)), 1)
-    assert line.endswith("  evaluation 471.2 ±4.1 (version 120, best 480)  waiting for version 124")
+    assert line.endswith("  evaluation 471.2 ±4.1 (version 120, best 480)  last version 124 not evaluated yet")
     first = progress_line(DriverReport(evaluation=EvaluationStatus(replicas=2, awaited_version=3)), 1)
-    assert first.endswith("  evaluation waiting for version 3")
+    assert first.endswith("  last version 3 not evaluated yet")
 
 
 def test_evaluations_have_their_counts_and_the_newest_failure() -> None:

@@ -72,12 +72,19 @@ def test_why_pods_of_evaluators_are_not_ready_explains_more_than_an_earlier_fail
             "0 of 40 due evaluations finished, so stopWhen was not tested",
         ),
         (report(finished=3, awaited_version=196), True, "the last version, 196, was not evaluated"),
-        (report(finished=3, failed=1, version=196, published=196), True, ""),
-        (report(finished=3, version=190, published=196), True, ""),
+        (report(finished=3, failed=1, version=196, published=196, last_failure="version 12: late"), True, ""),
+        (report(finished=3, failed=1, version=196, published=196, last_failure="version 196: late"), True, ""),
+        (report(finished=3, failed=1, version=190, published=196, last_failure="version 19: late"), True, ""),
+        (report(finished=3, version=190, published=196, last_failure="evaluator e0: version 196: died"), True, ""),
         (
-            report(finished=3, failed=1, version=190, published=196, last_failure="version 196: it took 600 s"),
+            report(finished=3, failed=1, version=190, published=196, last_failure="version 196: late"),
             True,
-            "the last version, 196, was not evaluated: version 196: it took 600 s",
+            "the last version, 196, was not evaluated: late",
+        ),
+        (
+            report(finished=3, failed=1, published=196, last_failure="version 196: late"),
+            False,
+            "the last version, 196, was not evaluated: late",
         ),
     ],
 )
