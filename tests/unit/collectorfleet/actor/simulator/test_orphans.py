@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from pathlib import Path
+
+from tests.forks.program import run
 
 # Gets orphans. Starts a simulator from a child that ends, and a child whose exit code is asked for at the end.
 GETS_ORPHANS = """
-import ctypes, subprocess, sys
+import ctypes, os, subprocess, sys
 import psutil
 from tests.wait import eventually
 from collectorfleet.actor.simulator import orphans, process
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 other = subprocess.Popen([sys.executable, "-c", "raise SystemExit(5)"])
-collector = "from collectorfleet.actor.simulator import process; process.SimulatorProcess(['sleep', '3600'], {}, [])"
-subprocess.run([sys.executable, "-c", collector], check=True)
+collector = os.fork()
+if collector == 0:
+    process.SimulatorProcess(["sleep", "3600"], {}, [])
+    os._exit(0)
+assert os.waitpid(collector, 0)[1] == 0
 def zombies():
     children = psutil.Process().children()
     return sorted(one.pid for one in children if one.pid != other.pid and one.status() == psutil.STATUS_ZOMBIE)
@@ -26,8 +29,8 @@ sys.exit(other.wait())
 """
 
 
-def test_a_supervisor_whose_collector_ended_is_reaped_and_no_exit_code_of_others_is_lost() -> None:
-    words = [sys.executable, "-c", GETS_ORPHANS]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ended = subprocess.run(words, env=env, capture_output=True, text=True, timeout=150, check=False)
+def test_a_supervisor_whose_collector_ended_is_reaped_and_no_exit_code_of_others_is_lost(tmp_path: Path) -> None:
+    script = tmp_path / "gets_orphans.py"
+    script.write_text(GETS_ORPHANS)
+    ended = run([script], timeout=150)
     assert ended.returncode == 5, ended.stderr

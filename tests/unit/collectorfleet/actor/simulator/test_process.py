@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests import simulated
+from tests.forks.program import Program
 from tests.simulated import running, runs
 from tests.wait import eventually
 
@@ -49,8 +50,9 @@ def test_a_simulator_ends_with_a_killed_owner_though_a_fork_of_the_owner_lives(
     log: Path, tmp_path: Path, kernel: str
 ) -> None:
     fork = tmp_path / "fork"
-    words = [sys.executable, "-c", OWNER, str(log), str(fork), kernel, "ignores SIGTERM", "has a child"]
-    with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as owner:
+    script = tmp_path / "owner.py"
+    script.write_text(OWNER)
+    with Program([script, log, fork, kernel, "ignores SIGTERM", "has a child"]) as owner:
         eventually(lambda: fork.exists() and fork.read_text(), within=90, what="a simulator and a fork")
         child = int(fork.read_text())
         try:
