@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
+from tests.forks.program import run
 from tests.unit.collectorfleet.actor.rollout import on_a_device, tensors_on_a_device
 
 
 def test_frames_are_torchrls_and_come_from_the_cpu_and_without_cuda_no_graph_is_recorded() -> None:
     # Torch keeps the device that is pretended for as long as the process lives.
-    done = subprocess.run([sys.executable, "-m", on_a_device.__name__], capture_output=True, text=True, check=False)
+    done = run(["-m", on_a_device.__name__], timeout=300)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.count("equal: ") == len(on_a_device.CASES)
     assert "recorded nothing without CUDA" in done.stdout
@@ -18,8 +16,6 @@ def test_frames_are_torchrls_and_come_from_the_cpu_and_without_cuda_no_graph_is_
 
 
 def test_environments_of_tensors_on_another_device_give_the_frames_of_the_cpu() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", tensors_on_a_device.__name__], capture_output=True, text=True, check=False
-    )
+    done = run(["-m", tensors_on_a_device.__name__], timeout=300)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.count("equal: ") == len(tensors_on_a_device.CASES)
