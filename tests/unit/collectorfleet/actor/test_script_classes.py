@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import FunctionType
 import torch
 from ray import cloudpickle
 from tensordict.nn import TensorDictModule
+from tests.forks.program import run
 
 from collectorfleet.actor.script_classes import make_importable
 
@@ -40,7 +40,8 @@ def globals_of(function: FunctionType) -> dict[str, object]:
 def test_globals_of_a_script_are_those_of_a_module_that_can_be_imported(tmp_path: Path) -> None:
     script, pickled = tmp_path / "script.py", tmp_path / "policies"
     script.write_text(SCRIPT)
-    subprocess.run([sys.executable, str(script), str(pickled)], check=True)
+    done = run([script, pickled], timeout=150)
+    assert done.returncode == 0, done.stderr
     policies: tuple[TensorDictModule, TensorDictModule] = cloudpickle.loads(pickled.read_bytes())
     of_class, of_function = type(policies[0].module[0]).forward, policies[1].module
     assert {globals_of(one)["__name__"] for one in (of_class, of_function)} == {"__main__"}
