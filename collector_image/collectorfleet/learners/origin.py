@@ -33,9 +33,9 @@ class Origin:
     Attributes:
         owner: the id of the actor's policy, or the index of the replay actor's shard.
         folder: the folder of these shards' checkpoints, if they write checkpoints.
-        since: the number of the first checkpoint that can have the actor. An earlier checkpoint may have another policy
-            of the same id, which was removed.
-        earlier: the file that the shards resume this actor from.
+        since: the number of the first checkpoint that can have the actor. Checkpoints with smaller numbers may have a
+            removed policy of the same id.
+        earlier: the file from which the actor resumes if no checkpoint in ``folder`` has the actor.
     """
 
     owner: str | int

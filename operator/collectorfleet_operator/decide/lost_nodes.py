@@ -40,7 +40,8 @@ def _lost(seen: Situation) -> list[Pod]:
 def _waits_for_a_finalizer_alone(seen: Situation, pod: Pod) -> bool:
     """Return whether the pod was deleted without grace, so that another deletion would change nothing.
 
-    Return False for the pod of the present driver: its Job waits for this pod, so the operator must replace the Job.
+    Return False for the pod of the present driver. The driver's Job waits for this pod, so the operator must replace
+    the Job.
     """
     job = seen.job
     is_present_driver = seen.is_usable(job) and pod.controller == job.uid

@@ -104,7 +104,7 @@ def _refuse_unknown(transform: Transform) -> None:
         keys = ", ".join(map(str, keys_of_vec_norm_v2(transform)))
         raise InvalidOption(
             f"{type(transform).__name__} ({keys}): with stateful=False, each environment has separate statistics, "
-            "which start over with each collector; leave stateful out"
+            "which a restarted collector loses; leave stateful out"
         )
     if isinstance(transform, RNDTransform) and (transform.normalize_obs or transform.normalize_reward):
         keys = ", ".join(map(str, transform.in_keys))

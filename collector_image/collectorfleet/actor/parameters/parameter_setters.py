@@ -14,8 +14,8 @@ from collectorfleet.torchrl_private.environments import wrapped_by
 
 _METHOD: Final = "set_parameters"
 _WAYS: Final = (
-    "add a method set_parameters(**parameters), add attributes with these names, or read reset(options=...) and use "
-    "through='reset_options'"
+    "add a method set_parameters(**parameters), add an attribute for each parameter, or read reset(options=...) and "
+    "use through='reset_options'"
 )
 # Gymnasium and its wrappers use these attributes, so they cannot be parameters.
 _GYMNASIUMS: Final = frozenset(

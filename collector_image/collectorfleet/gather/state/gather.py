@@ -42,7 +42,7 @@ class Gather:
     def restored(self, frames: int, version: int) -> None:
         """Continue the counts of an earlier gather.
 
-        The frames of the earlier gather count as random frames, because random frames come first in a run.
+        Random frames come first in a run. So the frames of the earlier gather count towards their number.
         """
         self.frames_handed_out = self._random_frames = frames
         self.version = self._made_before = max(self.version, version)
