@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import signal
 import sys
 import time
@@ -58,12 +57,12 @@ class Operator:
 
     def __init__(self, folder: Path, kubeconfig: Path) -> None:
         (port,) = reserve_ports(1)
-        self._steps = folder / "steps.json"
+        self._longest_step = folder / "longest-step"
         self._metrics = f"http://127.0.0.1:{port}/metrics"
         self.component = Component(
             Command(
                 "operator",
-                (sys.executable, "-m", "benchmarks.fleets.served", self._steps, f"--health-port={port}"),
+                (sys.executable, "-m", "benchmarks.fleets.served", self._longest_step, f"--health-port={port}"),
                 ready_url=f"http://127.0.0.1:{port}/readyz",
                 env={"KUBECONFIG": str(kubeconfig), "PYTHONPATH": f"{ROOT}:{ROOT}/crds:{ROOT}/operator"},
             ),
@@ -127,13 +126,12 @@ class Operator:
 
     async def longest_step(self) -> float:
         """Return the seconds of the longest step since the previous call or the start. AssertionError after 5 s."""
-        self._steps.unlink(missing_ok=True)
+        self._longest_step.unlink(missing_ok=True)
         self.process.send_signal(signal.SIGUSR1)
         for _ in range(100):
             await asyncio.sleep(0.05)
-            if self._steps.exists():
-                found = json.loads(self._steps.read_text())
-                return float(found["longest"][0][0]) if found["longest"] else 0.0
+            if self._longest_step.exists():
+                return float(self._longest_step.read_text())
         raise AssertionError("the operator does not say how long its steps took")
 
     async def quiet_since(self, began: float, watched_seconds: float = 25.0, settled_seconds: float = 4.0) -> float:

@@ -76,6 +76,8 @@ class LearnerFolders:
         except OSError as error:
             if not is_full(error):
                 raise
+            # A rename needs no room. But it takes two steps, through the staging folder, and a crash between the steps
+            # would lose the checkpoint.
             log.warning("learners resume from %s itself, not from a copy: %s", before, describe_failure(error))
             return before
         self._earlier.append(own)

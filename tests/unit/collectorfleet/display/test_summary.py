@@ -93,7 +93,7 @@ def test_what_to_do_for_several_conditions_is_said_once_below_the_last_of_them()
     assert [one.reason for one in found.status.conditions].count("Suspended") > 2
     *_, told, remedy = (line for line in shown("suspended").splitlines()[1:] if "uspended" in line or "resume" in line)
     assert told.startswith("Suspended ")
-    assert "goes on from its checkpoint" in told
+    assert "continues from its checkpoint" in told
     assert remedy.startswith("what to do ")
     assert shown("suspended").count("what to do") == 1
 
