@@ -20,6 +20,8 @@ from tests.patience import waits
 
 LEFT_OUT = pytest.StashKey[int]()
 
+# Tests that are collected leave few objects that could be garbage. pytest_collection_finish starts collections again.
+gc.disable()
 # On shared cores, the threads of an OpenMP team wait for each other, and so for every other test run.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # With few objects, an API server collects garbage so often that collections cost a sixth of its CPU time in a test.
@@ -95,6 +97,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # Imports leave 400,000 objects. If each full collection visited them, unit tests would need 20 % more CPU time.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ def zombies():
     children = psutil.Process().children()
     return sorted(one.pid for one in children if one.pid != other.pid and one.status() == psutil.STATUS_ZOMBIE)
 eventually(zombies, within=60, what="a zombie")
+orphans._LOOK_SECONDS = 0.1
 orphans.start_to_reap()
 eventually(lambda: not zombies(), within=60, what="the end of the zombie")
 sys.exit(other.wait())

@@ -27,6 +27,7 @@ from pathlib import Path
 from tests import simulated
 from collectorfleet.actor.simulator import process
 from collectorfleet.actor.simulator.starting import start
+process.GRACE_SECONDS = 0.5
 if sys.argv[3] == "an old kernel":
     process._pidfd = lambda: -1
 starter = threading.Thread(target=start, args=(simulated.process(Path(sys.argv[1]), *sys.argv[4:]),))
@@ -69,7 +70,7 @@ def test_a_simulator_ends_with_a_killed_owner_though_a_fork_of_the_owner_lives(
 def test_a_simulator_and_its_child_end_with_a_collector_that_was_frozen_before_it_was_killed(log: Path) -> None:
     control, theirs = socket.socketpair()  # a frozen collector reads no message, and the kernel resets its connection
     command = ["/usr/bin/env", f"SIMULATOR_LOG={log}", sys.executable, str(simulated.PROGRAM), "0", "has a child"]
-    words = [sys.executable, "-I", "-S", supervisor.__file__, str(theirs.fileno()), "-1", "5"]
+    words = [sys.executable, "-I", "-S", supervisor.__file__, str(theirs.fileno()), "-1", "0.5"]
     subprocess.run([*words, *command], pass_fds=[theirs.fileno()], check=True)
     theirs.close()
     eventually(lambda: len(running(log)) == 2, within=30, what="a simulator with a child")

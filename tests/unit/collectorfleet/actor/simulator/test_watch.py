@@ -17,6 +17,11 @@ from collectorfleet.actor.simulator.watch import WatchedSimulator
 A_REAL_TIME_SIGNAL = 37
 
 
+@pytest.fixture(autouse=True)
+def _reports_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_RAISES_SECONDS", 0.1)
+
+
 def report_of_a_killed_simulator(log: Path) -> str:
     reports: queue.Queue[SimulatorFailed] = queue.Queue()
     WatchedSimulator(simulated.watched(log), reports.put)
