@@ -29,6 +29,8 @@ $(READY): requirements/dev.txt requirements/uv.txt pyproject.toml
 	$(VENV)/bin/pip install --quiet --require-hashes -r requirements/uv.txt
 	$(UV) pip install --quiet --compile-bytecode --python $(PY) --require-hashes -r requirements/dev.txt
 	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable .
+	@# Pods of the tests read these folders and cannot write into them, so each would compile the modules itself.
+	$(PY) -m compileall -q crds operator collector_image
 	@touch $@
 
 .PHONY: venv
