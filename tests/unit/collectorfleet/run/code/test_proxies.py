@@ -86,6 +86,7 @@ def test_each_kind_of_address_has_a_variable(
         pytest.param("fd00::1", "https://[fd00::1]/a", True, id="IPv6 address"),
         pytest.param("[fd00::1]", "https://[fd00::1]:5000/a", True, id="IPv6 address in brackets"),
         pytest.param("10.0.0.0/8", "https://[fd00::1]/a", False, id="IPv6 address in no IPv4 network"),
+        pytest.param("fd00::/8", "https://10.1.2.3/a", False, id="IPv4 address in no IPv6 network"),
     ],
 )
 def test_servers_of_no_proxy(monkeypatch: pytest.MonkeyPatch, no_proxy: str, url: str, is_bypassed: bool) -> None:

@@ -117,6 +117,28 @@ def test_a_proxy_of_the_environment_is_asked_however_it_is_written(
     assert [one["Host"] for one in asked] == ["lab.invalid"]
 
 
+@pytest.mark.parametrize("user", ["", "me:secret@"], ids=["nobody", "a user"])
+def test_a_server_of_no_proxy_is_asked_directly(
+    proxy: tuple[str, list[Message]], monkeypatch: pytest.MonkeyPatch, user: str
+) -> None:
+    address, asked = proxy
+    monkeypatch.setenv("HTTP_PROXY", address)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with answering(200, body=b"from the server") as (url, _):
+        assert fetched(url.replace("127.0.0.1", f"{user}127.0.0.1")) == b"from the server"
+    assert asked == []
+
+
+def test_a_proxy_that_is_none_for_http_is_refused_and_not_asked(
+    proxy: tuple[str, list[Message]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, asked = proxy
+    monkeypatch.setenv("HTTP_PROXY", f"socks5://me:secret@{address}")
+    with pytest.raises(InvalidOption, match=r"HTTP_PROXY is socks5://127\.0\.0\.1, which is not supported"):
+        fetched("http://lab.invalid/tree")
+    assert asked == []
+
+
 def test_a_redirect_to_a_server_behind_the_proxy_goes_through_it(
     proxy: tuple[str, list[Message]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
