@@ -45,12 +45,12 @@ validate: $(READY) ## Check the manifests of the examples offline
 	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
 # make runs two of these parts at the same time, one on each of two cores. The longest part comes first, and each further
-# part starts when a part ends. Five parts keep both cores busy for longer than four. But a fifth part starts pytest once
-# more, which takes 9 s of CPU time.
+# part starts when a part ends. The last parts are short, so both cores are busy until the end.
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
 ifeq ($(PYTEST),)
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-e2e test-processes test-integration test-unit test-contract
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-e2e test-processes test-integration \
+		test-unit-data-plane test-unit-others test-contract
 else
 	$(PY) -m pytest $(PYTEST)
 endif
@@ -83,6 +83,12 @@ test-e2e: $(READY) ## Run the end-to-end tests on real nodes
 .PHONY: test-unit
 test-unit: $(READY) ## Run the unit tests
 	$(PY) -m pytest tests/unit $(PYTEST)
+
+.PHONY: test-unit-data-plane test-unit-others
+test-unit-data-plane: $(READY)
+	$(PY) -m pytest tests/unit/collectorfleet $(PYTEST)
+test-unit-others: $(READY)
+	$(PY) -m pytest tests/unit --ignore=tests/unit/collectorfleet $(PYTEST)
 
 .PHONY: test-local
 test-local: $(READY) ## Run the tests of the data plane and of the transports, on a local Ray
