@@ -23,9 +23,9 @@ BETTER_THAN_RANDOM = {"x": 0.75, "o": 0.55}
 
 def test_two_policies_that_only_play_each_other_learn_to_beat_who_moves_at_random(short_tmp: Path) -> None:
     env = {**os.environ, "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image", "RAY_TMPDIR": str(short_tmp)}
-    done = program.run([SCRIPT, "--frames", "12000"], env=env, timeout=240)
+    done = program.run([SCRIPT, "--frames", "20000"], env=env, timeout=240)
     assert done.returncode == 0, done.stderr
-    assert "12000 frames x " in done.stdout
+    assert "20000 frames x " in done.stdout
     found = re.findall(r"^([xo]) against random moves: wins ([\d.]+)%, loses ([\d.]+)%$", done.stdout, re.MULTILINE)
     wins = {player: float(part) / 100 for player, part, _ in found}
     assert {player for player in BETTER_THAN_RANDOM if wins[player] > BETTER_THAN_RANDOM[player]} == {"x", "o"}
