@@ -45,7 +45,7 @@ validate: $(READY) ## Check the manifests of the examples offline
 	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
 # make runs two of these parts at the same time, one on each of two cores. The longest part comes first, and each further
-# part starts when a part ends. The last parts are short, so both cores are busy until the end.
+# part starts when a part ends. The last parts are short, so no core is idle for long at the end.
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
 ifeq ($(PYTEST),)
