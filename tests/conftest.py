@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import multiprocessing
 import os
@@ -19,6 +20,8 @@ from tests.cluster import binaries
 from tests.patience import waits
 
 LEFT_OUT = pytest.StashKey[int]()
+TEMPORARY = pytest.StashKey[str]()
+FAILED = pytest.StashKey[bool]()
 
 # Tests that are collected leave few objects that could be garbage. pytest_collection_finish starts collections again.
 gc.disable()
@@ -57,6 +60,30 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "variant_of(test): shows in another way what ``test`` shows; `make test-variants`"
     )
+    config.stash[TEMPORARY] = _use_temporary_folder(config)
+
+
+def _use_temporary_folder(config: pytest.Config) -> str:
+    """Make a folder for the temporary files of all processes, because processes that tests kill remove none.
+
+    Return its path, which is short, because Ray makes sockets in the folder. The folders of ``tmp_path``, which pytest
+    keeps, and torch's cache of compiled code stay outside.
+    """
+    outside = tempfile.gettempdir()
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", outside)
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{outside}/torchinductor_{os.getuid()}")
+    folder = os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="cf-", dir="/tmp")
+
+    def remove() -> None:
+        if not config.stash.get(FAILED, False):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)  # called after the functions that are registered later and use the folder
+    return folder
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[FAILED] = exitstatus == pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -79,6 +106,8 @@ def _leave_out(others: list[pytest.Item], config: pytest.Config, items: list[pyt
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.stash.get(FAILED, False):
+        terminalreporter.write_line(f"temporary files of the failed tests: {config.stash[TEMPORARY]}")
     number = config.stash.get(LEFT_OUT, 0)
     if number and config.getoption("--variants") is None:
         terminalreporter.write_line(f"left out {number} variants of other tests: `make test-variants` runs them")
