@@ -163,9 +163,9 @@ class EvaluationState:
         request = Request(self._next_request, 0, weights.version, weights.version, seed=seed, recorded=recorded)
         self._next_request += 1
         one.is_recording = recorded > 0
-        if running.recording is not None and running.recording.was_lost(number):
+        if running.recording is not None and running.recording.take_repetition(number):
             # The renderer caused the delay before the evaluator was lost. So the repeated rollout gets the full timeout
-            # again.
+            # again, but only once: later losses have other causes.
             running.deadline = now + self.plan.timeout_seconds
         running.numbers[request.id] = number
         one.playing = request.id

@@ -85,7 +85,8 @@ class Evaluators:
 
         After the first loss, the evaluator restarts at once. After each further loss, it restarts with a delay.
         """
-        pause = FIRST_PAUSE_SECONDS * 2 ** (one.losses - 1) if one.losses else 0.0
+        # The bound of the exponent prevents an overflow after many losses.
+        pause = FIRST_PAUSE_SECONDS * 2.0 ** min(one.losses - 1, 30) if one.losses else 0.0
         again_at = now + min(pause, LONGEST_PAUSE_SECONDS)
         place = self.places.index(one)
         self.places[place] = Evaluator(one.name, losses=one.losses + 1, again_at=again_at)

@@ -35,14 +35,15 @@ class Recording:
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
         self.recorded: dict[int, Recorded] = {}
-        self._lost: set[int] = set()
+        self._is_lost = False
+        self._to_repeat: set[int] = set()
 
     def wants(self, number: int, per_rollout: int | None) -> int:
         """Return how many episodes of rollout ``number`` have to be recorded.
 
         ``per_rollout`` is the number of episodes in a rollout. It is None if this number is not known yet.
         """
-        if self._lost:
+        if self._is_lost:
             return 0
         return max(0, self.episodes - number * (per_rollout or 1))
 
@@ -51,11 +52,17 @@ class Recording:
 
         No more rollouts of the evaluation are recorded.
         """
-        self._lost.add(number)
+        self._is_lost = True
+        self._to_repeat.add(number)
 
-    def was_lost(self, number: int) -> bool:
-        """Return whether an evaluator was lost while it recorded this rollout."""
-        return number in self._lost
+    def take_repetition(self, number: int) -> bool:
+        """Return whether this rollout begins again because an evaluator was lost while it recorded the rollout.
+
+        A later call returns False: the repeated rollout is not recorded.
+        """
+        is_first = number in self._to_repeat
+        self._to_repeat.discard(number)
+        return is_first
 
     def videos(self, result: EvaluationResult, seeds: Sequence[int], per_rollout: int) -> tuple[EpisodeVideo, ...]:
         """Return the recorded videos of the first episodes."""

@@ -61,6 +61,13 @@ def test_an_episode_that_ended_makes_earlier_losses_count_no_more() -> None:
     assert evaluators.places[0].again_at == 100.0
 
 
+def test_an_evaluator_that_was_lost_ten_thousand_times_is_still_restarted_after_a_minute() -> None:
+    evaluators = Evaluators(1, 0.0)
+    for _ in range(10_000):
+        lose(evaluators, "e0", 100.0)
+    assert evaluators.places[0].again_at == 160.0
+
+
 def test_restarts_are_counted_when_they_happen() -> None:
     evaluators = Evaluators(2, 0.0)
     start(evaluators)

@@ -212,6 +212,23 @@ def test_the_whole_timeout_is_left_for_an_episode_whose_evaluator_was_lost_while
     assert made.drop_if_timed_out(lost_at + 140.1) is not None
 
 
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_an_evaluation_fails_if_its_evaluators_are_also_lost_while_they_repeat_the_episode(replicas: int) -> None:
+    """Only the renderer delays an evaluation. The first repetition has no renderer."""
+    made = state(timeout_seconds=100.0, build_seconds=50.0, episodes=2, replicas=replicas)
+    made.due(candidate(1))
+    now = 0.0
+    while made.drop_if_timed_out(now) is None:
+        assert now < 300.0
+        made.start(now)
+        now += 1.0
+        for play in made.sent(now):
+            one = made.evaluators.find(play.evaluator)
+            assert one is not None
+            made.lost(one, "Died: exit code -9", now)
+    assert made.failed == 1
+
+
 def test_an_evaluation_fails_in_the_end_if_no_evaluator_comes_back_after_a_lost_recording() -> None:
     made = state(timeout_seconds=100.0, build_seconds=50.0)
     made.due(candidate(1))
