@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from collectorfleet.evaluation.loop import EvaluationLoop
 from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.evaluation import EvaluationState
 from collectorfleet.evaluation.state.videos import Videos
 from collectorfleet_api.v1alpha1.evaluation_status import BestEvaluation, EvaluationStatus, VideoStatus
+
+if TYPE_CHECKING:
+    from collectorfleet.evaluation.loop import EvaluationLoop
 
 _LONGEST_FAILURE: Final = 300
 
@@ -20,6 +22,11 @@ def evaluation_status(loop: EvaluationLoop) -> EvaluationStatus:
     """
     with loop.changed:
         return _status(loop.state)
+
+
+def result_status(result: EvaluationResult) -> EvaluationStatus:
+    """Return a status that has only this result."""
+    return EvaluationStatus(**_of_result(result))
 
 
 def _status(state: EvaluationState) -> EvaluationStatus:

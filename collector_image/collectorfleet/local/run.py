@@ -162,7 +162,7 @@ class LocalRun:
         return local_processes(gpus_per_collector, output)
 
     def _execute(self, session: Session) -> Completed:
-        recorded = self._timeline.of(session.report) if self._timeline else nullcontext()
+        recorded = self._timeline.of(session.report, session.evaluations) if self._timeline else nullcontext()
         with self.report.of(session.report), recorded:
             try:
                 with self._terminal.progress(self._name, session.report):

@@ -105,7 +105,8 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         ):
             reporter.attach(session)
             timeline = _timeline_keeper(fleet, folder, reporter)
-            with timeline.of(session.report), ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
+            recorded = timeline.of(session.report, session.evaluations)
+            with recorded, ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
                 completed = session.execute()
             timeline.end(f"completed: {completed.message}")
             return completed

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from collectorfleet.errors import InfrastructureError, InvalidOption
+from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.run.collector_setup import CollectorSetup
 from collectorfleet.run.endings import EndReason, LastCheckpoint, checkpoint_of, end_reason
 from collectorfleet.run.exit import Completed
@@ -95,6 +96,11 @@ class Session:
         if report.evaluation is not None and self._videos is not None:
             told["evaluation"] = self._videos.named_in(report.evaluation)
         return report.model_copy(update=told)
+
+    def evaluations(self) -> list[EvaluationResult]:
+        """Return the results of evaluations in this session, oldest first. Any thread may call it."""
+        collector = self._collector
+        return [] if collector is None or not collector.evaluates else collector.evaluations()
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
         """Block until an important state changes, or until the timeout. See FleetCollector.wait_for_change."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Final
 
 from collectorfleet.durable_files import describe_failure
 from collectorfleet.errors import FolderTakenOver
+from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.fleet.evaluation_status import result_status
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.timeline import files
 from collectorfleet.timeline.configuration import configuration
@@ -24,6 +27,8 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 1.0
 
 Keep = Callable[[Timeline], None]
+Report = Callable[[], DriverReport]
+Results = Callable[[], Sequence[EvaluationResult]]
 
 
 class TimelineKeeper:
@@ -39,19 +44,20 @@ class TimelineKeeper:
         self._keeps = keeps
         self._every_seconds = every_seconds
         self._failed: set[str] = set()
+        self._newest: EvaluationResult | None = None  # the newest recorded result
 
     @contextmanager
-    def of(self, report: Callable[[], DriverReport]) -> Iterator[None]:
-        """Record ``report`` inside the ``with`` block."""
+    def of(self, report: Report, results: Results) -> Iterator[None]:
+        """Record ``report`` and the ``results`` of evaluations, oldest first, inside the ``with`` block."""
         ended = threading.Event()
-        thread = threading.Thread(target=self._run, args=(report, ended), name="timeline", daemon=True)
+        thread = threading.Thread(target=self._run, args=(report, results, ended), name="timeline", daemon=True)
         thread.start()
         try:
             yield
         finally:
             ended.set()
             thread.join()
-            self._recorder.note(report(), time.time())
+            self._note(report, results)
             self._write()
 
     def end(self, sentence: str) -> None:
@@ -59,13 +65,21 @@ class TimelineKeeper:
         self._recorder.end(sentence)
         self._write()
 
-    def _run(self, report: Callable[[], DriverReport], ended: threading.Event) -> None:
+    def _run(self, report: Report, results: Results, ended: threading.Event) -> None:
         due = 0.0
         while not ended.wait(LOOK_SECONDS):
-            self._recorder.note(report(), time.time())
+            self._note(report, results)
             if time.monotonic() >= due:
                 self._write()
                 due = time.monotonic() + self._every_seconds
+
+    def _note(self, report: Report, results: Results) -> None:
+        # Read the report first. A report that is read later could have a newer result than ``results``. A result that
+        # ended between these two would then be lost.
+        seen = report()
+        new = list(takewhile(lambda one: one is not self._newest, reversed(results())))
+        self._recorder.note(seen, time.time(), [result_status(one) for one in new])
+        self._newest = new[0] if new else self._newest
 
     def _write(self) -> None:
         timeline = self._recorder.timeline()

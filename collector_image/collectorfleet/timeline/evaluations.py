@@ -18,14 +18,14 @@ class Evaluations:
     def __init__(self, results: Sequence[Evaluated] = ()) -> None:
         self.results = list(results)
 
-    def note(self, status: EvaluationStatus) -> None:
-        """Add the newest result of ``status`` if it is new."""
-        found = _newest(status)
-        if found is None or (self.results and found.key <= self.results[-1].key):
-            return
-        self.results.append(found)
-        if len(self.results) > MOST_EVALUATIONS:
-            del self.results[_closest(self.results)]
+    def note(self, *statuses: EvaluationStatus) -> None:
+        """Add the newest result of each status, in the order of the results. Leave out results that are not new."""
+        for found in sorted(filter(None, map(_newest, statuses)), key=lambda one: one.key):
+            if self.results and found.key <= self.results[-1].key:
+                continue
+            self.results.append(found)
+            if len(self.results) > MOST_EVALUATIONS:
+                del self.results[_closest(self.results)]
 
 
 def halved(results: Sequence[Evaluated]) -> list[Evaluated]:

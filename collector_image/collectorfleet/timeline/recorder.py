@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from collectorfleet.timeline.configuration import Configuration, changed_fields
@@ -47,13 +47,18 @@ class Recorder:
         if before is not None:
             self._add_event(now, _restarted(begun, configuration))
 
-    def note(self, report: DriverReport, now: float) -> None:
-        """Record ``report`` at the time ``now`` in seconds since the epoch. ``now`` must increase with each call."""
+    def note(self, report: DriverReport, now: float, evaluations: Sequence[EvaluationStatus] = ()) -> None:
+        """Record ``report`` at the time ``now`` in seconds since the epoch. ``now`` must increase with each call.
+
+        ``evaluations`` has a status for each result since the last call. ``report`` has only the newest result.
+        """
         if report.progress is not None:
             self._total = report.progress.total_frames
         self._points.add(now, dict(_numbers(report)))
+        # A resumed driver reports the newest result of its checkpoint, which is not in ``evaluations``.
+        self._evaluations.note(*evaluations, *filter(None, [report.evaluation]))
         if report.evaluation is not None:
-            self._evaluated(report.evaluation, now)
+            self._note_evaluation_failures(report.evaluation, now)
         for row in report.collectors:
             if row.name in self._lives or len(self._lives) < MOST_LIVES:
                 self._live(row, now)
@@ -81,8 +86,7 @@ class Recorder:
             earlier=list(self._earlier),
         )
 
-    def _evaluated(self, status: EvaluationStatus, now: float) -> None:
-        self._evaluations.note(status)
+    def _note_evaluation_failures(self, status: EvaluationStatus, now: float) -> None:
         known, failures = self._evaluation_failures, status.failed + status.restarts
         self._evaluation_failures = failures
         # The first counts of a resumed driver come from its checkpoint, so they are not events.

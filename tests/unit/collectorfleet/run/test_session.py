@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from collectorfleet.errors import FolderTakenOver, InfrastructureError, TooFewCollectors, UserCodeError
+from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.run.endings import EndReason
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.position import Position
+from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.session import Session
 from collectorfleet.run.stop import StopNow, StopReason, StopRequest
 from collectorfleet_api.v1alpha1 import DriverReport
@@ -129,3 +132,14 @@ def test_a_stop_that_comes_while_the_last_checkpoint_is_written_is_too_late(endi
     ending.execute(lambda: Completed("done"))
     ending.stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
     assert ending.stop.reason is None
+
+
+def test_a_session_has_the_results_of_its_collector_once_there_is_one(ending: Ending) -> None:
+    assert ending.session.evaluations() == []
+    quiet: Any = SimpleNamespace(evaluates=False)
+    ending.session.begin(quiet, ResumePoint(Position()))
+    assert ending.session.evaluations() == []
+    results = [EvaluationResult(1, 100, (1.0,), (10,), 0.1, datetime(2026, 1, 1, tzinfo=UTC))]
+    collector: Any = SimpleNamespace(evaluates=True, evaluations=lambda: results)
+    ending.session.begin(collector, ResumePoint(Position()))
+    assert ending.session.evaluations() == results

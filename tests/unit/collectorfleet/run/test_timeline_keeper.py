@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -14,10 +15,15 @@ from tests.manifests import fleet
 from tests.unit.collectorfleet.run.taken_folder import taken
 
 from collectorfleet.display.report.files import write_page
+from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.fleet.evaluation_status import result_status
 from collectorfleet.run import fenced_folder
 from collectorfleet.run.timeline_keeper import keeper_in
 from collectorfleet.timeline import files
 from collectorfleet.timeline.timeline import Timeline
+from collectorfleet_api.v1alpha1 import DriverReport
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def test_it_is_kept_in_the_folder_and_elsewhere(tmp_path: Path) -> None:
@@ -83,3 +89,66 @@ def test_the_next_driver_of_the_folder_costs_an_earlier_one_its_copy_alone(
     kept = files.read(tmp_path / files.NAME)
     assert kept is not None
     assert kept.ended == "completed: by the next driver"
+
+
+class Run:
+    """A run whose evaluations end when a test says so."""
+
+    def __init__(self, restored: EvaluationResult | None = None) -> None:
+        self.results: list[EvaluationResult] = []
+        self._restored = restored
+
+    def evaluate(self, *versions: int) -> None:
+        self.results += [result(version) for version in versions]
+
+    def report(self) -> DriverReport:
+        newest = self.results[-1] if self.results else self._restored
+        return DriverReport(evaluation=None if newest is None else result_status(newest))
+
+
+def result(version: int) -> EvaluationResult:
+    time = NOON + timedelta(seconds=version / 9)
+    return EvaluationResult(version, 100 * version, (0.1, 0.1, 0.2), (9,) * 3, 0.1, time)
+
+
+def recorded(folder: Path) -> list[int]:
+    found = files.read(folder / files.NAME)
+    assert found is not None
+    return [one.version for one in found.evaluations]
+
+
+def test_evaluations_that_end_within_a_second_are_all_recorded_once(tmp_path: Path) -> None:
+    run = Run()
+    keeper = keeper_in(taken(tmp_path), fleet(), every_seconds=60)
+    for versions in ((1, 2, 3), (), (4,), (5, 6)):
+        with keeper.of(run.report, lambda: run.results):
+            run.evaluate(*versions)
+    assert recorded(tmp_path) == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_evaluation_that_ends_while_the_report_is_read_is_recorded(tmp_path: Path) -> None:
+    run = Run()
+
+    def report() -> DriverReport:
+        seen = run.report()
+        run.evaluate(len(run.results) + 1, len(run.results) + 2)
+        return seen
+
+    keeper = keeper_in(taken(tmp_path), fleet(), every_seconds=60)
+    for _ in range(3):
+        with keeper.of(report, lambda: run.results):
+            pass
+    assert recorded(tmp_path) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("restored", [3, 4], ids=["an older checkpoint", "a newer checkpoint"])
+def test_a_resumed_run_adds_its_results_to_those_of_the_earlier_run(tmp_path: Path, restored: int) -> None:
+    before = Run()
+    with keeper_in(taken(tmp_path), fleet(), every_seconds=60).of(before.report, lambda: before.results):
+        before.evaluate(1, 2, 3)
+    resumed = Run(restored=result(restored))
+    keeper = keeper_in(taken(tmp_path), fleet(), every_seconds=60)
+    for versions in ((), (7, 8), (9,)):
+        with keeper.of(resumed.report, lambda: resumed.results):
+            resumed.evaluate(*versions)
+    assert recorded(tmp_path) == [*range(1, restored + 1), 7, 8, 9]
