@@ -70,6 +70,9 @@ class Session:
             self._run.set_evaluations(collector.evaluations)
             if self._run_log is not None:
                 collector.take_videos(self._run_log.add_videos)
+                evaluation = collector.status().evaluation
+                if evaluation is not None and evaluation.video is not None:
+                    self._run_log.expect_videos()
         if self._size:
             collector.resize(*self._size)
         if self._drained:

@@ -15,10 +15,10 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, EvaluationStatus
 def video_folder(spec: CollectorFleetSpec, checkpoints: Path | None, scratch: Path | None = None) -> Path | None:
     """Return the folder for the videos of a run: beside the run's checkpoints, else in its output, else in ``scratch``.
 
-    ``collectorfleet report`` reads the timeline and the videos beside the checkpoints. Return None if the spec requests
-    no videos, or if the run has none of these folders.
+    ``collectorfleet report`` reads the timeline and the videos beside the checkpoints. Return None if neither the spec
+    nor a script can request videos, or if the run has none of these folders.
     """
-    if spec.evaluation is None or spec.evaluation.video is None:
+    if spec.evaluation is None or (spec.evaluation.video is None and spec.driver.script is None):
         return None
     # With a training function, the run has no output.
     output = Path(spec.output.path).absolute() if spec.output is not None and spec.driver.train is None else None

@@ -9,17 +9,23 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.folder import JOURNAL
 from collectorfleet.run.fenced_folder import FencedFolder
-from collectorfleet.run.folders import visible_names
+from collectorfleet.run.folders import holds_anything, visible_names
 from collectorfleet.run.staging import DRIVER, turns_in
 from collectorfleet.timeline import files
+from collectorfleet.timeline.videos import FOLDER
 
 # In the order of their removal. If the removal is interrupted, fleet.json still names the fleet.
 _OWN: Final = (files.NAME, JOURNAL, owner.FILE)
 
 
 def has_only_an_unsaved_run(folder: Path, fleet: str) -> bool:
-    """Return whether the folder has only files of a run of ``fleet`` that wrote no checkpoint. Raises OSError."""
+    """Return whether the folder has only files of a run of ``fleet`` that wrote no checkpoint. Raises OSError.
+
+    A folder for videos does not count if it has no videos.
+    """
     names = visible_names(folder)
+    if _is_empty_folder(folder / FOLDER):  # a driver makes the folder at its start
+        names.discard(FOLDER)
     if owner.FILE not in names or not names <= set(_OWN) or not all((folder / name).is_file() for name in names):
         return False
     try:
@@ -27,6 +33,10 @@ def has_only_an_unsaved_run(folder: Path, fleet: str) -> bool:
     except InvalidOption:
         return False
     return True
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not holds_anything(path)
 
 
 def recorded_end(folder: Path) -> str | None:
@@ -55,7 +65,7 @@ def start_over(folder: Path, fleet: str) -> bool:
     own.take()
     if not has_only_an_unsaved_run(folder, fleet):
         return False
-    for name in _OWN:
+    for name in (FOLDER, *_OWN):
         own.remove(name)
     own.release()
     return True

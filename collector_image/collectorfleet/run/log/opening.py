@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from collectorfleet.run.log.loggers import open_loggers, video_sinks
 from collectorfleet.run.log.run_log import RunLog
 from collectorfleet.run.video_folder import VideoFolder
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Log
-
-log = logging.getLogger(__name__)
 
 
 def open_run_log(fleet: CollectorFleet, report: Callable[[], DriverReport], videos: VideoFolder | None) -> RunLog:
@@ -25,10 +22,4 @@ def open_run_log(fleet: CollectorFleet, report: Callable[[], DriverReport], vide
     sinks = video_sinks(loggers)
     if videos is not None:
         sinks["the folder of videos"] = videos.log_video
-    evaluation = fleet.spec.evaluation
-    if evaluation is not None and evaluation.video is not None and not sinks:
-        log.warning(
-            "evaluation.video: no folder and no logger stores the videos; set driver.checkpoint or driver.log, or read "
-            "collector.videos() in the training function"
-        )
     return RunLog(loggers, report, every_seconds=asked.every_seconds, video_sinks=sinks)

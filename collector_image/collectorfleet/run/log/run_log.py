@@ -105,6 +105,14 @@ class RunLog:
             )
         self._wake()
 
+    def expect_videos(self) -> None:
+        """Log a warning if nothing stores the videos that will be added."""
+        if not self._video_sinks:
+            log.warning(
+                "evaluation.video: no folder and no logger stores the videos; set driver.checkpoint or driver.log, or "
+                "read collector.videos() in your code"
+            )
+
     def wait_for_videos(self) -> None:
         """Block until all videos so far are logged, for at most 10 s."""
         with self._videos.all_tasks_done:

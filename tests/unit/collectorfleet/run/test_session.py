@@ -15,11 +15,12 @@ from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.run.endings import EndReason
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
+from collectorfleet.run.log.run_log import RunLog
 from collectorfleet.run.position import Position
 from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.session import Session
 from collectorfleet.run.stop import StopNow, StopReason, StopRequest
-from collectorfleet_api.v1alpha1 import DriverReport
+from collectorfleet_api.v1alpha1 import DriverReport, EvaluationStatus, VideoStatus
 
 
 class Ending:
@@ -62,6 +63,26 @@ def raises(error: BaseException) -> Completed:
 def test_a_function_that_returns_leaves_all_that_was_learned_as_completed(ending: Ending) -> None:
     ending.execute(lambda: Completed("done"))
     assert ending.written == ["of the end, completed"]
+
+
+KINDS = ["no evaluation", "no videos", "videos"]
+
+
+@pytest.mark.parametrize("status", [None, EvaluationStatus(), EvaluationStatus(video=VideoStatus())], ids=KINDS)
+def test_a_collector_with_videos_that_nobody_stores_is_told_of(
+    ending: Ending, status: EvaluationStatus | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The collector decides, because a script may request videos that the manifest does not."""
+    ending.session.set_video_log(RunLog({}, DriverReport, every_seconds=1), None)
+    collector: Any = SimpleNamespace(
+        evaluates=status is not None,
+        evaluations=list,
+        take_videos=lambda _: None,
+        status=lambda: DriverReport(evaluation=status),
+    )
+    ending.session.begin(collector, ResumePoint(Position()))
+    is_recorded = status is not None and status.video is not None
+    assert ["no folder and no logger" in one.message for one in caplog.records] == [True] * is_recorded
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from collectorfleet.timeline.videos import name_of, newest_videos
 from collectorfleet_api.v1alpha1 import EvaluationStatus, VideoStatus
 
 VIDEO: dict[str, Any] = {"spec.evaluation": {"video": {}}}
+SCRIPT = {"spec.driver": {"script": "train.py"}, "spec.environment": ABSENT, "spec.policy": ABSENT}
 OUTPUT = {"spec.driver": {}, "spec.output": {"path": "/data/out"}}
 
 
@@ -37,7 +38,11 @@ def names_in(folder: Path) -> list[str]:
         pytest.param(VIDEO | OUTPUT, "/kept/fleet", "/kept/fleet/videos", id="where the report finds them"),
         pytest.param(VIDEO | OUTPUT, None, "/data/out/videos", id="in the output"),
         pytest.param(VIDEO, None, "/tmp/run/videos", id="where a local run has its files"),
+        pytest.param(
+            {"spec.evaluation": {}} | SCRIPT, "/kept/fleet", "/kept/fleet/videos", id="the script may request"
+        ),
         pytest.param({"spec.evaluation": {}}, "/kept/fleet", None, id="no videos"),
+        pytest.param({"spec.evaluation": ABSENT} | SCRIPT, "/kept/fleet", None, id="a script without evaluators"),
         pytest.param({"spec.evaluation": ABSENT}, "/kept/fleet", None, id="no evaluation"),
     ],
 )

@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from collectorfleet.errors import FolderTakenOver
+from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.unsaved_run import has_only_an_unsaved_run, recorded_end, start_over
 from collectorfleet.run.position import Position
+from collectorfleet.run.video_folder import VideoFolder
 from collectorfleet.timeline import files
 from collectorfleet.timeline.timeline import Timeline
+
+VIDEO = EpisodeVideo(3, 100, 0, 0, 1.5, 10, b"file")
 
 
 def opened(path: Path, run: str = "run-1") -> CheckpointFolder:
@@ -54,12 +58,20 @@ def test_the_next_run_begins_at_frame_0_as_the_first_driver(unsaved: CheckpointF
     assert json.loads((path / "fleet.json").read_text()) == {"fleet": "cheetah", "run": "run-2", "starts": 1}
 
 
+def test_a_folder_for_videos_without_a_video_is_also_replaced(unsaved: CheckpointFolder) -> None:
+    VideoFolder(unsaved.path / "videos")  # a driver makes this folder at its start
+    assert has_only_an_unsaved_run(unsaved.path, "cheetah")
+    assert start_over(unsaved.path, "cheetah")
+    assert list(unsaved.path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "change",
     [
         pytest.param(lambda path: opened(path).write(Position(100, 1, 2), b"state"), id="a checkpoint"),
         pytest.param(lambda path: (path / "thesis.tex").touch(), id="a file of another program"),
-        pytest.param(lambda path: (path / "videos").mkdir(), id="videos"),
+        pytest.param(lambda path: VideoFolder(path / "videos").log_video(VIDEO), id="videos"),
+        pytest.param(lambda path: (path / "videos").touch(), id="a file of another program in place of videos"),
         pytest.param(lambda path: ((path / "journal").unlink(), (path / "journal").mkdir()), id="a folder of a diary"),
         pytest.param(lambda path: (path / "fleet.json").write_text("{}"), id="fleet.json of another program"),
         pytest.param(lambda path: (path / "fleet.json").unlink(), id="no fleet.json"),

@@ -228,10 +228,12 @@ def test_a_logger_of_torchrl_gets_the_frames_in_its_own_order_of_dimensions(tmp_
 def test_videos_that_nobody_takes_are_told_of(keeper: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log_of = {"spec.driver.log": {"tensorboard": str(tmp_path)}} if keeper == "a logger" else {}
     folder = VideoFolder(tmp_path) if keeper == "a folder" else None
-    open_run_log(fleet({"spec.evaluation": {"video": {}}} | log_of), DriverReport, folder)
+    opened = open_run_log(fleet({"spec.evaluation": {}} | log_of), DriverReport, folder)
+    assert caplog.records == []  # a script requests videos later
+    opened.expect_videos()
     sentence = (
         "evaluation.video: no folder and no logger stores the videos; set driver.checkpoint or driver.log, or read "
-        "collector.videos() in the training function"
+        "collector.videos() in your code"
     )
     assert [one.message for one in caplog.records] == [sentence] * (keeper == "nobody")
 
