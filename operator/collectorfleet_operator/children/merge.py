@@ -59,10 +59,12 @@ def _merge(base: Any, over: Any, field: str, *, nulls_stay: bool) -> Any:
 
 
 def _merge_named(base: list[Any], over: list[Any], field: str, *, nulls_stay: bool) -> list[Any]:
-    key = _MERGED_BY[field]
     # For items with a missing or malformed key, the API server's own error is the best message.
-    if not all(isinstance(item, Mapping) and isinstance(item.get(key), str | int) for item in over):
+    if not _have_keys(over, field):
         return over
+    # The base is malformed if it is the user's template under another template.
+    if not _have_keys(base, field):
+        return [*base, *over]
     mine = {_identity(item, field): item for item in base}
     theirs = {_identity(item, field): item for item in over}
     deep = field in _MERGED_DEEPLY
@@ -71,6 +73,11 @@ def _merge_named(base: list[Any], over: list[Any], field: str, *, nulls_stay: bo
         for name, item in mine.items()
     ]
     return kept + [item for name, item in theirs.items() if name not in mine]
+
+
+def _have_keys(items: list[Any], field: str) -> bool:
+    key = _MERGED_BY[field]
+    return all(isinstance(item, Mapping) and isinstance(item.get(key), str | int) for item in items)
 
 
 def _identity(item: Mapping[str, Any], field: str) -> tuple[Any, ...]:
