@@ -1,4 +1,4 @@
-"""Reads times of Kubernetes objects. No side effects.
+"""Reads times of Kubernetes objects and durations of specs. No side effects.
 
 The API server stores implausible times, such as a Lease that was renewed in year 0, or a condition with the time zone
 +99:99. A reader that raises an error would stop at such an object.
@@ -6,13 +6,15 @@ The API server stores implausible times, such as a Lease that was renewed in yea
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-# A time outside of these years is a mistake. For a time within these years, adding or subtracting any duration of a
-# spec stays within Python's range.
+# A time outside of these years is a mistake. For a time within these years, adding or subtracting up to
+# ``LONGEST_SECONDS`` stays within Python's range.
 EARLIEST_YEAR: Final = 1970
 LATEST_YEAR: Final = 2999
+# 100 years. A user who means "never" may write a longer duration.
+LONGEST_SECONDS: Final = 3_153_600_000
 
 
 def parse_time(value: Any) -> datetime | None:
@@ -29,3 +31,8 @@ def parse_time(value: Any) -> datetime | None:
 def is_plausible(time: datetime) -> bool:
     """Return whether the year is between ``EARLIEST_YEAR`` and ``LATEST_YEAR``."""
     return EARLIEST_YEAR <= time.year <= LATEST_YEAR
+
+
+def duration(seconds: int) -> timedelta:
+    """Return a duration, but at most ``LONGEST_SECONDS``: a stored object may have a longer one. Never raises."""
+    return timedelta(seconds=min(seconds, LONGEST_SECONDS))

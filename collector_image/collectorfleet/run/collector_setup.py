@@ -31,6 +31,7 @@ from collectorfleet.run.resume_point import ResumePoint, resume_point
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.spec_learners.run_learners import KeptParts, KeptVersions, RunLearners
 from collectorfleet.run.stop import StopReason, StopRequest
+from collectorfleet_api.times import duration
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 INCARNATIONS_PER_DRIVER: Final = 2**20
@@ -130,4 +131,4 @@ class CollectorSetup:
 
 def _interval(spec: CollectorFleetSpec) -> timedelta:
     asked = spec.driver.checkpoint
-    return timedelta(seconds=asked.every_seconds if asked else EVERY_SECONDS)
+    return duration(asked.every_seconds if asked else EVERY_SECONDS)

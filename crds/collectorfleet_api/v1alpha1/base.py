@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Final, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -15,11 +15,16 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
 )
 from pydantic.alias_generators import to_camel
 
-from collectorfleet_api.times import EARLIEST_YEAR, LATEST_YEAR, is_plausible
+from collectorfleet_api.times import EARLIEST_YEAR, LATEST_YEAR, LONGEST_SECONDS, is_plausible
 from collectorfleet_api.v1alpha1.types import ObjectName
+
+_IS_STORED: Final = "is_stored"
 
 
 class Model(BaseModel):
@@ -43,6 +48,7 @@ class Model(BaseModel):
         """Return the model of a JSON object from a manifest or from the API server.
 
         Set ``ignore_unknown`` for stored objects to drop unknown fields, because the installed CRD may be newer.
+        Durations may then be longer than the maximum, because the CRD may have had none.
         Raises pydantic.ValidationError.
         """
         # In strict mode, pydantic converts strings to enums and times only if the input is JSON.
@@ -51,6 +57,7 @@ class Model(BaseModel):
             by_alias=True,
             by_name=False,
             extra="ignore" if ignore_unknown else None,
+            context={_IS_STORED: ignore_unknown},
         )
 
     @classmethod
@@ -127,6 +134,18 @@ Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 # At most a week, because a longer time is probably a typing error.
 Seconds = Annotated[int, Field(ge=1, le=604_800)]
+
+
+def _unless_stored(value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    """Skip the check for a longer duration of a stored object: the operator must still manage the fleet."""
+    is_stored = bool(info.context and info.context[_IS_STORED])
+    return value if is_stored and type(value) is int and value > LONGEST_SECONDS else check(value)
+
+
+LONGER_IF_STORED: Final = WrapValidator(_unless_stored)
+# The operator adds these durations to times, and reads each with ``times.duration``.
+Duration = Annotated[int, Field(ge=0, le=LONGEST_SECONDS), LONGER_IF_STORED]
+PositiveDuration = Annotated[int, Field(ge=1, le=LONGEST_SECONDS), LONGER_IF_STORED]
 
 # Three decimals are enough: further decimals are noise, and each change causes a write to the API server.
 Measured = Annotated[float, PlainSerializer(lambda value: round(value, 3), return_type=float, when_used="json")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.base import Model, PositiveDuration
 from collectorfleet_api.v1alpha1.types import ObjectName, SubPath
 
 
@@ -23,7 +23,7 @@ class Checkpoint(Model):
             "the root of the claim."
         ),
     )
-    every_seconds: Positive = Field(
+    every_seconds: PositiveDuration = Field(
         default=60,
         description=(
             "Minimum seconds between checkpoints. The driver saves a checkpoint when training requests a batch, and "

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.times import LONGEST_SECONDS
+from collectorfleet_api.v1alpha1.base import LONGER_IF_STORED, Model
 from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
 from collectorfleet_api.v1alpha1.collectors import Requests
 from collectorfleet_api.v1alpha1.log import Log
@@ -72,7 +73,7 @@ class Driver(Model):
             "frames of the previous driver count as lost."
         ),
     )
-    liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
+    liveness_deadline_seconds: Annotated[int, Field(ge=60, le=LONGEST_SECONDS), LONGER_IF_STORED] | None = Field(
         default=None,
         description=(
             "If a driver does not renew its Lease for this many seconds, the driver counts as hung. The operator "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.base import Model, PositiveDuration
 from collectorfleet_api.v1alpha1.factory import Factory
 
 
@@ -25,7 +25,7 @@ class Log(Model):
             "Biases or MLflow, or your own logger. The factory may be a class."
         ),
     )
-    every_seconds: Positive = Field(
+    every_seconds: PositiveDuration = Field(
         default=10,
         description=(
             "Minimum seconds between records of the fleet's metrics. Values of `run.report` are logged at once."

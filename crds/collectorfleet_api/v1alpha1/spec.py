@@ -15,7 +15,7 @@ from collectorfleet_api.packing.custom import CustomResources
 from collectorfleet_api.packing.evaluator_pods import pack_evaluators
 from collectorfleet_api.packing.pods import Packing, WorkerGroup
 from collectorfleet_api.packing.refusal import Refusal
-from collectorfleet_api.v1alpha1.base import LocalObjectReference, Model, Positive
+from collectorfleet_api.v1alpha1.base import Duration, LocalObjectReference, Model, PositiveDuration
 from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors
@@ -149,7 +149,7 @@ class CollectorFleetSpec(Model):
         default_factory=UpdateStrategy,
         description="How the operator applies a spec change after the fleet has delivered a batch.",
     )
-    progress_deadline_seconds: Positive = Field(
+    progress_deadline_seconds: PositiveDuration = Field(
         default=600,
         description=(
             "The driver must deliver the first batch within this many seconds. After this time the fleet is "
@@ -171,7 +171,7 @@ class CollectorFleetSpec(Model):
             "for inspection."
         ),
     )
-    ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = Field(
+    ttl_seconds_after_finished: Duration | None = Field(
         default=None,
         description=(
             "This many seconds after the end of the run, the operator deletes the driver's Job with its pods and logs. "
@@ -179,21 +179,21 @@ class CollectorFleetSpec(Model):
             "Absent: the objects stay until the CollectorFleet is deleted."
         ),
     )
-    active_deadline_seconds: Positive | None = Field(
+    active_deadline_seconds: PositiveDuration | None = Field(
         default=None,
         description=(
             "Seconds from the start of the driver's Job. If the driver still runs after this time, the operator ends "
             "the driver, and the fleet fails."
         ),
     )
-    startup_deadline_seconds: Positive | None = Field(
+    startup_deadline_seconds: PositiveDuration | None = Field(
         default=None,
         description=(
             "Seconds from the creation of the driver's Job. If the driver has delivered no batch after this time, the "
             "operator ends the driver, and the fleet fails."
         ),
     )
-    idle_timeout_seconds: Positive | None = Field(
+    idle_timeout_seconds: PositiveDuration | None = Field(
         default=None,
         description=(
             "If the driver hands out no batch for this many seconds, the operator suspends the fleet, as with "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from collectorfleet_api.times import duration
 from collectorfleet_operator.decide.driver_lost import is_driver_lost
 from collectorfleet_operator.decide.situation import Situation
 
@@ -25,7 +26,7 @@ def until_replaced(seen: Situation) -> timedelta | None:
         or not is_driver_lost(seen.lease_unchanged_for)
     ):
         return None
-    return timedelta(seconds=deadline) - seen.lease_unchanged_for
+    return duration(deadline) - seen.lease_unchanged_for
 
 
 def how_it_is_replaced(seen: Situation) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_api.times import duration
 from collectorfleet_api.v1alpha1 import CollectorFleetStatus, Condition, ConditionType, DriverReport, Reason
 from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.situation import Situation, cached_per_situation
@@ -64,7 +65,7 @@ def until_stalled(seen: Situation) -> timedelta | None:
     if not seen.is_usable(job) or has_delivered_itself(seen, job):
         return None
     began = pod.created if pod is not None and has_delivered(seen, job) else job.created
-    return began + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
+    return began + duration(seen.fleet.spec.progress_deadline_seconds) - seen.now
 
 
 def is_stalled(seen: Situation) -> bool:
@@ -84,7 +85,7 @@ def expires(seen: Situation) -> datetime | None:
     end = job.ended
     ttls = [ttl, job.ttl_seconds]
     lifetimes = [ttl for ttl in ttls if ttl is not None]
-    return end + timedelta(seconds=min(lifetimes)) if end is not None and lifetimes else None
+    return end + duration(min(lifetimes)) if end is not None and lifetimes else None
 
 
 def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -> datetime | None:
@@ -97,7 +98,7 @@ def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -
         return recorded_expiry
     done = status.condition(ConditionType.COMPLETED)
     at = done.last_transition_time if done is not None and is_true(done) else None
-    return at + timedelta(seconds=ttl) if at is not None and ttl is not None else None
+    return at + duration(ttl) if at is not None and ttl is not None else None
 
 
 def code_is_newer(seen: Situation) -> bool:
@@ -149,13 +150,13 @@ def _deadlines(seen: Situation, job: Job) -> list[Limit]:
         )
         # After the loss of a RayCluster or a node, the same run has another Job. The deadline counts from the first
         # Job.
-        found.append(Limit(job.run_began + timedelta(seconds=spec.active_deadline_seconds), text))
+        found.append(Limit(job.run_began + duration(spec.active_deadline_seconds), text))
     if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):
         text = (
             f"the driver delivered no batch within {spec.startup_deadline_seconds} s (spec.startupDeadlineSeconds) "
             f"after Job {job.name} was created"
         )
-        found.append(Limit(job.created + timedelta(seconds=spec.startup_deadline_seconds), text))
+        found.append(Limit(job.created + duration(spec.startup_deadline_seconds), text))
     return found
 
 
@@ -167,7 +168,7 @@ def _idle(seen: Situation, job: Job) -> list[Limit]:
     if evaluation is not None and (evaluation.running_version or evaluation.awaited_version is not None):
         return []  # not idle: the last version is evaluated after the last batch
     text = f"the driver handed out no batch for {seconds} s (spec.idleTimeoutSeconds)"
-    return [Limit(progress.last_batch_time + timedelta(seconds=seconds), text)]
+    return [Limit(progress.last_batch_time + duration(seconds), text)]
 
 
 def _over(limits: list[Limit], now: datetime) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
+from collectorfleet_api.times import duration
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.heads import is_in_use
 from collectorfleet_operator.decide.pod import Pod
@@ -50,7 +51,7 @@ def _waits_for_a_finalizer_alone(seen: Situation, pod: Pod) -> bool:
 
 def _given_up_at(seen: Situation, pod: Pod) -> datetime:
     # A pod's deletionTimestamp is the end of its grace period.
-    grace = timedelta(seconds=pod.grace_seconds)
+    grace = duration(pod.grace_seconds)
     return pod.deleted - grace if _is_of_no_use(seen, pod) else pod.deleted + _MARGIN
 
 

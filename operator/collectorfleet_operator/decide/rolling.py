@@ -23,6 +23,7 @@ from typing import Final
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.names import EVALUATOR_GROUP, LEARNER_GROUP
+from collectorfleet_api.times import duration
 from collectorfleet_api.v1alpha1 import ConditionType, Orders
 from collectorfleet_api.v1alpha1.status import MOST_DRAINED_PODS
 from collectorfleet_operator.children.group_sizes import worker_groups
@@ -137,7 +138,7 @@ def until_overdue(seen: Situation, new_orders: Orders | None) -> timedelta | Non
     """Return the time until a replacement without progress is overdue, or None if no pod is outdated."""
     if not outdated_pods(seen):
         return None
-    return last_progress_at(seen, new_orders) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
+    return last_progress_at(seen, new_orders) + duration(seen.fleet.spec.progress_deadline_seconds) - seen.now
 
 
 def _requested_drains(seen: Situation) -> Sequence[str]:

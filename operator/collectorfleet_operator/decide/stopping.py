@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from collectorfleet_api import names
+from collectorfleet_api.times import duration
 from collectorfleet_api.v1alpha1 import ConditionType, Orders, Reason, UpdateStrategyType
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.children.hashes import changed_parts, group_part, is_group
@@ -205,9 +206,7 @@ def did_not_end(seen: Situation) -> str:
 def until_overdue(seen: Situation) -> timedelta | None:
     """Return the time within which a driver with an order to stop must end, or None without such an order."""
     since = seen.stop_requested_at
-    return (
-        since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now if since is not None else None
-    )
+    return since + duration(seen.fleet.spec.progress_deadline_seconds) - seen.now if since is not None else None
 
 
 @cached_per_situation

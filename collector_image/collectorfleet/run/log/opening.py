@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collectorfleet.run.log.loggers import open_loggers, video_sinks
 from collectorfleet.run.log.run_log import RunLog
 from collectorfleet.run.video_folder import VideoFolder
+from collectorfleet_api.times import duration
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Log
 
 
@@ -22,4 +23,4 @@ def open_run_log(fleet: CollectorFleet, report: Callable[[], DriverReport], vide
     sinks = video_sinks(loggers)
     if videos is not None:
         sinks["the folder of videos"] = videos.log_video
-    return RunLog(loggers, report, every_seconds=asked.every_seconds, video_sinks=sinks)
+    return RunLog(loggers, report, every_seconds=duration(asked.every_seconds).total_seconds(), video_sinks=sinks)

@@ -18,6 +18,27 @@ def wrong(changes: dict[str, Any], name: str = "cheetah") -> list[str]:
     return [str(problem) for problem in found]
 
 
+LONG_DURATIONS = (
+    *("progressDeadlineSeconds", "activeDeadlineSeconds", "startupDeadlineSeconds", "idleTimeoutSeconds"),
+    *("ttlSecondsAfterFinished", "driver.livenessDeadlineSeconds", "driver.checkpoint.everySeconds"),
+    "driver.log.everySeconds",
+)
+
+
+@pytest.mark.parametrize("seconds", [3_153_600_001, 999_999_999_999, 2**63 - 1])
+@pytest.mark.parametrize("field", LONG_DURATIONS)
+def test_a_duration_of_more_than_a_hundred_years_is_refused_unless_it_is_stored(field: str, seconds: int) -> None:
+    changes = {
+        "spec.driver.checkpoint": {"claimName": "runs"},
+        "spec.driver.log": {"tensorboard": "/logs"},
+        f"spec.{field}": seconds,
+    }
+    assert wrong(changes) == [f"spec.{field}: {seconds} is too large; use at most 3153600000"]
+    stored = read_stored(manifest(changes))
+    assert isinstance(stored, CollectorFleet)
+    assert stored.spec.at(field) == seconds
+
+
 def test_a_fleet_without_problems_is_read() -> None:
     found = read(manifest())
     assert isinstance(found, CollectorFleet)

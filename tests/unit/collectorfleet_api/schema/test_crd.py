@@ -40,6 +40,13 @@ def test_every_field_says_what_it_is() -> None:
     assert [path for path, inner in found if len(inner.get("description", "")) < 5] == []
 
 
+def test_every_duration_of_the_spec_that_is_added_to_a_time_has_a_maximum() -> None:
+    durations = {path: inner for path, inner in fields(schema()["properties"]["spec"]) if "Seconds" in path}
+    assert len(durations) > 10
+    # The operator passes the duration of a toleration to Kubernetes.
+    assert [path for path, inner in durations.items() if "maximum" not in inner] == [".tolerations[].tolerationSeconds"]
+
+
 def test_status_numbers_have_no_defaults_that_nobody_measured() -> None:
     status = schema()["properties"]["status"]
     assert status["default"] == {"observedGeneration": -1}
