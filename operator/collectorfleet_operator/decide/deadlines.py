@@ -11,7 +11,7 @@ from collectorfleet_operator.decide.driver_lost import TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.kuberay import until_late
 from collectorfleet_operator.decide.leftover_containers import until_leftovers_are_deleted
-from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
+from collectorfleet_operator.decide.limits import expires, until_idle_after_evaluation, until_limit, until_stalled
 from collectorfleet_operator.decide.lost_nodes import until_next_force_delete
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, until_overdue
@@ -34,6 +34,7 @@ def until_next_deadline(seen: Situation) -> timedelta | None:
         _unless_past(until_stalled(seen)),
         _unless_past(rolling.until_overdue(seen, orders(seen))),
         until_limit(seen),
+        until_idle_after_evaluation(seen),
         until_next_force_delete(seen),
         _unless_past(until_leftovers_are_deleted(seen)),
         _unless_past(until_replaced(seen)),

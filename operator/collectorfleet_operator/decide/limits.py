@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.times import duration
 from collectorfleet_api.v1alpha1 import CollectorFleetStatus, Condition, ConditionType, DriverReport, Reason
 from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.situation import Situation, cached_per_situation
+
+CHECK_EVALUATION_AFTER: Final = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,18 @@ def until_limit(seen: Situation) -> timedelta | None:
         return None
     left = [limit.at - seen.now for limit in (*_deadlines(seen, job), *_idle(seen, job))]
     return min((one for one in left if one > timedelta(0)), default=None)
+
+
+def until_idle_after_evaluation(seen: Situation) -> timedelta | None:
+    """Return the time until the operator checks whether the evaluation has ended, or None if no fleet waits for this.
+
+    The end of an evaluation triggers no reconcile. With it, the fleet may be idle.
+    """
+    job = seen.job
+    if not seen.is_usable(job) or not _evaluates(seen):
+        return None
+    left = [limit.at - seen.now for limit in _without_batch(seen, job)]
+    return next((one if one > timedelta(0) else CHECK_EVALUATION_AFTER for one in left), None)
 
 
 def deadline_exceeded(seen: Situation) -> str:
@@ -161,12 +176,19 @@ def _deadlines(seen: Situation, job: Job) -> list[Limit]:
 
 
 def _idle(seen: Situation, job: Job) -> list[Limit]:
+    # A fleet that evaluates is not idle: the last version is evaluated after the last batch.
+    return [] if _evaluates(seen) else _without_batch(seen, job)
+
+
+def _evaluates(seen: Situation) -> bool:
+    evaluation = seen.report.evaluation if seen.report else None
+    return evaluation is not None and bool(evaluation.running_version or evaluation.awaited_version is not None)
+
+
+def _without_batch(seen: Situation, job: Job) -> list[Limit]:
     seconds, progress = seen.fleet.spec.idle_timeout_seconds, seen.report.progress if seen.report else None
     if seconds is None or progress is None or progress.last_batch_time is None or not has_delivered_itself(seen, job):
         return []
-    evaluation = seen.report.evaluation if seen.report else None
-    if evaluation is not None and (evaluation.running_version or evaluation.awaited_version is not None):
-        return []  # not idle: the last version is evaluated after the last batch
     text = f"the driver handed out no batch for {seconds} s (spec.idleTimeoutSeconds)"
     return [Limit(progress.last_batch_time + duration(seconds), text)]
 

@@ -49,6 +49,7 @@ def _is_as_it_should_be(fleet: Object, status: Object) -> bool:
     return (
         status.get("phase") == Phase.COLLECTING
         and reconciling == "False"
+        and not has_condition(fleet, ConditionType.STALLED)
         and has_condition(fleet, ConditionType.WEIGHTS_FRESH)
         and status.get("observedGeneration") == metadata(fleet).get("generation")
     )

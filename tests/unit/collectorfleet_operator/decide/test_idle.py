@@ -38,6 +38,26 @@ def test_a_fleet_that_waits_for_its_last_evaluation_is_not_idle(evaluation: dict
     assert world.look(world.now).orders is not None
 
 
+def test_a_fleet_that_idles_after_an_evaluation_is_noticed_without_news() -> None:
+    world = running({"spec.idleTimeoutSeconds": 60, "spec.driver.checkpoint": {"claimName": "runs"}})
+    world.report(4, evaluation={"runningVersion": 7})
+    world.wait_until(59)
+    assert world.plan().again_after == timedelta(seconds=1)
+    world.wait_until(60)
+    assert world.look(world.now).orders is None
+    # The end of an evaluation is no news, so it may be missed.
+    assert world.plan().again_after == timedelta(seconds=30)
+    world.report(4, evaluation={})
+    world.wait_until(90)
+    assert world.look(world.now).orders is not None
+
+
+def test_without_an_idle_timeout_nobody_looks_for_the_end_of_an_evaluation() -> None:
+    world = running()
+    world.report(4, evaluation={"runningVersion": 7})
+    assert world.plan().again_after is None
+
+
 def test_an_idle_fleet_is_suspended_by_asking_its_driver() -> None:
     world = running({"spec.idleTimeoutSeconds": 1800, "spec.driver.checkpoint": {"claimName": "runs"}})
     world.report(4, checkpoint={"frames": 12000})

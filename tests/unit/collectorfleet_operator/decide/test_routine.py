@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.example_count import examples
 from tests.unit.collectorfleet_operator.world import KEY, World, kinds, later, running, told
 
+from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.plan import again_after
 from collectorfleet_operator.decide.routine import without_routine_numbers
@@ -179,6 +180,21 @@ def test_all_is_news_of_a_fleet_that_is_not_as_it_should_be() -> None:
     assert without_routine_numbers(world.get(FLEET)) == world.get(FLEET)
     world.edit({**SPEC, "spec.collectors.replicas": 3})
     assert without_routine_numbers(world.get(FLEET)) == world.get(FLEET)
+
+
+def test_the_batch_that_ends_a_stall_is_news() -> None:
+    world = at_rest()
+    world.wait_until(600)
+    world.replace_driver_pod()
+    world.renew_lease()
+    world.report(2, at=world.now, last_batch=later(0), driverIncarnation=2)
+    world.wait_until(1200)
+    status = world.look(world.now)
+    assert (status.phase, told(status, "Stalled")[1]) == (Phase.COLLECTING, "ProgressDeadlineExceeded")
+    before = matters(world)
+    world.report(2, at=world.now, driverIncarnation=2)
+    assert matters(world) != before
+    assert told(world.look(world.now), "Stalled")[0] == "False"
 
 
 def test_a_routine_report_is_kept_and_concerns_nobody() -> None:
