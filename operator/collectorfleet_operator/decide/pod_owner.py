@@ -43,6 +43,14 @@ class PodOwner:
     sizes: Mapping[str, GroupSize]
 
     @property
+    def is_orphan(self) -> bool:
+        """Return whether the object stays although no fleet owns it, as after ``kubectl delete --cascade=orphan``.
+
+        Only a user can free the name of such an object.
+        """
+        return self.controller is None and not self.is_terminating
+
+    @property
     def worker_sizes(self) -> dict[str, GroupSize]:
         """Return the sizes of the groups that the fleet needs to collect: all groups except the evaluators."""
         return {name: size for name, size in self.sizes.items() if name != names.EVALUATOR_GROUP}

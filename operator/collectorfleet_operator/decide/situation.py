@@ -78,9 +78,9 @@ class Situation:
     """A fleet, its children and its pods.
 
     ``children`` has each existing object with the kind and name of a child, even if the fleet does not own the object.
-    ``pods`` have a controller. ``ignored_pods`` have the fleet's label but no controller, so they are not the fleet's.
-    ``problems`` has the problems of the stored spec, in sentences. ``running`` is the fleet with the spec of its
-    driver's Job. It is None without a Job, or if this release cannot read the spec in the Job.
+    ``pods`` have a controller, which is no orphan. ``ignored_pods`` have the fleet's label but no controller, so they
+    are not the fleet's. ``problems`` has the problems of the stored spec, in sentences. ``running`` is the fleet with
+    the spec of its driver's Job. It is None without a Job, or if this release cannot read the spec in the Job.
     """
 
     fleet: CollectorFleet

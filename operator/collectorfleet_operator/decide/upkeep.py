@@ -43,11 +43,18 @@ def maintain_children(seen: Situation) -> Iterator[Action]:
         return
     if _has_room(seen):
         yield from _share_a_token(seen)
-        for child in CHILDREN:
+        # If an object without an owner has a child's name, the API server refuses the child, and the plan ends. So
+        # these children come first: without a RayCluster of the fleet, its driver must not start.
+        for child in sorted(CHILDREN, key=lambda child: not _is_taken(seen, child)):
             if child is not WORKLOAD_CHILD:
                 yield from _keep(seen, child)
     else:
         yield from _make_room(seen)
+
+
+def _is_taken(seen: Situation, child: Child) -> bool:
+    stored = seen.children.get(child)
+    return stored is not None and controller_uid(stored) is None
 
 
 def _share_a_token(seen: Situation) -> Iterator[Action]:
@@ -59,19 +66,22 @@ def _share_a_token(seen: Situation) -> Iterator[Action]:
 
 
 def _has_room(seen: Situation) -> bool:
-    """Return whether the run's objects exist or can be created: no object of an earlier run is in the way."""
+    """Return whether the run's objects exist or can be created: no object of an earlier run is in the way.
+
+    An orphan is never deleted. The refusal to create an object of its name tells the user about it.
+    """
     if any(seen.is_ours(other) for other in _of_the_other_launcher(seen)):
         return False
     if seen.cluster is None:
         if seen.leftovers(seen.cluster_pods, None):
             return False
-    elif not seen.is_usable(seen.cluster) or _is_of_another_run(seen, seen.cluster):
+    elif not seen.cluster.is_orphan and (not seen.is_usable(seen.cluster) or _is_of_another_run(seen, seen.cluster)):
         return False
     if seen.job is None:
         # An earlier driver on a lost node may hang for long. Such a driver does no harm, because it does not hold the
         # Lease.
         return not [pod for pod in seen.leftovers(seen.driver_pods, None) if not pod.is_lost_with_node]
-    return seen.is_usable(seen.job)
+    return seen.job.is_orphan or seen.is_usable(seen.job)
 
 
 def _is_of_another_run(seen: Situation, cluster: PodOwner) -> bool:

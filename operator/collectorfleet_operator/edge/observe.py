@@ -65,16 +65,21 @@ def observe(
     Raises UnreadableError if a child or a pod cannot be read: decisions need complete observations.
     """
     children, labelled = children_of(cache, key), cache.pods_of(key)
-    pods = [pod for pod in labelled if pod.controller is not None]
+    job = cache.facts(Job, DRIVER_CHILD.key(key))
+    raycluster = cache.facts(RayCluster, RAYCLUSTER_CHILD.key(key))
+    collectors_job = cache.facts(Job, COLLECTORS_CHILD.key(key))
+    orphans = {owner.uid for owner in (job, raycluster, collectors_job) if owner is not None and owner.is_orphan}
+    # The pods of an orphan have the fleet's label, too, but they stay until a user deletes the orphan.
+    pods = [pod for pod in labelled if pod.controller is not None and pod.controller not in orphans]
     _check_readable(children.values(), pods)
     seen = Situation(
         fleet=fleet,
         now=now,
         running=readings.running(stored, children.get(DRIVER_CHILD)),
         children=children,
-        job=cache.facts(Job, DRIVER_CHILD.key(key)),
-        raycluster=cache.facts(RayCluster, RAYCLUSTER_CHILD.key(key)),
-        collectors_job=cache.facts(Job, COLLECTORS_CHILD.key(key)),
+        job=job,
+        raycluster=raycluster,
+        collectors_job=collectors_job,
         workload=cache.facts(Workload, WORKLOAD_CHILD.key(key)),
         pods=pods,
         ignored_pods=[pod for pod in labelled if pod.controller is None],

@@ -34,7 +34,7 @@ def _observed(seen: Situation) -> Finding:
     earlier = _earlier(seen)
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
-    if seen.cluster is None:
+    if seen.cluster is None or seen.cluster.is_orphan:
         return waiting(_TYPE, Reason.PENDING, "the collectors' Job has not been created yet")
     suspended = why_suspended(seen.cluster)
     if suspended:
@@ -45,7 +45,9 @@ def _observed(seen: Situation) -> Finding:
 def _earlier(seen: Situation) -> str:
     for cluster in seen.clusters:
         is_other = cluster is not seen.cluster
-        if (is_other and seen.is_ours(cluster)) or (not is_other and not seen.is_usable(cluster)):
+        if (is_other and seen.is_ours(cluster)) or (
+            not is_other and not cluster.is_orphan and not seen.is_usable(cluster)
+        ):
             return f"{cluster.kind} {cluster.name} of an earlier run is being deleted"
     left = seen.leftovers(seen.cluster_pods, None) if seen.cluster is None else []
     if left:

@@ -30,7 +30,7 @@ def driver_running(seen: Situation, run: Underway) -> Finding:
     if refused is not None and not _pod_runs(seen):
         return not_written(_TYPE, refused)
     job = seen.job
-    if job is None:
+    if job is None or job.is_orphan:
         return waiting(_TYPE, Reason.PENDING, _why_no_job(seen))
     match run:
         case Pending():

@@ -53,7 +53,7 @@ def _observed(seen: Situation) -> Finding:
     earlier = _earlier(seen)
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
-    if seen.cluster is None:
+    if seen.cluster is None or seen.cluster.is_orphan:
         return waiting(_TYPE, Reason.PENDING, "the RayCluster has not been created yet")
     suspended = why_suspended(seen.cluster)
     if suspended:
@@ -66,7 +66,7 @@ def _earlier(seen: Situation) -> str | None:
     other = next((one for one in seen.clusters if one is not cluster), None)
     if other is not None and seen.is_ours(other):
         return f"{other.kind} {other.name} of an earlier run is being deleted"
-    if cluster is not None and (not seen.is_ours(cluster) or cluster.is_terminating):
+    if cluster is not None and not cluster.is_orphan and not seen.is_usable(cluster):
         return f"RayCluster {cluster.name} of an earlier run is being deleted"
     left = seen.leftovers(seen.cluster_pods, cluster)
     if cluster is None and left:

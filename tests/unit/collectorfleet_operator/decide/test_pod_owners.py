@@ -26,7 +26,7 @@ def test_a_driver_job_that_cannot_be_read_is_named(change: dict[str, Any]) -> No
         world.seen()
 
 
-def test_a_raycluster_of_somebody_else_without_worker_groups_is_waited_for() -> None:
+def test_a_raycluster_of_somebody_else_without_worker_groups_is_not_the_fleets() -> None:
     world = World()
     identity = {"name": KEY.name, "namespace": KEY.namespace, "labels": {"collectorfleet.dev/fleet": KEY.name}}
     world.store({"apiVersion": RAYCLUSTER.api_version, "kind": RAYCLUSTER.kind, "metadata": identity, "spec": {}})
@@ -35,4 +35,4 @@ def test_a_raycluster_of_somebody_else_without_worker_groups_is_waited_for() -> 
     assert (found.sizes, found.templates, found.controller) == ({}, {}, None)
     condition = world.look().condition(ConditionType.RAY_CLUSTER_READY)
     assert condition is not None
-    assert condition.reason == Reason.WAITING_FOR_DELETION
+    assert condition.reason == Reason.PENDING
