@@ -73,22 +73,35 @@ class VersionStamp(Transform):
         self._shared = shared
         self._any_time = any_time
         self._before: int | None = None
+        self._written = 0  # the version of the last step
 
     def _step(self, tensordict: TensorDictBase, next_tensordict: TensorDictBase) -> TensorDictBase:  # noqa: ARG002 (TorchRL's signature)
         now = self._shared.get()
         version = min(self._before, now) if self._any_time and self._before is not None else now
-        next_tensordict.set(STAMP, torch.full(next_tensordict.batch_size, version, dtype=torch.int64))
-        self._before = now
+        _write(version, next_tensordict)
+        self._before, self._written = now, version
         return next_tensordict
 
+    def _post_step_mdp_hooks(
+        self, tensordict: TensorDictBase, tensordict_: TensorDictBase
+    ) -> tuple[TensorDictBase, TensorDictBase]:
+        # If an environment resets itself, TorchRL has set the observations of ended episodes to zero, and the stamp is
+        # one of these observations.
+        _write(self._written, tensordict.get("next"))
+        return tensordict, tensordict_
+
     def _reset(self, tensordict: TensorDictBase, tensordict_reset: TensorDictBase) -> TensorDictBase:  # noqa: ARG002 (TorchRL's signature)
-        tensordict_reset.set(STAMP, torch.zeros(tensordict_reset.batch_size, dtype=torch.int64))
+        _write(0, tensordict_reset)
         return tensordict_reset
 
     def transform_observation_spec(self, observation_spec: Composite) -> Composite:
         shape = observation_spec.shape
         observation_spec[STAMP] = Unbounded(shape=shape, dtype=torch.int64, device=observation_spec.device)
         return observation_spec
+
+
+def _write(version: int, tensordict: TensorDictBase) -> None:
+    tensordict.set(STAMP, torch.full(tensordict.batch_size, version, dtype=torch.int64))
 
 
 def stamped(env: EnvBase | Callable[[], EnvBase], shared: SharedVersion, *, any_time: bool) -> Any:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
 import pytest
+import torch
 from tensordict import TensorDict
 from tests import envs
+from tests.tensor_envs import SelfResettingWalks
 from torchrl.collectors import MultiAsyncCollector
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.stamp import STAMP, SharedVersion, VersionStamp
+from collectorfleet.codec import frames as keys
+from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import Request
 
 
@@ -40,13 +46,16 @@ def test_the_version_is_written_beside_the_observation() -> None:
     assert env.rollout(2)["next", STAMP].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
+WITH_A_STAMP = pytest.mark.parametrize(
     "options",
     [
         pytest.param({"options": {"trajs_per_batch": 1}}, id="whole trajectories"),
         pytest.param({"collector_class": MultiAsyncCollector, "workers": 2}, id="processes that never pause"),
     ],
 )
+
+
+@WITH_A_STAMP
 def test_the_memory_of_a_built_collector_has_no_name_so_a_killed_collector_leaves_none(options: dict[str, Any]) -> None:
     runner = build(CollectorConfig(envs.make_counting, envs.make_policy(), 10, **options), 1)
     try:
@@ -54,5 +63,26 @@ def test_the_memory_of_a_built_collector_has_no_name_so_a_killed_collector_leave
         with pytest.raises(FileNotFoundError):
             SharedMemory(runner._shared._memory.name)
         assert runner.run(Request(1, 10, 0)).oldest_version == 0
+    finally:
+        runner.collector.shutdown()
+
+
+@WITH_A_STAMP
+def test_the_last_frame_of_an_episode_has_its_version_in_an_environment_that_resets_itself(
+    options: dict[str, Any],
+) -> None:
+    policy = envs.make_policy()
+    runner = build(CollectorConfig(partial(SelfResettingWalks, 2), policy, 40, **options), 1)
+    offer: Offer | None = Offer(7, snapshots.take(snapshots.tensors_of(policy)))
+    try:
+        ended = versions = torch.empty(0, dtype=torch.bool)
+        # Processes that never pause may first return rollouts that they began before they loaded the weights.
+        while not (ended.any() and (versions[~ended] == 7).all()):
+            rollout = runner.run(Request(1, 40, 0), offer)
+            batch, offer = rollout.batch, None
+            mask = batch.get(keys.MASK_KEY, torch.ones(batch.shape, dtype=torch.bool))
+            versions, ended = batch[keys.VERSION_KEY][mask], batch["next", "done"].squeeze(-1)[mask]
+        assert versions[ended].unique().tolist() == [7]
+        assert rollout.oldest_version == 7
     finally:
         runner.collector.shutdown()
