@@ -19,7 +19,7 @@ from torchrl.envs import EnvBase
 from collectorfleet import option_types
 from collectorfleet.actor.normalization.environment import load
 from collectorfleet.codec import normalization as codec
-from collectorfleet.errors import CollectorClosed, InvalidOption
+from collectorfleet.errors import CollectorClosed, InvalidOption, UserCodeError
 from collectorfleet.fleet.calls import calls_of_each
 from collectorfleet.fleet.evaluation_status import evaluation_status
 from collectorfleet.fleet.inquiry import Inquiry
@@ -249,9 +249,9 @@ class FleetControl(ParameterControl):
                 pass
         except CollectorClosed:
             pass
-        except Exception as error:
+        except BaseException as error:
             log.exception("collecting into the replay buffer ended")
-            self._consumer.abort(error)
+            self._consumer.abort(error if isinstance(error, Exception) else UserCodeError.of("start()", error))
 
     @contextlib.contextmanager
     def pause(self, timeout: float = 30.0, *, resume: bool = True) -> Iterator[None]:

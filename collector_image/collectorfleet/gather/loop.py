@@ -81,7 +81,7 @@ class GatherLoop:
         try:
             while not self._shared.over:
                 self.turn()
-        except Exception as error:
+        except BaseException as error:  # without the error, the consumer would wait forever
             log.exception("the gather thread failed")
             with self._shared.changed:
                 self._shared.abort(_as_internal_error(error))
@@ -260,7 +260,7 @@ class GatherLoop:
         shared.note_change(urgent=joined)
 
 
-def _as_internal_error(error: Exception) -> CollectorFleetError:
+def _as_internal_error(error: BaseException) -> CollectorFleetError:
     """Return ``error``, wrapped in an error of this package if necessary.
 
     So nobody mistakes an internal error for an error of the user's code.

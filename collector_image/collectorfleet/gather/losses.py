@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from collectorfleet.errors import InfrastructureError, TooFewCollectors, UserCodeError
@@ -100,7 +100,7 @@ class Losses:
         try:
             loss = shared.slots.lost(one.id.name, cause, fault, now, node=one.node)
             decision = _decide(self._policy, loss)
-        except Exception as raised:  # noqa: BLE001  (the user's policy may raise anything)
+        except BaseException as raised:  # noqa: BLE001  (the user's policy may raise anything, and call sys.exit)
             shared.abort(UserCodeError.of("failure_policy", raised))
             return
         if isinstance(decision, Fail):
@@ -164,6 +164,8 @@ class Losses:
 
 def _decide(policy: FailurePolicy, loss: Loss) -> Decision:
     decision = policy.decide(loss)
-    if isinstance(decision, Replace | GiveUp | Fail):
-        return decision
-    raise TypeError(f"decide() returned {decision!r}; return Replace, GiveUp or Fail")
+    if not isinstance(decision, Replace | GiveUp | Fail):
+        raise TypeError(f"decide() returned {decision!r}; return Replace, GiveUp or Fail")
+    if isinstance(decision, Replace) and not isinstance(decision.after, timedelta):
+        raise TypeError(f"decide() returned {decision!r}; give Replace a timedelta")
+    return decision

@@ -173,7 +173,7 @@ class RunLog:
     def _try(self, name: str, act: Callable[[], object], what: str = "numbers") -> None:
         try:
             act()
-        except Exception as error:  # noqa: BLE001  (a logger may be user code, and its errors are only logged)
+        except BaseException as error:  # noqa: BLE001  (a logger may be user code, which may call sys.exit)
             if name not in self._silent:
                 cause = describe_failure(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
                 log.warning("%s: %s; the run continues without these %s", name, cause, what)

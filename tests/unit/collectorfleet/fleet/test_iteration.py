@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests import envs
 from tests.in_process_fleet import fleet
 from tests.wait import eventually
 
-from collectorfleet import CollectorClosed, InvalidOption
+from collectorfleet import CollectorClosed, InvalidOption, UserCodeError
 
 OPTIONS: dict[str, Any] = {"num_collectors": 2, "frames_per_batch": 20, "total_frames": 80, "sync": True}
 
@@ -75,6 +76,18 @@ def test_a_thread_beside_a_started_collector_is_refused() -> None:
             next(iter(collector))
         may_go_on.set()
         eventually(lambda: collector.counters()["frames"] == 80, within=30, what="all frames, by the started thread")
+
+
+def test_a_postproc_that_exits_in_a_started_collector_is_an_error_of_the_users_code_at_the_next_publish() -> None:
+    def exits(_: TensorDictBase) -> TensorDictBase:
+        sys.exit("enough frames")
+
+    with fleet(envs.make_counting, envs.make_policy(), postproc=exits, **OPTIONS) as collector:
+        collector.replay_buffer = object()  # start() needs one; only collectors on Ray write to it
+        collector.start()
+        eventually(lambda: collector._consumer.over, within=30, what="the end of the run")
+        with pytest.raises(UserCodeError, match=r"^start\(\): SystemExit: enough frames$"):
+            collector.update_policy_weights_()
 
 
 def test_threads_may_take_turns() -> None:

@@ -13,16 +13,17 @@ from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 
 
-def test_a_transport_that_fails_is_nobodys_code(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [ConnectionError("InvalidAuthToken"), SystemExit("InvalidAuthToken")])
+def test_a_transport_that_fails_is_nobodys_code(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     day = timedelta(days=1)
     played = Played(Plan(1, FRAMES, in_order=False, bound=None, total_frames=None), 1, limits=Limits(day, day, day, 1))
 
     def wait(_timeout: float) -> Any:
-        raise ConnectionError("InvalidAuthToken")
+        raise error
 
     monkeypatch.setattr(played.world, "wait", wait)
     played.loop.start()
-    with pytest.raises(InfrastructureError, match="gathering: ConnectionError: InvalidAuthToken") as raised:
+    with pytest.raises(InfrastructureError, match=f"gathering: {type(error).__name__}: InvalidAuthToken") as raised:
         played.consumer.next()
-    assert isinstance(raised.value.__cause__, ConnectionError)
+    assert raised.value.__cause__ is error
     played.loop.join(timeout=5)

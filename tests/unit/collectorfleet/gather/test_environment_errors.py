@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -19,6 +20,7 @@ from collectorfleet.recovery.failure import (
     GiveUp,
     Loss,
     OnEnvironmentError,
+    Replace,
     ReplaceWithBackoff,
 )
 
@@ -149,6 +151,11 @@ def _raises(loss: Loss) -> None:
     [
         (_raises, "failure_policy: KeyError: 'c0'"),
         (lambda _: None, "failure_policy: TypeError: decide.. returned None; return Replace, GiveUp or Fail"),
+        (lambda _: sys.exit("too many losses"), "failure_policy: SystemExit: too many losses"),
+        (
+            lambda _: Replace(5, "soon"),  # type: ignore[arg-type]
+            r"failure_policy: TypeError: decide.. returned Replace.after=5, reason='soon'.; give Replace a timedelta",
+        ),
     ],
 )
 def test_a_policy_that_is_broken_is_the_users_code(decision: Callable[[Loss], Any], said: str) -> None:

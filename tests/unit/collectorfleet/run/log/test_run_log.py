@@ -47,7 +47,7 @@ class Recorded:
     def __init__(self) -> None:
         self.records: list[tuple[dict[str, float], int]] = []
         self.closed = False
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self.go_on = threading.Event()
         self.go_on.set()
 
@@ -100,6 +100,17 @@ def test_a_logger_that_fails_is_told_of_once_and_costs_the_others_nothing(caplog
         "broken accepts numbers again",
     ]
     assert broken.records == [({"reward": 1.0}, 4)]
+
+
+def test_a_logger_that_exits_is_told_of_and_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    broken, other = Recorded(), Recorded()
+    broken.error = SystemExit("no account")
+    with RunLog({"broken": broken, "other": other}, DriverReport, every_seconds=3600) as log:
+        log.add({"reward": 1.0}, 1)
+    assert [one.message for one in caplog.records] == [
+        "broken: SystemExit: no account; the run continues without these numbers"
+    ]
+    assert other.records == [({"reward": 1.0}, 1)]
 
 
 def test_a_logger_that_waits_for_a_network_holds_up_nothing_and_the_end_only_for_a_while(
