@@ -1,12 +1,14 @@
 """Send the schema of rollouts once. The actor omits the schema from later answers, and the driver adds it again.
 
 A schema is as large as a small rollout, and stays the same unless shapes change. Each request names the schema that the
-driver has. So the loss of an answer that has a schema does not affect later answers.
+driver has, and the driver keeps this schema until the answer arrives. So an answer may be lost, and answers may arrive
+in any order.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from collectorfleet.codec.tensors import Schema
 from collectorfleet.messages import Answer, CollectorId
@@ -32,27 +34,40 @@ class SchemaOnce:
         return replace(answer, payload=replace(part, encoded=replace(part.encoded, schema=None))), known
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A schema that the driver has, and its number."""
+
+    number: int
+    schema: Schema | None
+
+
+NO_SCHEMA: Final = Known(0, None)
+
+
 class SchemasKnown:
     """The driver's side, for all collectors."""
 
     def __init__(self) -> None:
-        self._known: dict[CollectorId, tuple[int, Schema]] = {}
+        self._newest: dict[CollectorId, Known] = {}
 
-    def number(self, collector: CollectorId) -> int:
-        """Return the number of the newest schema that the driver has from the collector. 0: no schema."""
-        found = self._known.get(collector)
-        return found[0] if found else 0
+    def newest(self, collector: CollectorId) -> Known:
+        """Return the newest schema that the driver has from the collector."""
+        return self._newest.get(collector, NO_SCHEMA)
 
-    def filled_in(self, answer: Answer, number: int) -> Answer:
-        """Return the answer with its schema. A schema that came with the answer is stored."""
+    def filled_in(self, answer: Answer, number: int, known: Known) -> Answer:
+        """Return the answer with its schema. A schema that came with the answer is stored.
+
+        ``number`` is the number of the answer's schema. The request of the answer named ``known``.
+        """
         part = answer.payload
         if part is None:
             return answer
-        if part.encoded.schema is not None:
-            self._known[answer.collector] = (number, part.encoded.schema)
-            return answer
-        schema = self._known[answer.collector][1]
-        return replace(answer, payload=replace(part, encoded=replace(part.encoded, schema=schema)))
+        if part.encoded.schema is None:
+            return replace(answer, payload=replace(part, encoded=replace(part.encoded, schema=known.schema)))
+        if number > self.newest(answer.collector).number:  # the answer of a later request may have arrived earlier
+            self._newest[answer.collector] = Known(number, part.encoded.schema)
+        return answer
 
     def forget(self, collector: CollectorId) -> None:
-        self._known.pop(collector, None)
+        self._newest.pop(collector, None)

@@ -35,7 +35,7 @@ from collectorfleet.messages import (
 )
 from collectorfleet.transport.ray.actor import CONCURRENCY_GROUPS, CollectorActor
 from collectorfleet.transport.ray.faults import cause_of, fault_of
-from collectorfleet.transport.ray.schemas import SchemasKnown
+from collectorfleet.transport.ray.schemas import NO_SCHEMA, Known, SchemasKnown
 
 ConfigOf = Callable[[str], CollectorConfig]
 OptionsOf = Callable[[str], Mapping[str, Any]]
@@ -43,10 +43,14 @@ OptionsOf = Callable[[str], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """The reply to an actor's call: a request, the pending call of `next_applied`, or the build of the actor."""
+    """The reply to an actor's call: a request, the pending call of `next_applied`, or the build of the actor.
+
+    ``known`` is the schema that the request named.
+    """
 
     collector: CollectorId
     request_id: int | None
+    known: Known
     future: Future[Any]
 
 
@@ -99,8 +103,9 @@ class RayTransport:
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         along = () if weights is None else _handles(weights)
-        call = self._actors[collector].run.remote(_values(request), self._schemas.number(collector), *along)
-        self._expect(collector, call, request.id)
+        known = self._schemas.newest(collector)
+        call = self._actors[collector].run.remote(_values(request), known.number, *along)
+        self._expect(collector, call, request.id, known)
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         self._actors[collector].cut_short.remote(request_id)
@@ -154,10 +159,12 @@ class RayTransport:
         for collector in list(self._actors):
             self.stop(collector)
 
-    def _expect(self, collector: CollectorId, ref: Any, request_id: int | None = None) -> None:
+    def _expect(
+        self, collector: CollectorId, ref: Any, request_id: int | None = None, known: Known = NO_SCHEMA
+    ) -> None:
         replies = self._replies
         future = ref.future()
-        future.add_done_callback(lambda done: replies.put(_Reply(collector, request_id, done)))
+        future.add_done_callback(lambda done: replies.put(_Reply(collector, request_id, known, done)))
 
     def _message(self, reply: _Reply) -> Message | None:
         collector, request_id = reply.collector, reply.request_id
@@ -172,7 +179,7 @@ class RayTransport:
                 self._expect(collector, self._actors[collector].next_applied.remote(applied.policy, applied.version))
                 return applied
             case (Answer() as answer, int(schema)):
-                return self._schemas.filled_in(answer, schema)
+                return self._schemas.filled_in(answer, schema, reply.known)
             case message:
                 found: Message = message
                 return found
