@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from collectorfleet.errors import UserCodeError
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -21,7 +23,7 @@ class Placed:
 
 
 class ScalingPolicy(Protocol):
-    """The interface of a policy that chooses the collectors to end."""
+    """Chooses the collectors to end. If ``leaving`` raises or chooses wrongly, the run ends with a UserCodeError."""
 
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
         """Return the names of the ``count`` collectors to end."""
@@ -54,3 +56,23 @@ class HighestIndexes:
 
     def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
         return [one.name for one in sorted(collectors, key=lambda one: -one.index)[:count]]
+
+
+def chosen(policy: ScalingPolicy, collectors: Sequence[Placed], count: int) -> list[str]:
+    """Return the names of the ``count`` collectors that the policy chooses.
+
+    Raises:
+        UserCodeError: the policy raises an error, or it does not return ``count`` different names of ``collectors``.
+    """
+    known = {one.name for one in collectors}  # read before the call, because the policy may change the list
+    try:
+        names = list(policy.leaving(collectors, count))
+        valid = known & {name for name in names if isinstance(name, str)}
+        if not len(names) == len(valid) == count:
+            raise ValueError(
+                f"leaving() returned {len(names)} values, which name {len(valid)} of {len(known)} collectors; "
+                f"return {count} different names"
+            )
+    except (Exception, SystemExit) as error:
+        raise UserCodeError.of("scaling_policy", error) from error
+    return names

@@ -216,7 +216,7 @@ class FleetControl(ParameterControl):
         """Change the number of collectors and the minimum number of available collectors. Returns at once.
 
         If ``min_available`` is None, the minimum does not change. You may call this method during the iteration, too.
-        Raises InvalidOption if a number is out of range.
+        Raises InvalidOption if a number is out of range, and UserCodeError if the scaling policy fails.
         """
         self._consumer.resize(num_collectors, min_available)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from collectorfleet.errors import UserCodeError
 from collectorfleet.gather.shared import Shared, Staged
 from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.plan import Plan
@@ -169,13 +170,18 @@ class Consumer:
 
     # ---------------------------------------------------------------- size, pause, end
     def resize(self, collectors: int, min_available: int | None = None) -> None:
+        """Change the number of collectors. If the scaling policy fails, end the run with its error and raise it."""
         shared = self.shared
         with shared.changed:
+            pods = {one.id.name: one.pod for one in shared.gather.collectors}
+            try:
+                leaving = shared.slots.resize(collectors, pods, self._scaling)
+            except UserCodeError as error:
+                self.abort(error)
+                raise
             if min_available is not None:
                 shared.limits = replace(shared.limits, min_available=min_available)
-            living = shared.gather.collectors
-            pods = {one.id.name: one.pod for one in living}
-            for name in shared.slots.resize(collectors, pods, self._scaling):
+            for name in leaving:
                 log.info("%s is removed: %d collectors are requested", name, collectors)
             self._drain()
             if self._replanned is not None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Final, Protocol
 
+from collectorfleet.errors import UserCodeError
 from collectorfleet.pod.fleet_size import FleetSize
 from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
@@ -108,7 +110,8 @@ class ReportedRun:
             *(size.replicas, was.replicas),
             *(size.min_available, was.min_available),
         )
-        session.resize(size.replicas, size.min_available)
+        with suppress(UserCodeError):  # the run ends with this error of the scaling policy
+            session.resize(size.replicas, size.min_available)
 
 
 def _with_last_batch(report: DriverReport, before: DriverReport) -> DriverReport:

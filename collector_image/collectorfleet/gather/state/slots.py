@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 from collectorfleet.messages import Fault
 from collectorfleet.recovery.failure import GiveUp, Loss, Replace
-from collectorfleet.scaling import Placed, ScalingPolicy
+from collectorfleet.scaling import Placed, ScalingPolicy, chosen
 from collectorfleet_api.packing.groups import counted
 
 _AT_ONCE = float("-inf")
@@ -109,26 +109,30 @@ class Slots:
 
     # ---------------------------------------------------------------- size
     def resize(self, collectors: int, pods: Mapping[str, str | None], policy: ScalingPolicy) -> list[str]:
-        """Change the number of slots. Return the names of slots to remove. ``pods`` has the pod of each collector."""
-        names = [
-            name for group, count in self.sizes(collectors).items() for name in self._resize(group, count, pods, policy)
-        ]
-        self.desired = collectors
-        return names
+        """Change the number of slots. Return the names of slots to remove. ``pods`` has the pod of each collector.
 
-    def _resize(
-        self, group: str | None, collectors: int, pods: Mapping[str, str | None], policy: ScalingPolicy
-    ) -> list[str]:
-        staying = [slot for slot in self.by_name.values() if not slot.leaving and slot.group == group]
-        if collectors > len(staying):
-            self._grow(collectors - len(staying), group)
-            return []
-        placed = [Placed(slot.name, slot.index, pods.get(slot.name)) for slot in staying]
-        names = list(policy.leaving(placed, len(staying) - collectors))
+        Raises UserCodeError if the policy fails. In this case nothing changes.
+        """
+        changes = [(group, count, self._staying(group)) for group, count in self.sizes(collectors).items()]
+        # Ask the policy about all groups before the first change.
+        names = [
+            name
+            for _, count, staying in changes
+            if count < len(staying)
+            for name in chosen(
+                policy, [Placed(slot.name, slot.index, pods.get(slot.name)) for slot in staying], len(staying) - count
+            )
+        ]
+        for group, count, staying in changes:
+            self._grow(max(count - len(staying), 0), group)
         for name in names:
             self.by_name[name].leaving = True
             self.leaving[name] = self.by_name[name]
+        self.desired = collectors
         return names
+
+    def _staying(self, group: str | None) -> list[Slot]:
+        return [slot for slot in self.by_name.values() if not slot.leaving and slot.group == group]
 
     def _grow(self, count: int, group: str | None) -> None:
         back = [slot for slot in self.leaving.values() if slot.group == group]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
 from tests.unit.collectorfleet.gather.world import FRAMES, Played
 
+from collectorfleet.errors import UserCodeError
 from collectorfleet.fleet.report import report
+from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
+from collectorfleet.scaling import Placed
 from collectorfleet_api.v1alpha1 import GroupCounts
 
 MINUTE = timedelta(minutes=1)
@@ -71,3 +76,23 @@ def test_the_report_has_the_numbers_of_each_group() -> None:
     ]
     assert counts.groups_summary == "fast 1/2, slow 1/1"
     assert {row.name: row.group for row in found.collectors} == {"c0": "fast", "c1": "slow", "c2": "fast"}
+
+
+class LeavesFastOnly:
+    """A user's policy that fails for the group ``slow``."""
+
+    def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
+        return [one.name for one in collectors if one.index % 2 == 0][:count]
+
+
+def test_a_scaling_policy_that_fails_for_one_group_changes_nothing_and_ends_the_run() -> None:
+    fleet = two_groups()
+    fleet.consumer.resize(4)
+    consumer = Consumer(fleet.shared, fleet.world, LeavesFastOnly())
+    said = r"^scaling_policy: ValueError: leaving\(\) returned 0 values, which name 0 of 2 collectors; return 1 "
+    with pytest.raises(UserCodeError, match=said):
+        consumer.resize(2, min_available=2)
+    slots = fleet.shared.slots
+    assert (slots.desired, list(slots.leaving), fleet.shared.limits.min_available) == (4, [], 1)
+    with pytest.raises(UserCodeError, match=said):
+        consumer.next()

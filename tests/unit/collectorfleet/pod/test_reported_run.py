@@ -10,6 +10,7 @@ import pytest
 from tests.manifests import manifest
 from tests.unit.collectorfleet.pod.played_api import SETTINGS
 
+from collectorfleet.errors import UserCodeError
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Progress
 
@@ -48,6 +49,14 @@ def asking(replicas: int, min_available: int, changes: dict[str, Any] | None = N
     fleet = manifest(collectors | (changes or {}))
     fleet["metadata"]["uid"] = "u-1"
     return fleet
+
+
+class Unscalable(Scripted):
+    """A session whose scaling policy fails."""
+
+    def resize(self, replicas: int, min_available: int) -> None:
+        super().resize(replicas, min_available)
+        raise UserCodeError("scaling_policy", "IndexError: list index out of range")
 
 
 def test_before_the_fleet_is_read_nothing_is_claimed() -> None:
@@ -140,3 +149,11 @@ def test_pods_are_drained_when_the_operator_asks_this_driver_and_only_then() -> 
     for orders in ({**other, "drainPods": ["w1"]}, {**ours, "drainPods": ["w1"]}, {**ours, "drainPods": ["w1"]}, None):
         run.follow({**asking(2, 1), "status": {"orders": orders}})
     assert session.drained == [{"w1"}, set()]
+
+
+def test_a_scaling_policy_that_fails_does_not_keep_the_driver_from_reading_the_rest() -> None:
+    run, session = ReportedRun(SETTINGS), Unscalable()
+    run.begin(stored(replicas=4))
+    run.attach(session)
+    run.follow({**asking(2, 1), "status": {"orders": {"driver": SETTINGS.pod, "drainPods": ["w1"]}}})
+    assert (session.sizes, session.drained) == ([(2, 1)], [{"w1"}])
