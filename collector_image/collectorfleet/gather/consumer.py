@@ -118,7 +118,6 @@ class Consumer:
             replaced, self.shared.staged = self.shared.staged, staged
             if replaced is not None:
                 replaced.replaced_by, replaced.stored = staged, None
-            self.shared.has_weights = True
         self._transport.wake()
         return staged
 

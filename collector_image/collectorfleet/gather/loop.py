@@ -195,7 +195,6 @@ class GatherLoop:
         if carries and not shared.has_weights:
             # The normalization is sent with versions of the weights. So from now on, this fleet publishes versions that
             # have no weights.
-            shared.has_weights = True
             self._publishing.publish_as_next(self._transport.put(EMPTY_SNAPSHOT), 0.0)
         if not shared.has_weights:
             self._applied(one, 0, now)

@@ -46,6 +46,8 @@ class Publishing:
         """
         shared = self._shared
         version = shared.gather.version = shared.gather.version + 1
+        # Not earlier: while the first weights wait, the fleet collects without weights, and restarts lost collectors.
+        shared.has_weights = True
         weights = Weights(version, stored, normalization=self._normalization.now())
         shared.versions.published(weights, datetime.now(UTC), seconds)
         if shared.on_publish is not None:

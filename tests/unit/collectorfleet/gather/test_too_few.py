@@ -82,3 +82,41 @@ def test_more_than_there_are_to_be_counts_as_all_of_them(fleet: Played) -> None:
     fleet.consumer.resize(1, min_available=3)
     fleet.turn()
     assert fleet.consumer.request_batch()
+
+
+@pytest.mark.parametrize("collectors", [1, 2])
+def test_a_collector_is_replaced_while_the_first_weights_wait_for_its_share(collectors: int) -> None:
+    fleet = Played(
+        Plan(shares=collectors, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None),
+        collectors=collectors,
+        limits=Limits(MINUTE, MINUTE, MINUTE, min_available=1),
+        has_weights=False,
+    )
+    fleet.turn()
+    names = [f"c{index}" for index in range(collectors)]
+    for name in names:
+        fleet.world.build(fleet.remote(name))
+        fleet.remote(name).acknowledged = 1  # the world expects this before a request
+    fleet.turn()
+    fleet.consumer.request_batch()
+    fleet.turn()
+    staged = fleet.consumer.stage("weights")
+    fleet.world.die(fleet.remote("c0"))
+    fleet.turn()
+    fleet.turn(1)
+    fleet.turn(1)
+    fleet.world.build(fleet.remote("c0"))
+    fleet.remote("c0").acknowledged = 1
+    fleet.turn()
+    fleet.turn()
+    assert staged.version is None
+    for name in names:
+        while fleet.remote(name).requests:
+            fleet.world.answer(fleet.remote(name))
+            fleet.turn()
+    fleet.turn()
+    batch = fleet.take()
+    assert batch is not None
+    assert batch.frames == collectors * FRAMES
+    fleet.turn()
+    assert staged.version == 1
