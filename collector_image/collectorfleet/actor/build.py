@@ -27,6 +27,7 @@ from collectorfleet.actor.workers import prepare_workers, seeding
 from collectorfleet.codec.settings import move_settings
 from collectorfleet.messages import POLICY
 from collectorfleet.torchrl_private.collectors import allow_no_weights
+from collectorfleet.torchrl_private.transforms import forget_steps_at_full_resets
 from collectorfleet.user_code import takes
 
 # The name of an optional parameter of the user's environment factory.
@@ -102,6 +103,7 @@ def _class_of(config: CollectorConfig) -> Callable[..., Any]:
 
 def environments(config: CollectorConfig, shared: SharedVersion | None, seeds: Seeds) -> Any:
     """Return the environment. For a collector with several processes, return a list with a factory for each process."""
+    forget_steps_at_full_resets()
     create = config.create_env
     if not isinstance(create, EnvBase):
         create = partial(EnvironmentFactory(create), **_arguments(create, config.create_env_kwargs, seeds.collector))

@@ -18,6 +18,7 @@ from collectorfleet.actor.seeds import Seeds
 from collectorfleet.errors import InvalidOption
 from collectorfleet.parameters import EnvironmentParameters
 from collectorfleet.torchrl_private.environments import environments_of
+from collectorfleet.torchrl_private.transforms import forget_steps_at_full_resets
 
 
 def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> Callable[..., Any]:
@@ -56,6 +57,7 @@ def _build(
     # seeded again.
     apart = os.getpid() != begun_by
     if apart:
+        forget_steps_at_full_resets()
         seeds.seed_process()
     env = create if isinstance(create, EnvBase) else create(**arguments)
     if apart:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
+import torch
 from tensordict import TensorDictBase
 from torch import Tensor
 from torchrl.envs import CatFrames, Transform, VecNorm, VecNormV2
 from torchrl.envs.transforms import VecGymEnvTransform
+
+from collectorfleet.torchrl_private.environments import RESET_KEY
+
+_RESET_OF_TORCHRL: Final = VecGymEnvTransform._reset
 
 
 def transformed(transform: Transform, tensor: Tensor) -> Tensor:
@@ -31,9 +36,29 @@ def frames_of(transform: CatFrames, key: str) -> Tensor:
 def leave_reset(transform: VecGymEnvTransform, done: Tensor, begun: TensorDictBase | None) -> None:
     """Store the last results of a self-resetting vector environment.
 
-    The transform uses these results at the next reset.
+    The transform uses these results if the next reset is a reset of some environments.
     """
     transform._memo.update(done=done, saved_next=begun)
+
+
+def forget_steps_at_full_resets() -> None:
+    """Make each ``VecGymEnvTransform`` of this process forget the last step when all environments are reset.
+
+    TorchRL replaces the new observations with observations of the last step, if an episode ended in that step.
+    """
+    # The class changes and not its objects, because the fast loop rejects environments with replaced methods.
+    VecGymEnvTransform._reset = _reset_without_old_steps
+
+
+def _reset_without_old_steps(
+    transform: VecGymEnvTransform, tensordict: TensorDictBase, tensordict_reset: TensorDictBase
+) -> TensorDictBase:
+    done = transform._memo.get("done")
+    # Without this entry, TorchRL's wrapper has reset all environments.
+    if done is not None and tensordict.get(RESET_KEY, None) is None:
+        leave_reset(transform, torch.zeros_like(done), None)
+    begun: TensorDictBase = _RESET_OF_TORCHRL(transform, tensordict, tensordict_reset)
+    return begun
 
 
 class VecNormV2State:

@@ -91,7 +91,7 @@ class VectorEnvironment:
         if ends is not None:
             done[ends.which] = True
         begun = None if ends is None else TensorDict({self.key: torch.from_numpy(self._begun.copy())}, [len(self)])
-        # TorchRL's transform reads this state if the collector resets all environments before the next rollout.
+        # TorchRL's transform reads this state if the collector resets some environments before the next rollout.
         leave_reset(self._undoing, torch.from_numpy(done).unsqueeze(-1), begun)
 
     def methods(self) -> list[Any]:
