@@ -76,6 +76,15 @@ def seed_everything(seed: int) -> None:
     _seed_generators(*np.random.SeedSequence(seed).spawn(3))
 
 
+def seed_of_batch(seed: int, environments: int) -> int:
+    """Return the seed for TorchRL's ``set_seed`` of an environment, for the episodes of ``seed``.
+
+    In a batch, Gymnasium gives row ``i`` the result plus ``i``. So the rows of two seeds get different numbers. Very
+    large seeds are an exception: by chance, some rows may get equal numbers. A single environment gets ``seed`` itself.
+    """
+    return seed if environments == 1 else seed * environments % (2**31 - environments)
+
+
 @contextmanager
 def unchanged_generators() -> Iterator[None]:
     """At the end of the context, restore the generators of torch (on the CPU), numpy and ``random``."""

@@ -137,8 +137,8 @@ class Evaluation(Model):
         max_length=1000,
         json_schema_extra={"x-kubernetes-list-type": "set"},
         description=(
-            "Seeds that the episodes use in turn. The first episode of a seed uses the seed itself. "
-            "Later episodes use numbers derived from the seed."
+            "Seeds that the episodes use in turn. In a single environment, the first episode of a seed uses the seed "
+            "itself. Later episodes use numbers derived from the seed."
         ),
     )
     timeout_seconds: Seconds = Field(

@@ -23,7 +23,7 @@ from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.normalization.search import transforms_of
 from collectorfleet.actor.origin import Origin, calling
-from collectorfleet.actor.seeds import seed_everything
+from collectorfleet.actor.seeds import seed_everything, seed_of_batch
 from collectorfleet.actor.target import ModulesTarget
 from collectorfleet.codec.settings import move_settings
 from collectorfleet.errors import InvalidOption
@@ -111,11 +111,11 @@ class EpisodePlayer:
     def _play(self, seed: int, recorder: EpisodeRecorder) -> Episodes:
         seed_everything(seed)
         env = self._env
+        environments = env.batch_size.numel()
         with torch.no_grad(), set_exploration_type(self._exploration):
             with calling(Origin.ENVIRONMENT):
-                env.set_seed(seed)
+                env.set_seed(seed_of_batch(seed, environments))
                 here = env.reset()
-            environments = env.batch_size.numel()
             returns = np.zeros(environments)
             lengths = np.zeros(environments, np.int64)
             running, done = np.ones(environments, bool), np.zeros((environments, 1), bool)

@@ -6,19 +6,26 @@ import threading
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from hypothesis import given
+from hypothesis import strategies as st
 from tensordict import TensorDictBase
 from tensordict.nn import NormalParamExtractor, TensorDictModule, TensorDictSequential
 from tests import envs
+from tests.unit.collectorfleet.actor.climbing import Climb
 from tests.unit.collectorfleet.actor.evaluation.played import Agents, offer, play, player
+from tests.unit.collectorfleet.actor.rollout.cases import linear_policy
 from torch import nn
 from torch.distributions import Normal
-from torchrl.envs import Compose, InitTracker, SerialEnv, StepCounter, TransformedEnv
+from torchrl.envs import Compose, EnvBase, GymWrapper, InitTracker, SerialEnv, StepCounter, TransformedEnv
 from torchrl.envs.utils import ExplorationType
 from torchrl.modules import LSTMModule, ProbabilisticActor
 
 from collectorfleet.actor.origin import Origin, origin_of
+from collectorfleet.actor.seeds import seed_of_batch
 from collectorfleet.messages import Request
 
 RANDOM = {"options": {"exploration_type": ExplorationType.RANDOM}}
@@ -87,6 +94,38 @@ def test_an_episode_depends_on_its_seed_and_on_nothing_that_was_played_before() 
     played = {seed: play(made, seed) for seed in range(8)}
     assert {seed: play(other, seed) for seed in reversed(range(8))} == dict(reversed(played.items()))
     assert len(set(played.values())) == 2
+
+
+class Paying(Climb):
+    """Ends with its first step, and pays the height that it reaches."""
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, *_, infos = super().step(action)
+        return seen, float(seen[0]), True, False, infos
+
+
+def paying(rows: int) -> EnvBase:
+    return GymWrapper(SyncVectorEnv([Paying] * rows, autoreset_mode=AutoresetMode.SAME_STEP))
+
+
+@pytest.mark.parametrize("rows", [2, 3, 16])
+def test_the_rows_of_neighboring_seeds_play_different_episodes(rows: int) -> None:
+    made = player(partial(paying, rows), linear_policy(1))
+    weights = offer(1, linear_policy(1))
+    paid = [one for seed in range(3) for one in play(made, seed, weights).returns]
+    assert len(set(paid)) == len(paid) == 3 * rows
+
+
+@given(st.lists(st.integers(0, 2**20), min_size=2, max_size=2, unique=True), st.integers(1, 1024))
+def test_the_rows_of_two_seeds_get_different_seeds(seeds: list[int], rows: int) -> None:
+    first, second = (seed_of_batch(seed, rows) for seed in seeds)
+    assert abs(first - second) >= rows
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(2, 4096))
+def test_the_seed_of_every_row_is_one_that_each_simulator_accepts(seed: int, rows: int) -> None:
+    assert seed_of_batch(seed, 1) == seed
+    assert 0 <= seed_of_batch(seed, rows) < 2**31 - rows
 
 
 class Noisy(nn.Module):
