@@ -30,8 +30,8 @@ _KILLED: Final = 128
 _KILL_SIGNALS: Final = {_KILLED + one: one.name for one in (signal.SIGKILL, signal.SIGTERM)}
 _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|File \")")
 # Ray's C++ code prints such a line before it ends the process. It ends the process by a signal, or with exit code 1, as
-# Python does.
-_NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
+# Python does. The parentheses have the name of a symbol. It has no parentheses, so the search needs linear time.
+_NATIVE: Final = re.compile(r"\*\*\* StackTrace|\.so[\d.]*\([^()]*\) \[0x")
 _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECASE)
 # A driver that ends with one of these exit codes writes a message. Other exit codes come from the user's code or from
 # Ray.

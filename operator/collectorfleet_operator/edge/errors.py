@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-_UNDECLARED = re.compile(r"(\.[\w.\[\]=\"\\-]+): field not declared in schema")
+# The API server quotes a user's text, so the search needs linear time. It starts only at the first character of a path.
+_UNDECLARED = re.compile(r"(?<![\w.\[\]=\"\\-])[\w\[\]=\"\\-]*(\.[\w.\[\]=\"\\-]+): field not declared in schema")
 
 
 class NotConfiguredError(Exception):

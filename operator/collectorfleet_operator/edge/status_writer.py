@@ -58,7 +58,7 @@ def drop(status: Object, path: str) -> bool:
 
     ``.status.list[key="x"].b`` removes the field from every item of the list.
     """
-    steps = re.sub(r"\[[^\]]*\]", "", path).removeprefix(".status").strip(".").split(".")
+    steps = re.sub(r"\[[^\[\]]*\]", "", path).removeprefix(".status").strip(".").split(".")
     return _drop(status, steps)
 
 

@@ -61,6 +61,15 @@ def test_a_run_whose_tree_is_not_what_the_spec_says_has_failed_by_those_words(ph
     assert "to try again, change the spec, or delete the Job" in found.message
 
 
+@pytest.mark.parametrize("text", [".so()", ".so(", "*** ", " ", ".so.1"])
+@pytest.mark.parametrize("code", [1, 139], ids=["failed", "killed"])
+def test_an_odd_message_of_a_driver_does_not_delay_the_operator(text: str, code: int) -> None:
+    world = running()
+    world.end_driver(code, "x" + text * (2_000_000 // len(text)) + "x")  # with backtracking, hours
+    world.end_job("Failed")
+    assert isinstance(outcome(world.seen()), Failed)
+
+
 def test_a_failed_run_is_over_until_its_job_is_deleted_or_its_spec_changed() -> None:
     world = running()
     world.end_driver(64, "no such game")

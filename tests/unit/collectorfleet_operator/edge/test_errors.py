@@ -34,3 +34,11 @@ def test_a_field_that_the_crd_does_not_know_is_named() -> None:
     found = errors.from_answer("apply X", 500, json.dumps({"message": message}))
     assert isinstance(found, errors.UndeclaredFieldError)
     assert found.path == '.status.conditions[type="Ready"].colour'
+
+
+@pytest.mark.parametrize("character", [".", "[", "a", ".a"])
+def test_a_long_value_that_the_api_server_quotes_does_not_delay_the_operator(character: str) -> None:
+    quoted = character * 3_000_000  # with backtracking, hours
+    message = f'spec.template.spec.hostname: Invalid value: "{quoted}": a lowercase RFC 1123 label must consist of'
+    found = errors.from_answer("create X", 422, json.dumps({"kind": "Status", "message": message}))
+    assert type(found) is errors.RefusedError

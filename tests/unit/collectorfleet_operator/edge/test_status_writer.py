@@ -34,6 +34,10 @@ def test_an_unknown_field_is_left_out_wherever_it_stands(path: str, left: Object
     assert not drop(status, path)
 
 
+def test_an_odd_path_of_an_unknown_field_does_not_delay_the_operator() -> None:
+    assert not drop({"phase": "x"}, ".status." + "[" * 4_000_000)  # with backtracking, hours
+
+
 class OlderCrd:
     """Takes no status with a phase."""
 
