@@ -20,7 +20,7 @@ _PASSES: Final = (
 )
 
 # Example: unable to write to file </data/a.memmap>: No space left on device (28)
-_MAPPING: Final = re.compile(r"<([^>]*)>: (.*) \((\d+)\)")
+_MAPPING: Final = re.compile(r"<([^<>]*)>: ([^<>\n]*) \((\d+)\)")
 _REMEDIES: Final = {
     **dict.fromkeys(_FULL, "make room on the volume"),
     errno.EROFS: "mount the volume so that it can be written to",

@@ -12,7 +12,7 @@ from typing import Any
 
 FieldPath = tuple[str, ...]
 
-_MESSAGE = re.compile(r"(\.status[^\s:]*): field not declared in schema")
+_UNDECLARED = re.compile(": field not declared in schema")
 
 
 def undeclared_fields(message: str) -> list[FieldPath]:
@@ -21,8 +21,10 @@ def undeclared_fields(message: str) -> list[FieldPath]:
     For example, ``.status.collectors[name="c0"].mood: field not declared in schema`` is ``("collectors", "mood")``.
     """
     found = []
-    for text in _MESSAGE.findall(message):
-        names = re.sub(r"\[[^\]]*\]", "", text).split(".")[2:]
+    # The API server quotes a user's text, so each step needs linear time.
+    for text in _UNDECLARED.split(message)[:-1]:
+        path = re.split(r"[\s:]", text)[-1].partition(".status")[2]
+        names = re.sub(r"\[[^\[\]]*\]", "", path).split(".")[1:]
         if names:
             found.append(tuple(names))
     return found

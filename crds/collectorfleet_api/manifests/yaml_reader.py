@@ -69,7 +69,7 @@ class Document:
     def line_of(self, path: str) -> int:
         """Return the line of ``path``, or else the line of the nearest value that contains ``path``."""
         while path not in self.lines and path:
-            path = re.sub(r"(\.?[^.\[\]]*|\[\d*\])$", "", path)
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return self.lines.get(path, self.line)
 
 

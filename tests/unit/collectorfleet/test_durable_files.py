@@ -11,7 +11,7 @@ from typing import BinaryIO
 import pytest
 
 from collectorfleet.display.report.files import write_whole
-from collectorfleet.durable_files import describe_failure, write
+from collectorfleet.durable_files import describe_failure, volume_error, write
 
 
 def half(out: BinaryIO) -> None:
@@ -65,6 +65,11 @@ def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do
         "make room on the volume",
         describe_failure(caught.value),
     )
+
+
+@pytest.mark.parametrize("text", ["<", "<>: ", "<>: a (1"])
+def test_an_odd_error_is_no_error_of_a_volume(text: str) -> None:
+    assert volume_error(RuntimeError(text * 1_000_000)) is None  # with backtracking, hours
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ _MANIFESTS: Final = (
     "application/vnd.docker.distribution.manifest.v2+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
-_PARAMETER: Final = re.compile(r'(\w+)="([^"]*)"')
+# The search starts only at the first letter of a name. Otherwise, a long word would need quadratic time.
+_PARAMETER: Final = re.compile(r'(?<!\w)(\w+)="([^"]*)"')
 _DOCKER_HUB: Final = "docker.io"
 
 

@@ -13,7 +13,8 @@ from collectorfleet.messages import Fault
 _MEMORY = re.compile(r"running low on memory|memory monitor", re.IGNORECASE)
 _NODE = re.compile(
     r"node (?:has )?died|node was terminated|its node has died|node failure|raylet (?:died|crashed|process died)|"
-    r"node .* (?:is|was) (?:dead|marked dead|lost)|owner.* node",
+    # The limits bound the time of the search in a long line.
+    r"node .{0,200} (?:is|was) (?:dead|marked dead|lost)|owner.{0,200} node",
     re.IGNORECASE,
 )
 

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 EVERY_SECONDS: Final = 10.0
 _NODE_SECONDS: Final = 2.0
-_SPILLED: Final = re.compile(r'^ray_object_store_memory\{[^}]*Location="SPILLED"[^}]*\} ([0-9.eE+-]+)', re.MULTILINE)
+_STORED: Final = re.compile(r"^ray_object_store_memory\{([^}\n]*)\} ([0-9.eE+-]+)", re.MULTILINE)
 
 Node = Mapping[str, Any]
 
@@ -70,8 +70,8 @@ def spilled_bytes(metrics: str) -> int | None:
 
     Return None if the page does not have the metric.
     """
-    found = _SPILLED.findall(metrics)
-    return int(sum(float(value) for value in found)) if found else None
+    found = [float(value) for labels, value in _STORED.findall(metrics) if 'Location="SPILLED"' in labels]
+    return int(sum(found)) if found else None
 
 
 def _nodes() -> list[Node] | None:

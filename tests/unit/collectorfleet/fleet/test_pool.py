@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+import pytest
 import torch
 from tensordict import TensorDict, TensorDictBase
 
@@ -157,3 +158,10 @@ def test_what_a_node_says_it_spilled_is_read_from_its_metrics() -> None:
     )
     assert spilled_bytes(page) == 1_500_000
     assert spilled_bytes("") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["ray_object_store_memory{\n", 'ray_object_store_memory{Location="SPILLED"\n', '{Location="SPILLED"']
+)
+def test_odd_metrics_of_a_node_do_not_delay_the_driver(text: str) -> None:
+    assert spilled_bytes("ray_object_store_memory{" + text * 300_000) is None  # with backtracking, hours

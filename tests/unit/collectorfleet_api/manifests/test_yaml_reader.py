@@ -103,6 +103,12 @@ def test_the_line_of_something_absent_is_that_of_what_is_around_it() -> None:
     assert found.line_of("") == 1
 
 
+def test_the_line_of_an_odd_key_is_found_at_once() -> None:
+    found = only("spec:\n  list: 1\n")
+    assert found.line_of("spec.list.a]") == 2
+    assert found.line_of(f"spec.list.{'a' * 4_000_000}.b") == 2  # with backtracking, hours
+
+
 def test_empty_documents_are_left_out() -> None:
     assert [d.content for d in read_documents("---\n# nothing\n---\na: 1\n---\n")] == [{"a": 1}]
 
