@@ -79,7 +79,7 @@ class DriverPodStatus(Model):
     expires: Time | None = Field(
         default=None,
         description=(
-            "When the ended Job will be deleted, computed from `ttlSecondsAfterFinished`. Absent: the Job "
+            "When the objects of the ended run will be deleted, computed from `ttlSecondsAfterFinished`. Absent: they "
             "will not be deleted, or the time is not known yet."
         ),
     )

@@ -8,6 +8,7 @@ conditions from the driver's report.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from collectorfleet_api import names
@@ -31,7 +32,7 @@ from collectorfleet_api.v1alpha1 import (
 )
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.conditions import over, suspended, underway
-from collectorfleet_operator.decide.limits import expires, has_delivered_itself
+from collectorfleet_operator.decide.limits import expires, has_delivered_itself, recorded_condition
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pods import count_ready, newest, not_terminating
@@ -213,7 +214,7 @@ def _driver(seen: Situation, found: Outcome, before: CollectorFleetStatus | None
         start_time=seen.job.started,
         completion_time=seen.job.ended,
         spec_hash=hash_of_run(seen, seen.job, found),
-        expires=expires(seen),
+        expires=_expires(seen, found),
     )
 
 
@@ -222,8 +223,25 @@ def _driver_on_record(seen: Situation, found: Outcome, before: CollectorFleetSta
         case Completed() | Failed():
             # The driver's status stays after its Job is deleted.
             driver = before.driver if before else None
-            return driver and driver.model_copy(update={"expires": expires(seen)})
+            return driver and driver.model_copy(update={"expires": _expires(seen, found)})
         case Pending() | Running() | Suspended():
             return None
         case _:
             assert_never(found)
+
+
+def _expires(seen: Situation, found: Outcome) -> datetime | None:
+    """Return when the objects of an ended run are deleted, or None if they stay or the run has not ended.
+
+    After an exceeded deadline the operator deletes the Job, and the Job gets no end time. The time to live then counts
+    from the first status with the failure. Later statuses repeat the recorded time.
+    """
+    ttl = seen.fleet.spec.ttl_seconds_after_finished
+    if not isinstance(found, Failed) or found.reason is not Reason.DEADLINE_EXCEEDED:
+        return expires(seen)
+    # Until a status has the failure of the present Job, a recorded time is from an earlier run.
+    is_recorded = recorded_condition(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED) is not None
+    driver = seen.fleet.status.driver if seen.fleet.status and (is_recorded or not seen.is_usable(seen.job)) else None
+    if driver is not None and driver.expires is not None:
+        return driver.expires
+    return seen.now + timedelta(seconds=ttl) if ttl is not None else None

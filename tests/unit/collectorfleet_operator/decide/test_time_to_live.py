@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, kinds, later, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, later, running, started, told, wire_time
 
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 
 AGAIN = "to try again, change the spec, or set spec.suspend to true and back"
+KEPT = {"spec.whenFinished": "Keep", "spec.ttlSecondsAfterFinished": 600}
+
+
+def late(deadline: str, changes: dict[str, Any]) -> World:
+    """Return a fleet that has exceeded this deadline of 300 s, and whose status says so."""
+    world = started({f"spec.{deadline}": 300, **changes})
+    world.look()
+    world.seconds = 300
+    world.look(world.now)
+    return world
 
 
 def test_a_kept_raycluster_outlives_the_run_until_its_time_is_over() -> None:
@@ -44,6 +56,56 @@ def test_a_failed_run_whose_job_was_tidied_up_stays_failed() -> None:
     assert world.plan().actions == ()
     world.edit({"spec.policy": {"factory": "my_policy:other"}})
     assert "Create Job" in kinds(world.carry_out())
+
+
+@pytest.mark.parametrize("deadline", ["activeDeadlineSeconds", "startupDeadlineSeconds"])
+def test_what_is_kept_of_a_run_that_missed_its_deadline_is_deleted_in_time(deadline: str) -> None:
+    world = late(deadline, KEPT)
+    assert world.look(world.now).driver.expires == later(900)  # type: ignore[union-attr]
+    world.seconds = 310
+    # The Job has no end time, also while it is being deleted.
+    job = world.get(JOB, DRIVER)
+    job["metadata"]["deletionTimestamp"] = wire_time(world.now)
+    world.store(job)
+    assert world.look(world.now).driver.expires == later(900)  # type: ignore[union-attr]
+    world.collect(job, *world.pods("driver"))
+    assert world.look(world.now).driver.expires == later(900)  # type: ignore[union-attr]
+    assert world.plan().actions == ()
+    assert world.plan().again_after == timedelta(seconds=590)
+    world.edit({f"spec.{deadline}": 300, **KEPT, "spec.progressDeadlineSeconds": 99})
+    assert world.look(world.now).driver.expires == later(900)  # type: ignore[union-attr]
+    world.seconds = 900
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+    assert world.look(world.now).phase is Phase.FAILED
+    assert world.plan().actions == ()
+
+
+def test_a_time_to_live_that_came_after_a_missed_deadline_begins_with_the_edit() -> None:
+    world = late("activeDeadlineSeconds", {"spec.whenFinished": "Keep"})
+    assert kinds(world.carry_out()) == ["Delete Job"]
+    world.collect(*world.pods("driver"))
+    assert world.look(world.now).driver.expires is None  # type: ignore[union-attr]
+    world.seconds = 1000
+    world.edit({"spec.activeDeadlineSeconds": 300, **KEPT})
+    assert world.look(world.now).driver.expires == later(1600)  # type: ignore[union-attr]
+    world.seconds = 1600
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+
+
+@pytest.mark.parametrize("is_told", [True, False], ids=["told", "not told"])
+def test_another_try_after_a_missed_deadline_has_its_own_time_to_live(is_told: bool) -> None:
+    world = late("activeDeadlineSeconds", KEPT)
+    assert kinds(world.carry_out()) == ["Delete Job"]
+    world.collect(*world.all_pods(), world.get(RAYCLUSTER))
+    world.look(world.now)
+    world.edit({"spec.activeDeadlineSeconds": 301, **KEPT})
+    world.start()
+    if is_told:
+        assert world.look(world.now).driver.expires is None  # type: ignore[union-attr]
+    job = world.get(JOB, DRIVER)
+    world.store({**job, "status": {"startTime": wire_time(world.now)}})
+    world.wait_until(800)
+    assert world.look(world.now).driver.expires == later(1400)  # type: ignore[union-attr]
 
 
 def test_a_spec_that_came_after_the_end_of_a_run_is_not_up_to_date() -> None:
