@@ -38,6 +38,8 @@ _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECAS
 _OF_DRIVERS: Final = (names.EXIT_INFRASTRUCTURE, names.EXIT_USER_ERROR, names.EXIT_STOPPED)
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _LATER: Final = f"{ENDS_WITHIN.seconds} s after the driver's end"
+_KEPT_JOB: Final = re.compile(r", Job \S+ (is kept for its log|and its pods are kept for their logs)")
+_KEPT_CLUSTER: Final = re.compile(r"; the (RayCluster|collectors' Job) is kept \(spec\.whenFinished\)")
 _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
 
@@ -55,12 +57,12 @@ def outcome(seen: Situation) -> Outcome:
         return _outcome_of(seen, job)
     before = _previous(seen)
     if before is not None and is_true(before):
-        return Completed(before.message)
+        return Completed(_without_deleted(seen, before.message))
     if seen.fleet.spec.suspend or why_suspended_idle(seen):
         return Suspended()
     failed = recorded_failure(seen)
     if failed is not None and not why_tried_again(seen):
-        return Failed(failed.message, Reason(failed.reason))
+        return Failed(_without_deleted(seen, failed.message), Reason(failed.reason))
     return Pending()
 
 
@@ -149,6 +151,14 @@ def _cluster(seen: Situation) -> str:
     kept = seen.fleet.spec.when_finished is WhenFinished.KEEP
     what = seen.cluster_in_words
     return f"the {what} is kept (spec.whenFinished)" if kept else f"the {what} is deleted"
+
+
+def _without_deleted(seen: Situation, message: str) -> str:
+    """Return a recorded message without its clauses about kept objects that no longer exist."""
+    if seen.job is not None and seen.is_ours(seen.job):
+        return message
+    without_job = _KEPT_JOB.sub("", message)
+    return without_job if any(map(seen.is_ours, seen.clusters)) else _KEPT_CLUSTER.sub("", without_job)
 
 
 def _try_again(seen: Situation, other: str) -> str:

@@ -108,6 +108,34 @@ def test_another_try_after_a_missed_deadline_has_its_own_time_to_live(is_told: b
     assert world.look(world.now).driver.expires == later(1400)  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("code", [0, 64], ids=["completed", "failed"])
+def test_objects_that_are_gone_are_not_said_to_be_kept(code: int) -> None:
+    world = running(KEPT)
+    world.end_driver(code, "no such game")
+    world.end_job("Failed" if code else "Complete", completionTime="2026-07-01T12:00:00Z")
+    told_of = told(world.look(), "Completed")[2]
+    assert "the RayCluster is kept (spec.whenFinished), Job cheetah-driver " in told_of
+    assert " kept for " in told_of
+    world.seconds = 600
+    world.carry_out()
+    assert world.cache.get(JOB, DRIVER) is None
+    finished = f"no such game; {AGAIN}" if code else "the driver finished after 12000 frames in 3 batches"
+    assert told(world.look(world.now), "Completed")[2] == finished
+    world.seconds = 700
+    assert told(world.look(world.now), "Completed")[2] == finished
+
+
+def test_a_raycluster_is_said_to_be_kept_until_it_is_gone() -> None:
+    world = running(KEPT)
+    world.complete()
+    world.look()
+    world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+    finished = "the driver finished after 12000 frames in 3 batches"
+    assert told(world.look(), "Completed")[2] == f"{finished}; the RayCluster is kept (spec.whenFinished)"
+    world.collect(world.get(RAYCLUSTER))
+    assert told(world.look(), "Completed")[2] == finished
+
+
 def test_a_spec_that_came_after_the_end_of_a_run_is_not_up_to_date() -> None:
     world = running({"spec.ttlSecondsAfterFinished": 0})
     world.look()

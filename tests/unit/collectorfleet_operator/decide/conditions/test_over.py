@@ -36,7 +36,11 @@ def test_completed_is_ready_for_good() -> None:
     assert seen.phase is Phase.COMPLETED
     assert seen.replicas == 0
     world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
-    assert world.look(later(60)) == seen
+    after = world.look(later(60))
+    assert after.model_copy(update={"conditions": seen.conditions}) == seen
+    assert [told(after, one.type)[:2] for one in after.conditions] == [
+        told(seen, one.type)[:2] for one in seen.conditions
+    ]
 
 
 def test_what_is_completed_stays_so_when_its_spec_cannot_be_read_and_its_job_is_tidied_up() -> None:
