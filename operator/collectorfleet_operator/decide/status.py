@@ -8,7 +8,7 @@ conditions from the driver's report.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final, assert_never
 
 from collectorfleet_api import names
@@ -16,6 +16,7 @@ from collectorfleet_api.conditions.condition import is_true, stamped
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended, Underway
 from collectorfleet_api.packing.pods import Packing
 from collectorfleet_api.packing.refusal import Refusal
+from collectorfleet_api.times import duration
 from collectorfleet_api.v1alpha1 import (
     CodeStatus,
     CollectorFleetStatus,
@@ -244,4 +245,4 @@ def _expires(seen: Situation, found: Outcome) -> datetime | None:
     driver = seen.fleet.status.driver if seen.fleet.status and (is_recorded or not seen.is_usable(seen.job)) else None
     if driver is not None and driver.expires is not None:
         return driver.expires
-    return seen.now + timedelta(seconds=ttl) if ttl is not None else None
+    return seen.now + duration(ttl) if ttl is not None else None
