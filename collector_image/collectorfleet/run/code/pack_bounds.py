@@ -81,7 +81,8 @@ class _Reader:
         while not stream.eof:
             data = stream.unconsumed_tail or self._some()
             content = stream.decompress(data, _READ_BYTES)
-            begin = begin or content[:_SIZES_BYTES]
+            # The first part may be shorter, because the read data may end anywhere in the stream.
+            begin += content[: _SIZES_BYTES - len(begin)]
             found += len(content)
             if found > size_bytes:
                 raise BadPack(f"an object is longer than the {size_bytes:,} bytes in its header")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import tracemalloc
 from collections.abc import Iterator
@@ -128,6 +129,27 @@ def test_a_delta_counts_as_the_object_that_it_makes(pack: Path, repository: Repo
         assert file.tell() == pack.stat().st_size
     whole = sum(int(size) for size, _ in rows)
     assert whole <= counted.inflated_bytes < whole + 200  # and the deltas themselves
+
+
+class CutPack(io.BytesIO):
+    """A pack whose reads end at the byte ``cut``, as they end after each 64 KiB of a large pack."""
+
+    def __init__(self, data: bytes, cut: int) -> None:
+        super().__init__(data)
+        self._cut = cut
+
+    def read(self, size: int | None = -1) -> bytes:
+        before = self._cut - self.tell()
+        return super().read(min(before, size or 0) if before > 0 else size)
+
+
+def test_a_pack_may_be_read_in_pieces_that_end_at_any_byte(pack: Path) -> None:
+    data, whole = pack.read_bytes(), Bounds("spec.code.git")
+    check_pack(io.BytesIO(data), 20, whole)
+    for cut in range(12, len(data)):
+        in_pieces = Bounds("spec.code.git")
+        check_pack(CutPack(data, cut), 20, in_pieces)
+        assert in_pieces.inflated_bytes == whole.inflated_bytes
 
 
 @pytest.mark.parametrize("kept", [0, 8, 11, 12, 13, 40, 200])
