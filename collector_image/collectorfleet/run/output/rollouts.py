@@ -87,7 +87,8 @@ class RolloutWriter:
 
     def write(self, batch: TensorDictBase) -> None:
         """Accept a batch. Blocks while a full shard is written. Raises CollectorFleetError if the write fails."""
-        if self._waiting and batch.shape != self._waiting[0].shape:
+        # torch would stack different dtypes into a common dtype, which changes large integers.
+        if self._waiting and _structure(batch) != _structure(self._waiting[0]):
             self.flush()
         if not self._waiting:
             self._waiting_since = time.monotonic()
@@ -120,6 +121,17 @@ class RolloutWriter:
         self._manifest["shards"].append(entry)
         self._manifest["frames"] += entry["frames"]
         self._folder.save_manifest()
+
+
+def _structure(value: Any) -> Any:
+    """Return what all batches in a shard have in common: their keys, shapes and dtypes."""
+    if isinstance(value, Tensor):
+        return value.dtype, value.layout, None if value.is_nested else value.shape
+    if not is_tensor_collection(value) or is_non_tensor(value):
+        return None
+    if isinstance(value, LazyStackedTensorDict):
+        return value.batch_size, value.stack_dim, [_structure(one) for one in value.tensordicts]
+    return value.batch_size, {key: _structure(one) for key, one in value.items()}
 
 
 def _size_bytes(value: Any) -> int:
