@@ -12,13 +12,14 @@ The folder contains only the newest dump. The previous dump is removed once the 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from tensordict import TensorDictBase
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
-from collectorfleet.durable_files import size_bytes
+from collectorfleet.durable_files import size_bytes, volume_error
 from collectorfleet.errors import UserCodeError
 from collectorfleet.run.dump_size import check_dumps, check_room
 from collectorfleet.run.output.entries import name_problem
@@ -55,7 +56,8 @@ class ReplayWriter:
             self._folder.save_manifest()
         self._load()
         # Only the buffer knows the size of the first dump.
-        check_dumps(buffer, check_room)
+        with _raising_as_user_code():
+            check_dumps(buffer, check_room)
 
     @property
     def frames(self) -> int:
@@ -105,7 +107,8 @@ class ReplayWriter:
         with self._folder.new_part(name) as unfinished:
             if before:
                 check_room(self._folder.path, size_bytes(self._folder.path / before))
-            self.buffer.dumps(unfinished)
+            with _raising_as_user_code():
+                self.buffer.dumps(unfinished)
         self._manifest["dump"] = name
         self._folder.save_manifest()
         if before:
@@ -118,6 +121,17 @@ class ReplayWriter:
             self.buffer.loads(self._folder.path / self._manifest["dump"])
         except Exception as error:
             raise UserCodeError.of(f"output.replayBuffer: the dump in {self._folder.path}", error) from error
+
+
+@contextmanager
+def _raising_as_user_code() -> Iterator[None]:
+    """Turn errors of the user's buffer into UserCodeError. Raise errors of the disk unchanged."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) or volume_error(error) is not None:
+            raise
+        raise UserCodeError.of("output.replayBuffer", error) from error
 
 
 def _empty_manifest(fleet: str, run_id: str) -> dict[str, Any]:

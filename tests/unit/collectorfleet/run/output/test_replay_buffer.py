@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 from tensordict import TensorDict
-from torchrl.data import LazyTensorStorage, ListStorage, TensorDictMaxValueWriter, TensorDictReplayBuffer
+from torchrl.data import LazyTensorStorage, ListStorage, ReplayBuffer, TensorDictMaxValueWriter, TensorDictReplayBuffer
 
 from collectorfleet import UserCodeError
 from collectorfleet.durable_files import size_bytes
@@ -121,6 +122,38 @@ def test_what_the_users_buffer_raises_is_the_users_to_mend(tmp_path: Path) -> No
     with pytest.raises(UserCodeError, match=r"^output\.replayBuffer: ValueError: of the user's storage"):
         out.write(batch(0))
     assert out.frames == 0
+
+
+def test_a_buffer_that_cannot_be_dumped_is_the_users_to_mend(tmp_path: Path) -> None:
+    out = ReplayWriter(str(tmp_path), ReplayBuffer(batch_size=4), fleet="cheetah", run_id="run-1")
+    out.write(batch(0))
+    with pytest.raises(UserCodeError, match=r"^output\.replayBuffer: .*ListStorage"):
+        out.flush()
+    assert [path.name for path in tmp_path.glob("[!.]*")] == [MANIFEST]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        pytest.param(OSError(errno.ENOSPC, "No space left on device"), InfrastructureError, id="full volume"),
+        pytest.param(RuntimeError("unable to mmap </a>: Input/output error (5)"), InfrastructureError, id="mapping"),
+        pytest.param(PermissionError(errno.EACCES, "Permission denied"), UserCodeError, id="wrong path"),
+    ],
+)
+def test_errors_of_the_disk_in_a_dump_name_the_path(tmp_path: Path, error: Exception, kind: type[Exception]) -> None:
+    def dumps(_path: Path) -> None:
+        raise error
+
+    out = writer(tmp_path)
+    out.write(batch(0))
+    out.buffer.dumps = dumps
+    with pytest.raises(kind, match=rf"^spec\.output\.path {tmp_path}: "):
+        out.flush()
+
+
+def test_what_is_no_replay_buffer_is_refused_before_the_first_batch(tmp_path: Path) -> None:
+    with pytest.raises(UserCodeError, match=r"^output\.replayBuffer: AttributeError: 'list' object has no attribute"):
+        ReplayWriter(str(tmp_path), [], fleet="cheetah", run_id="run-1")
 
 
 def test_a_dump_that_does_not_fit_the_buffer_is_refused(tmp_path: Path) -> None:
