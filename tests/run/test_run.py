@@ -236,3 +236,16 @@ def test_a_fleet_without_training_writes_its_frames_to_files_that_read_back(tmp_
     again = run(file)
     assert again.returncode == 64
     assert "it has 1000 frames of another run of fleet fleet; use an empty folder" in again.stderr
+
+
+def test_a_postproc_that_leaves_out_what_an_output_needs_ends_the_run(tmp_path: Path) -> None:
+    fleet = fleets.fleet(mode="Sync", replicas=1, frames=200)
+    del fleet["spec"]["driver"]["train"], fleet["spec"]["policy"]
+    fleet["spec"]["collection"]["totalFrames"] = 200
+    fleet["spec"]["collection"]["postproc"] = {"factory": "post:make"}
+    fleet["spec"]["output"] = {"path": str(tmp_path / "rollouts")}
+    code = fleets.code()
+    code["data"]["post.py"] = "def make():\n    return lambda batch: batch.select('observation')\n"
+    done = run(write(tmp_path, code, fleet))
+    assert done.returncode == 64
+    assert "collection.postproc: its batch has no entry ('collector', 'weights_version'); keep" in done.stderr

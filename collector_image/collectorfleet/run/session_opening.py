@@ -19,6 +19,7 @@ from collectorfleet.run.history import RunHistory
 from collectorfleet.run.log.opening import open_run_log
 from collectorfleet.run.output.formats import open_writer
 from collectorfleet.run.output.interface import OutputWriter
+from collectorfleet.run.output.postproc import checked
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.script_collector import ScriptCollectors
 from collectorfleet.run.session import Session
@@ -127,12 +128,15 @@ def _begin_with_collector(
         session.set_learners(learners)
         built["replay_buffer"] = learners.feed.replay_buffer
         making.keep_learners(learners, resume.position)
+    in_driver = dict(code.built)
+    if writer is not None and "postproc" in in_driver:
+        in_driver["postproc"] = checked(in_driver["postproc"])
     collector = RunCollector(
         making.boundary,
         resume.position.frames_lost,
         resume_from=making.resume_from(resume.position),
         **options,
-        **code.built,
+        **in_driver,
         **built,
     )
     making.made(collector, spec.collectors.replicas)
