@@ -40,6 +40,15 @@ class BatchBoundary:
         """Whether there is a request to stop the run."""
         return self._stop.requested()
 
+    @property
+    def may_replace_checkpoint(self) -> bool:
+        """Whether a new checkpoint may replace the checkpoint that the run resumes from.
+
+        Before the first batch, the training function has learned nothing, and may register more objects later. Until
+        then, only the checkpoint on disk has the states of these objects.
+        """
+        return self._has_batch or self._checkpoints.is_restored
+
     def call_between_batches(self, hook: Callable[[], None]) -> None:
         """Call ``hook`` before each request for a batch. The previous batch has then been processed."""
         self._hooks.append(hook)
@@ -53,7 +62,7 @@ class BatchBoundary:
         while not self._stop.requested():
             for hook in self._hooks:
                 hook()
-            if self._checkpoints.due:
+            if self._checkpoints.due and self.may_replace_checkpoint:
                 self._checkpoints.write_in_background(position())
             elif self._is_processing and self._is_on_main_thread:
                 self._checkpoints.remember(position())
@@ -74,7 +83,7 @@ class BatchBoundary:
             yield held.pop()
         # Remember the state after the last batch at any cost, because this happens once per run. The state after the
         # function's return is written later.
-        if self._is_on_main_thread:
+        if self._is_on_main_thread and self.may_replace_checkpoint:
             self._checkpoints.remember(position(), at_any_cost=True)
 
     def before_publish(self, position: Position) -> None:
@@ -86,8 +95,8 @@ class BatchBoundary:
 
         Blocks until the checkpoint is on disk or the write has failed.
         """
-        if self._position is None:
-            return  # no batch was requested
+        if self._position is None or not self.may_replace_checkpoint:
+            return  # no batch was requested or delivered
         if self._is_processing and self._is_on_main_thread:
             self._checkpoints.write_remembered(self._position())
         else:

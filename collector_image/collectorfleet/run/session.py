@@ -171,7 +171,9 @@ class Session:
             self._collector.stop_evaluating()
         match checkpoint_of(way, returned=error is None):
             case LastCheckpoint.OF_THE_END:
-                self._making.checkpoints.write(self.position(), completed=way is EndReason.RETURNED)
+                is_completed = way is EndReason.RETURNED
+                if is_completed or self._making.boundary.may_replace_checkpoint:
+                    self._making.checkpoints.write(self.position(), completed=is_completed)
             case LastCheckpoint.OF_THE_LAST_BATCH:
                 self._making.boundary.write_last()
             case LastCheckpoint.NONE:

@@ -102,6 +102,10 @@ class Checkpointer:
         is_time = self._clock() - self._last >= self._every_seconds
         return is_time and not (self._writing and self._writing.is_alive())
 
+    @property
+    def is_restored(self) -> bool:
+        return self._state.is_restored
+
     def keep(self, objects: Mapping[str, Any]) -> bool:
         return self._state.keep(objects)
 

@@ -24,6 +24,10 @@ class Checkpoints(Protocol):
     def due(self) -> bool:
         """Whether it is time for the next checkpoint."""
 
+    @property
+    def is_restored(self) -> bool:
+        """Whether all states in the checkpoint that the run resumes from were restored."""
+
     def keep(self, objects: Mapping[str, Any]) -> bool:
         """See :meth:`collectorfleet.run.handle.Run.keep`."""
 
@@ -72,6 +76,7 @@ class NoCheckpoints:
 
     status: CheckpointStatus | None = None
     due = False
+    is_restored = True
 
     def keep(self, _objects: Mapping[str, Any]) -> bool:
         return False

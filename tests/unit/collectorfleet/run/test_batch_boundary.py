@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ class Training:
 
     def __init__(self, batches: int, error: BaseException | None = None) -> None:
         self.due = False
+        self.is_restored = True
         self.done: list[str] = []
         self.handed_out = 0
         self.stop = StopRequest()
@@ -127,6 +129,30 @@ def test_a_resumed_run_that_ends_before_its_first_batch_leaves_where_it_goes_on_
     training.done.clear()
     training.boundary.write_last()
     assert training.done == ["written 700 soon"]
+
+
+def test_a_checkpoint_stays_until_the_first_batch_if_its_states_are_not_all_restored(training: Training) -> None:
+    """The training function may register objects in its loop. Their states are on disk only."""
+    training.due, training.is_restored = True, False
+    batches = training.batches()
+    next(batches)
+    assert training.done == ["noted 100"]
+    next(batches)
+    assert training.done == ["noted 100", "begun 100", "noted 200"]
+
+
+@pytest.mark.parametrize("ending", ["before the loop", "in the wait", "no batch is left"])
+def test_a_resumed_run_that_ends_before_its_first_batch_keeps_states_that_are_not_restored(ending: str) -> None:
+    training = Training(batches=0, error=StopNow() if ending == "in the wait" else None)
+    training.is_restored = False
+    if ending == "before the loop":
+        training.stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
+    with suppress(StopNow):
+        assert list(training.batches()) == []
+    assert not training.boundary.may_replace_checkpoint
+    training.boundary.write_last()
+    assert training.done == []
+    training.stop.run_ended()
 
 
 @pytest.mark.parametrize("loops", [1, 2])

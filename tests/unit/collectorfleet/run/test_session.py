@@ -29,6 +29,7 @@ class Ending:
     def __init__(self) -> None:
         self.stop = StopRequest()
         self.written: list[str] = []
+        self.may_replace_checkpoint = True
         making: Any = SimpleNamespace(checkpoints=self, boundary=self, taken_over="")
         self.making = making
         self.session = Session(making, Run(self.stop.requested), DriverReport(), self.stop)
@@ -92,6 +93,21 @@ def test_a_run_that_was_asked_to_end_leaves_one_checkpoint(ending: Ending, way: 
     ending.stop.request(StopReason(way, "why"))
     ending.execute(lambda: Completed("early"))
     assert ending.written == ["of the end"]
+
+
+def test_a_run_that_ends_before_its_first_batch_keeps_the_checkpoint_with_states_that_are_not_restored(
+    ending: Ending,
+) -> None:
+    ending.may_replace_checkpoint = False
+    ending.stop.request(StopReason(EndReason.SIGTERM, "SIGTERM"))
+    ending.execute(lambda: Completed("early"))
+    assert ending.written == []
+
+
+def test_a_function_that_returns_without_a_batch_completes_the_run(ending: Ending) -> None:
+    ending.may_replace_checkpoint = False
+    ending.execute(lambda: Completed("done"))
+    assert ending.written == ["of the end, completed"]
 
 
 @pytest.mark.parametrize("error", [StopNow(), UserCodeError("train t:t", "goal not reached")])
