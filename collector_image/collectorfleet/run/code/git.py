@@ -30,7 +30,7 @@ from collectorfleet.errors import CollectorFleetError, InfrastructureError, Inva
 from collectorfleet.run.code.bounds import Bounds
 from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder, parts_of
 from collectorfleet.run.code.pack_bounds import check_pack
-from collectorfleet.run.code.web import Web
+from collectorfleet.run.code.web import Web, in_utf8
 from collectorfleet_api.v1alpha1 import Git
 
 _DAMAGED: Final = (
@@ -165,8 +165,8 @@ def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds, tls:
         git.repository,
         # dulwich uses only `request` and `headers` of a pool. `web` sends the password to no other server.
         pool_manager=cast("Any", web),
-        username=login.username,
-        password=login.password,
+        username=in_utf8(login.username),
+        password=in_utf8(login.password),
         thin_packs=False,
         quiet=True,
     )

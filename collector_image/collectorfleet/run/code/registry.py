@@ -16,7 +16,7 @@ from urllib3.util import make_headers
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.code.bounds import Bounds
-from collectorfleet.run.code.web import Web
+from collectorfleet.run.code.web import Web, in_utf8
 
 if TYPE_CHECKING:
     from collectorfleet.run.code.registry_login import Login
@@ -120,7 +120,7 @@ class Registry:
 
 
 def _basic(user: Login) -> dict[str, str]:
-    return make_headers(basic_auth=f"{user.username}:{user.password}")
+    return make_headers(basic_auth=in_utf8(f"{user.username}:{user.password}"))
 
 
 def _is_loopback(url: str) -> bool:

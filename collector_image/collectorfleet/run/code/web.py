@@ -105,6 +105,14 @@ class Web:
         return InfrastructureError(f"{self.where}: not reachable{through}: {cause}")
 
 
+def in_utf8(login: str | None) -> str | None:
+    """Return ``login`` in a form that urllib3 sends as UTF-8, as git and curl send it. None stays None.
+
+    urllib3 and dulwich encode a login as latin-1. The result has the UTF-8 bytes of ``login`` as latin-1 characters.
+    """
+    return None if login is None else login.encode().decode("latin-1")
+
+
 class _Pools:
     """One pool of connections for each proxy. A redirect may lead to a server with another proxy or without a proxy."""
 
@@ -136,7 +144,7 @@ class _Pools:
         return _Direct(self, **self._options)
 
     def _through(self, proxy: Url) -> urllib3.PoolManager:
-        headers = make_headers(proxy_basic_auth=login_of(proxy))
+        headers = make_headers(proxy_basic_auth=in_utf8(login_of(proxy)))
         tls = self._options["ssl_context"]
         return _Proxied(self, proxy.url, proxy_headers=headers, proxy_ssl_context=tls, **self._options)
 
