@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,7 +25,8 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     Observations are ``[num_envs, *shape]``. After the end of an episode, the environment waits for a reset. So the last
     frame of an episode has the episode's last observation. EnvPool itself would use the next step to reset the
     environment, and ignore the action of this step. EnvPool accepts a seed only for new environments. So
-    ``reset(seed=)`` creates the environments again.
+    ``reset(seed=)`` creates the environments again. Without a seed, Python's ``random`` draws the seed. In a fleet,
+    each collector draws a different seed.
 
     Raises:
         ModuleNotFoundError: EnvPool is not installed.
@@ -47,6 +49,9 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.autoreset_mode = AutoresetMode.DISABLED
         self._task_id = task_id
         self._options = {**options, "num_envs": num_envs}
+        if not {"seed", "env_seed"} & options.keys():
+            # EnvPool's default seed is the same number in each process, so all collectors would have equal episodes.
+            self._options["seed"] = random.getrandbits(31)
         self._pool = self._make(self._options)
         self.num_envs = num_envs
         self.single_observation_space = self._pool.observation_space

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,14 @@ def made(task: str, **options: Any) -> EnvBase:
 class Single(nn.Module):
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return observation.float()
+
+
+def begun(random_seed: int, **options: Any) -> np.ndarray:
+    random.seed(random_seed)
+    pool = EnvPool("CartPole-v1", 3, **options)
+    first: np.ndarray = pool.reset()[0].copy()
+    pool.close()
+    return first
 
 
 def acting(task: str) -> ProbabilisticActor:
@@ -70,6 +79,19 @@ def test_a_seed_makes_the_same_episodes_and_another_one_others() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_without_a_seed_the_seed_of_the_process_decides() -> None:
+    first, again, other = (begun(random_seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.isclose(first, other).any()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("given", [{"seed": 5}, {"env_seed": [5, 6, 7]}], ids=["seed", "env_seed"])
+def test_a_given_seed_is_used_in_each_process(given: dict[str, Any]) -> None:
+    assert np.array_equal(begun(random_seed=1, **given), begun(random_seed=2, **given))
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_only_those_that_are_asked_for_are_reset() -> None:
     pool = EnvPool("CartPole-v1", 3)
     pool.reset(seed=1)
@@ -95,6 +117,7 @@ def test_a_fleet_collects_from_it() -> None:
         num_collectors=2,
         frames_per_batch=240,
         total_frames=960,
+        sync=True,
     )
     try:
         batches = [batch.clone() for batch in fleet]
@@ -102,4 +125,6 @@ def test_a_fleet_collects_from_it() -> None:
         fleet.shutdown()
     assert sum(batch.numel() for batch in batches) == 960
     # Collectors have seeds of their own.
-    assert not torch.equal(batches[0]["observation"][:3, 0], batches[0]["observation"][3:, 0])
+    first, second = batches[0]["observation"][:, :, 0].double()
+    assert first.shape == second.shape == (3, 4)
+    assert not torch.isclose(first, second).any()
