@@ -32,7 +32,7 @@ class PolicyReplay:
         """Add ``frames`` of shape ``[frames]``, and return the number of frames that the policy now has."""
         if policy_id not in self._buffers:
             self._buffers[policy_id] = self._empty()
-        self._buffers[policy_id].extend(frames)
+        self._write(self._buffers[policy_id], frames)
         return self.size(policy_id)
 
     def sample(self, policy_id: str, batch_size: int) -> TensorDictBase:
@@ -74,7 +74,11 @@ class PolicyReplay:
         for policy_id, buffer in self._buffers.items():
             parts = state[policy_id]
             while parts:
-                buffer.extend(parts.pop(0))
+                self._write(buffer, parts.pop(0))
+
+    def _write(self, buffer: TensorDictReplayBuffer, frames: TensorDictBase) -> None:
+        # TorchRL would write more frames than the ring has places at once. Two frames with the same place then mix.
+        buffer.extend(frames[-self._capacity :])
 
     def _empty(self) -> TensorDictReplayBuffer:
         return TensorDictReplayBuffer(storage=LazyTensorStorage(self._capacity))

@@ -83,7 +83,8 @@ class ReplayWriter:
         mask = batch.get(MASK_KEY, None)
         frames = batch.reshape(-1) if mask is None else batch[mask]
         try:
-            self.buffer.extend(frames.clone())
+            for part in frames.clone().split(self._places(len(frames))):
+                self.buffer.extend(part)
         except Exception as error:
             raise UserCodeError.of("output.replayBuffer", error) from error
         self._manifest["frames"] += frames.numel()
@@ -100,6 +101,14 @@ class ReplayWriter:
                 self._dump()
             self._new = False
             self._dumped_at = time.monotonic()
+
+    def _places(self, frames: int) -> int:
+        """Return how many of the ``frames`` one write may have.
+
+        TorchRL would write more frames than the storage has places at once. Two frames with the same place then mix.
+        """
+        storage = getattr(self.buffer, "storage", None)
+        return min(frames, getattr(storage, "max_size", frames))
 
     def _dump(self) -> None:
         before = self._manifest["dump"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter, deque
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensordict import TensorDict
 from tests.example_count import examples
+from torchrl.data import LazyTensorStorage
 
 from collectorfleet.codec.frames import VERSION_KEY
 from collectorfleet.learners.replay import PolicyReplay
@@ -86,6 +88,46 @@ def come_back(state: bytes, capacity: int) -> PolicyReplay:
     replay = PolicyReplay(capacity)
     replay.load_state_dict(torch.load(io.BytesIO(state), weights_only=False))
     return replay
+
+
+@pytest.fixture
+def places(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The places in the ring that each write fills."""
+    written: list[list[int]] = []
+    write = LazyTensorStorage.set
+
+    def recorded(storage: LazyTensorStorage, cursor: torch.Tensor, *args: Any, **options: Any) -> None:
+        written.append(cursor.tolist())
+        write(storage, cursor, *args, **options)
+
+    monkeypatch.setattr(LazyTensorStorage, "set", recorded)
+    return written
+
+
+@pytest.mark.parametrize("earlier", [1, 2, 4])
+def test_a_write_of_more_frames_than_the_ring_has_places_fills_each_place_once(
+    places: list[list[int]], earlier: int
+) -> None:
+    replay = PolicyReplay(capacity=4)
+    replay.extend("a", frames(*range(100, 100 + earlier)))
+    assert replay.extend("a", frames(*range(11))) == 4
+    assert [len(set(write)) for write in places] == [len(write) for write in places]
+    assert in_order(replay) == [7, 8, 9, 10]
+    replay.extend("a", frames(11))
+    assert in_order(replay) == [8, 9, 10, 11]
+
+
+def test_a_part_of_a_checkpoint_that_is_larger_than_the_ring_fills_each_place_once(places: list[list[int]]) -> None:
+    before = PolicyReplay(capacity=100)
+    before.extend("a", frames(*range(100)))
+    after = come_back(kept(before), 4)
+    assert [len(set(write)) for write in places] == [len(write) for write in places]
+    assert in_order(after) == [96, 97, 98, 99]
+
+
+def in_order(replay: PolicyReplay) -> list[int]:
+    """The versions of the frames of policy ``a``, the oldest first."""
+    return [int(version) for part in replay.state_dict()["a"] for version in part[VERSION_KEY]]
 
 
 def filled(capacity: int, *versions: int) -> PolicyReplay:

@@ -65,6 +65,26 @@ def test_a_buffer_whose_writer_has_a_dump_but_no_state_dict_is_dumped(tmp_path: 
     out.write(batch(0))
     out.flush()
     assert dumps(tmp_path) == ["dump-000000"]
+    assert held(out) == [5, 6, 7, 8, 9]
+
+
+def test_a_batch_of_more_frames_than_the_buffer_has_places_fills_each_place_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[list[int]] = []
+    write = LazyTensorStorage.set
+
+    def recorded(storage: LazyTensorStorage, cursor: torch.Tensor, *args: Any, **options: Any) -> None:
+        writes.append(cursor.tolist())
+        write(storage, cursor, *args, **options)
+
+    monkeypatch.setattr(LazyTensorStorage, "set", recorded)
+    small = TensorDictReplayBuffer(storage=LazyTensorStorage(4), batch_size=4)
+    out = ReplayWriter(str(tmp_path), small, fleet="cheetah", run_id="run-1")
+    out.write(batch(0))
+    assert [len(set(places)) for places in writes] == [len(places) for places in writes]
+    assert held(out) == [6, 7, 8, 9]
+    assert out.frames == 10
 
 
 def dumps(folder: Path) -> list[str]:
