@@ -118,6 +118,19 @@ def test_without_a_training_function_each_learns_once_after_each_batch_and_goes_
     # Of o nothing is left, and of the first driver's files neither, nor of the copy that the second one resumed from.
     assert rows["new"]["staleness"]["max"] <= 4
     assert [path.name for path in folder.glob("learners-*")] == ["learners-000002"]
+    assert again["progress"]["replayBufferFramesLost"] == 0
+
+    # A third place makes another shard, and the frames of all policies are dropped.
+    spec = objects[0]["spec"]
+    spec["learners"]["maxPolicies"], spec["collection"]["totalFrames"] = 3, 4500
+    done = run(write(tmp_path, *objects), "--checkpoint", str(folder), "--resume", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    third: dict[str, Any] = json.loads(done.stdout)
+    assert third["progress"]["replayBufferFramesLost"] == 4000
+    assert "learners: the replay actors begin without the 4000 frames written before, because the places" in done.stderr
+    rows = {one["id"]: one for one in third["learners"]["policies"]}
+    assert {name: row["steps"] for name, row in rows.items()} == {"x": 9, "new": 5}
+    assert rows["x"]["frames"] < 500
 
 
 KILLER = """

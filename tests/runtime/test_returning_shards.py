@@ -219,3 +219,33 @@ def test_other_shards_go_on_where_these_were_with_their_frames_and_steps(
     kill(policy)
     assert again(policy.seen.remote) == 5.0
     assert ray.get(policy.__ray_call__.remote(steps_of)) == 2
+
+
+def test_shards_with_other_places_say_that_they_begin_without_the_earlier_frames(
+    make_shards: MakeShards, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = make_shards(3, checkpoint_dir=tmp_path / "before")
+    ray.get(before.add_policy("a").learn.remote(frames(3.0)))
+    ray.get(before.get_replay_actors()[0].extend.remote("a", frames(1.0, 8)))
+    before.checkpoint()
+    before.stop()
+
+    alike = make_shards(3, resume_from=tmp_path / "before")
+    assert not alike.dropped_frames
+    alike.stop()
+    assert not warnings_of(caplog)
+
+    after = make_shards(4, resume_from=tmp_path / "before")
+    assert ray.get(after.add_policy("a").seen.remote()) == 3.0
+    assert ray.get([replay.size.remote("a") for replay in after.get_replay_actors()]) == [0, 0]
+    assert after.dropped_frames
+    (warning,) = warnings_of(caplog)
+    assert warning == (
+        f"learner shards: the replay actors begin without the frames in {tmp_path / 'before'}, because the places "
+        "changed from 2+1 to 2+2; to keep frames when policies are added or removed, set maxPolicies (in Python: "
+        "max_policies) beforehand, and change neither gpus nor shards"
+    )
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [row.getMessage() for row in caplog.records if row.levelname == "WARNING" and "learner" in row.getMessage()]

@@ -63,9 +63,15 @@ class Earlier:
         self._folder = folder or Path()
         record = read_record(self._folder) if folder else Record()
         self._replays = record.replays
+        self._slots = record.slots
         self._is_laid_out_alike = record.slots == tuple(slots)
         # The policies that were not yet added again to the shard with their frames.
         self._waiting = dict(record.policies)
+
+    @property
+    def dropped(self) -> str:
+        """The earlier places of shards that start without their earlier frames, such as "2+1". Otherwise empty."""
+        return "" if self._is_laid_out_alike else "+".join(map(str, self._slots))
 
     @property
     def policies(self) -> frozenset[str]:

@@ -82,6 +82,8 @@ class LearnerShards:
             self._end()
             raise
         log.info("%s", _summary(self.packing))
+        if self.dropped_frames:
+            log.warning("%s", _dropped(self._earlier.dropped, self.packing, options))
 
     @option_types.checked("LearnerShards.add_policy.")
     def add_policy(
@@ -235,6 +237,11 @@ class LearnerShards:
         """The policies in ``resume_from`` that were not added again yet."""
         return self._earlier.policies
 
+    @property
+    def dropped_frames(self) -> bool:
+        """Whether the replay actors began without the frames in ``resume_from``, because the places changed."""
+        return bool(self._earlier.dropped)
+
     def shard_of(self, policy_id: str) -> int:
         """Return the index of the policy's shard, from 0 on."""
         return self._roster.place(policy_id).shard
@@ -302,8 +309,20 @@ class LearnerShards:
             raise CollectorClosed("learner shards: used after stop()")
 
 
+def _dropped(earlier: str, packing: ShardPacking, options: LearnerOptions) -> str:
+    return (
+        f"learner shards: the replay actors begin without the frames in {options.resume_folder}, because the places "
+        f"changed from {earlier} to {_places(packing)}; to keep frames when policies are added or removed, set "
+        "maxPolicies (in Python: max_policies) beforehand, and change neither gpus nor shards"
+    )
+
+
+def _places(packing: ShardPacking) -> str:
+    return "+".join(map(str, packing.slots))
+
+
 def _summary(packing: ShardPacking) -> str:
-    places = "+".join(str(slots) for slots in packing.slots) + (" place" if sum(packing.slots) == 1 else " places")
+    places = _places(packing) + (" place" if sum(packing.slots) == 1 else " places")
     return (
         f"{counted(len(packing.slots), 'learner shard')} with {places} of {packing.gpu_per_policy:g} GPU; "
         f"{packing.surplus_gpu:g} GPU stay unused"

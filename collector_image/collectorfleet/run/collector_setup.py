@@ -6,6 +6,7 @@ The manifest or a script may create the collector.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -31,6 +32,7 @@ from collectorfleet.run.resume_point import ResumePoint, resume_point
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.spec_learners.run_learners import KeptParts, KeptVersions, RunLearners
 from collectorfleet.run.stop import StopReason, StopRequest
+from collectorfleet_api.counts import counted
 from collectorfleet_api.times import duration
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
@@ -92,6 +94,15 @@ class CollectorSetup:
             self._say(found.sentence)
         self.checkpoints.note(found.position)
         return found
+
+    def without_frames_of_learners(self, found: ResumePoint) -> ResumePoint:
+        """Return the resume point of learners that begin without their earlier frames, and report the lost frames."""
+        frames = found.position.frames
+        self._say(
+            f"learners: the replay actors begin without the {counted(frames, 'frame')} written before, because the "
+            "places changed; set learners.maxPolicies before you add or remove policies"
+        )
+        return replace(found, buffer_frames_lost=frames)
 
     def resume_from(self, position: Position) -> dict[str, Any]:
         """Return the argument ``resume_from`` of a FleetCollector that resumes at ``position``."""

@@ -126,6 +126,8 @@ def _begin_with_collector(
     if open_learners is not None:
         learners = open_learners(code.built["policy"])
         session.set_learners(learners)
+        if learners.shards.dropped_frames:
+            resume = making.without_frames_of_learners(resume)
         built["replay_buffer"] = learners.feed.replay_buffer
         making.keep_learners(learners, resume.position)
     in_driver = dict(code.built)
@@ -161,5 +163,5 @@ def _writer(fleet: CollectorFleet, run_id: str) -> OutputWriter | None:
 
 def _buffer_begins_empty(spec: CollectorFleetSpec, checkpoint: Checkpoint | None) -> bool:
     if spec.replay_buffer is None:
-        return False  # the checkpoint of learners includes their buffer
+        return False  # the checkpoint of learners includes their frames, and the shards know whether these fit
     return not (spec.replay_buffer.checkpoint and checkpoint is not None and checkpoint.replay_buffer is not None)

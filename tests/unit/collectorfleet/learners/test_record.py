@@ -42,6 +42,7 @@ def test_a_policy_finds_its_place_its_file_and_its_frames(folder: Path) -> None:
     assert earlier.policies == {"red", "blue"}
     assert earlier.place("blue") == Place(1, 0)
     assert earlier.policy_file("blue") == folder / "policy-blue-3.pt"
+    assert earlier.dropped == ""
     assert earlier.replay_file(1) == folder / "replay-1-3.pt"
     earlier.settled("blue", Place(1, 0))
     assert earlier.left() == {"red": 0}
@@ -67,6 +68,7 @@ def test_with_other_shards_policies_go_on_and_frames_do_not(folder: Path) -> Non
     assert earlier.policy_file("red") == folder / "policy-red-3.pt"
     assert earlier.replay_file(0) is None
     assert earlier.left() == {}
+    assert earlier.dropped == "2+1"
 
 
 def test_one_that_was_removed_begins_anew_under_its_id(folder: Path) -> None:
@@ -78,6 +80,7 @@ def test_one_that_was_removed_begins_anew_under_its_id(folder: Path) -> None:
 def test_nothing_to_go_on_from_is_no_error_and_a_folder_without_a_checkpoint_is_one(tmp_path: Path) -> None:
     earlier = Earlier(None, (1,))
     assert (earlier.place("red"), earlier.policy_file("red"), earlier.replay_file(0)) == (None, None, None)
+    assert earlier.dropped == ""
     with pytest.raises(InvalidOption, match=r"^resume_from: .* has no checkpoint of learner shards"):
         Earlier(tmp_path, (1,))
 
