@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -147,6 +148,23 @@ def test_a_policy_that_cannot_be_built_says_why_and_leaves_its_place(make_shards
     assert "in __init__" in error.value.traceback
     assert len(shards) == 0
     assert ray.get(shards.add_policy("odd").seen.remote()) == 0.0
+
+
+def test_a_policy_whose_configuration_cannot_be_pickled_leaves_its_place(make_shards: MakeShards) -> None:
+    shards = make_shards(2, shards=1)
+    lock = threading.Lock()
+
+    class Unpicklable(Mean):
+        given_lock = lock
+
+    with pytest.raises(TypeError, match="[Cc]ould not serialize"):
+        shards.add_policies({"first": {}, "odd": {"net": {"width": lock}}})
+    with pytest.raises(TypeError, match="[Cc]ould not serialize"):
+        shards.add_policy("odd", policy_class=Unpicklable)
+    assert len(shards) == 0
+    with pytest.raises(InvalidOption, match=r"^policy 'odd': it does not exist, because there are no policies"):
+        shards.remove_policy("odd")
+    assert [ray.get(shards.add_policy(policy_id).seen.remote()) for policy_id in ("odd", "next")] == [0.0, 0.0]
 
 
 def test_a_policy_that_is_not_built_in_time_is_ended_and_leaves_its_place(

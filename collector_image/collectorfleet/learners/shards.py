@@ -100,6 +100,7 @@ class LearnerShards:
             InvalidOption: the id is taken or invalid, all places are taken, or the class lacks a method.
             UserCodeError: the policy's constructor raised. Its place is free again.
             InfrastructureError: the policy was not built within ``start_timeout``. Its place is free again.
+            TypeError: Ray cannot pickle the class or its arguments. Its place is free again.
             OSError, FolderTakenOver: :meth:`remove_policy` and this method could not drop the frames of an earlier
                 policy of this id. Its place is free again.
         """
@@ -280,21 +281,22 @@ class LearnerShards:
         actor_class = self._classes.of(policy_class)
         keywords = merged(self._options.config, config)
         place = self._roster.add(policy_id, self._earlier.place(policy_id))
-        if self._checkpoints.has_frames_to_drop(policy_id, place.shard):
-            deadline = Deadline(self._options.start_timeout)
-            try:
+        try:
+            if self._checkpoints.has_frames_to_drop(policy_id, place.shard):
+                deadline = Deadline(self._options.start_timeout)
                 self._checkpoints.drop(policy_id, place.shard, self._replays[place.shard], deadline)
-            except BaseException:
-                self._roster.remove(policy_id)
-                raise
-        return self._rooms[place.shard].start(
-            actor_class,
-            1 + place.slot,
-            self._restarts,
-            self._checkpoints.origin_of_policy(policy_id),
-            self._gpu_per_actor,
-            keywords,
-        )
+            # Ray raises here if the class or its arguments cannot be pickled.
+            return self._rooms[place.shard].start(
+                actor_class,
+                1 + place.slot,
+                self._restarts,
+                self._checkpoints.origin_of_policy(policy_id),
+                self._gpu_per_actor,
+                keywords,
+            )
+        except BaseException:
+            self._roster.remove(policy_id)
+            raise
 
     @property
     def _restarts(self) -> int:
