@@ -83,6 +83,20 @@ def test_a_folder_is_submitted_with_its_fleet_and_another_one_beside_it(
     assert fleets.get("run").spec.code != stored.spec.code
 
 
+def test_a_folder_that_is_submitted_again_keeps_what_its_manifest_leaves_out(
+    control_plane: ControlPlane, fleets: Fleets, tmp_path: Path
+) -> None:
+    given = manifest("run", collectors={"resources": {"cpu": "100m", "memory": "1Gi"}})
+    (tmp_path / "fleet.yaml").write_text(json.dumps(given))
+    (tmp_path / "envs.py").write_text("a = 1\n")
+    assert command(control_plane, fleets.namespace, "submit", str(tmp_path)) == 0
+    fleets.scale("run", 8)
+    assert command(control_plane, fleets.namespace, "stop", "run") == 0
+    assert command(control_plane, fleets.namespace, "submit", str(tmp_path)) == 0
+    spec = fleets.get("run").spec
+    assert (spec.collectors.replicas, spec.suspend) == (8, True)
+
+
 @pytest.mark.parametrize(
     ("files", "words", "sentence"),
     [

@@ -289,10 +289,8 @@ def _late(what: str, seen: CollectorFleet | ClusterUnavailable) -> TimeoutError:
 
 
 def _body(fleet: CollectorFleet | Mapping[str, Any]) -> Object:
-    """Return the manifest to apply. It has a namespace only if the fleet sets one."""
+    """Return the manifest to apply, with only the fields that the fleet sets."""
     if not isinstance(fleet, CollectorFleet):
         return dict(fleet)
-    body = fleet.to_wire()
-    if "namespace" not in fleet.metadata.model_fields_set:
-        del body["metadata"]["namespace"]
-    return body
+    # Applied defaults would overwrite what other clients changed, such as a scaled number of collectors.
+    return fleet.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)

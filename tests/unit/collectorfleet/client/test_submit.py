@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.manifests import manifest
+from tests.manifests import ABSENT, manifest
 from tests.unit.collectorfleet.client.folders import files, folder
 from tests.unit.collectorfleet.client.played_server import PlayedServer, serving
 
 from collectorfleet.client import ClusterError, FleetRejected, Fleets, Tree, pack
 from collectorfleet.errors import InvalidOption
+from collectorfleet_api.v1alpha1 import CollectorFleet
 
 FLEET = "collectorfleets/cheetah"
 BESIDE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
@@ -53,6 +54,20 @@ def test_the_fleet_is_checked_then_its_code_is_made_then_the_fleet_and_then_the_
     ]
     assert played.objects[FLEET]["spec"]["code"] == tree.code("cheetah")
     assert [owner["uid"] for owner in played.objects[code]["metadata"]["ownerReferences"]] == [f"uid of {FLEET}"]
+
+
+@pytest.mark.parametrize("namespace", [ABSENT, "lab"], ids=["no namespace", "a namespace"])
+def test_a_submitted_fleet_has_the_fields_of_its_manifest_and_no_defaults(
+    played: PlayedServer, fleets: Fleets, tree: Tree, namespace: object
+) -> None:
+    given = manifest({"metadata.namespace": namespace, "spec.collectors": {"kwargs": {}}, "spec.suspend": False})
+    fleets.submit_tree(tree, CollectorFleet.parse(given))
+    uid = {"uid": f"uid of {FLEET}"}
+    assert played.objects[FLEET] == {
+        **given,
+        "metadata": {**given["metadata"], **uid},
+        "spec": {**given["spec"], "code": tree.code("cheetah")},
+    }
 
 
 @pytest.mark.parametrize(
