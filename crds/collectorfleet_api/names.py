@@ -47,6 +47,9 @@ HOSTS_PORT: Final = 29400
 HOSTS_TOKEN_KEY: Final = "token"  # noqa: S105  (a key's name, no secret)
 HOSTS_TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/hosts"  # noqa: S105  (a path)
 
+# The container of the driver's pod that runs the driver. A pod template or an injector may add others.
+DRIVER_CONTAINER: Final = "driver"
+
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
 # The init container that unpacks the code tree, and the container's mounts: for a ConfigMap's archive, for a Secret and
 # for certificate authorities.

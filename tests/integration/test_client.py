@@ -197,6 +197,18 @@ def test_commands_say_what_is_wrong_in_one_sentence(
     assert command(control_plane, namespace, "logs", "nobody") == 1
 
 
+def test_the_log_of_a_driver_that_waits_for_a_node_is_a_note(
+    control_plane: ControlPlane, fleets: Fleets, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleets.submit(manifest("run"))
+    fleets.wait("run", lambda fleet: bool(fleet.status and fleet.status.driver and fleet.status.driver.pod), timeout=60)
+    assert command(control_plane, fleets.namespace, "logs", "run") == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("note: driver pod run-driver-")
+    assert " of fleet run has printed nothing: Ready is False, " in err
+
+
 def test_stop_and_resume_by_command(control_plane: ControlPlane, fleets: Fleets) -> None:
     fleets.submit(manifest("run"))
     assert command(control_plane, fleets.namespace, "stop", "run") == 0

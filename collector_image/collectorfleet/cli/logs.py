@@ -36,8 +36,9 @@ def _logs(fleets: Fleets, options: argparse.Namespace) -> int:
     # A file or a program gets the text unchanged.
     shown = plain_with_colors if sys.stdout is not None and sys.stdout.isatty() else str
     others: set[str] = set()
-    is_found = options.of is None
+    is_found, is_empty = options.of is None, True
     for line in fleets.logs(options.name, follow=options.follow, since_seconds=options.since):
+        is_empty = False
         if options.of not in (None, line.source):
             if len(others) <= _MOST_SOURCES:  # the text of a log may have any number of them
                 others.add(line.source)
@@ -45,6 +46,8 @@ def _logs(fleets: Fleets, options: argparse.Namespace) -> int:
             is_found = True
             before = "" if options.of else f"{plain(line.source):<6} | "
             print(f"{before}{shown(line.text)}", flush=options.follow)
+    if is_empty and options.since is None:
+        _print_why_empty(fleets, options.name)
     if not is_found and others:
         names = sorted(others)
         more = " and others" if len(names) > _MOST_SOURCES else ""
@@ -52,6 +55,14 @@ def _logs(fleets: Fleets, options: argparse.Namespace) -> int:
             f"note: no line is from {options.of}; the lines are from {', '.join(names[:_MOST_SOURCES])}{more}"
         )
     return 0
+
+
+def _print_why_empty(fleets: Fleets, name: str) -> None:
+    from collectorfleet.client.conditions import describe_readiness
+
+    fleet = fleets.get(name)
+    pod = fleet.status.driver.pod if fleet.status and fleet.status.driver else None
+    print_problem(f"note: driver pod {pod} of fleet {name} has printed nothing: {describe_readiness(fleet)}")
 
 
 def _seconds(text: str) -> int:

@@ -264,6 +264,8 @@ class Fleets:
             answer = self._core.read_namespaced_pod_log(
                 pod,
                 self.namespace,
+                # Without a name, the API server refuses the request for a pod with several containers.
+                container=names.DRIVER_CONTAINER,
                 follow=follow,
                 since_seconds=since_seconds,
                 _preload_content=False,

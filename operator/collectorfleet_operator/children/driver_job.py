@@ -29,7 +29,7 @@ from collectorfleet_operator.children.token_secret import token_name
 from collectorfleet_operator.objects import Kind, Object, annotation, created_at, metadata, started_at
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
-CONTAINER: Final = "driver"
+CONTAINER: Final = names.DRIVER_CONTAINER
 # The generation of the spec that the driver runs. A newer generation, for example with other replicas, may need no new
 # driver.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"

@@ -89,6 +89,44 @@ def test_a_log_that_breaks_off_is_said_after_what_came(server: ApiServer, said: 
     one_sentence(err)
 
 
+@pytest.mark.parametrize("code", [200, 204])
+@pytest.mark.parametrize("words", [["logs", NAME], ["logs", NAME, "-f"], ["logs", NAME, "--of", "c0"]], ids=" ".join)
+def test_a_driver_without_a_log_is_a_note_with_the_reason(
+    words: list[str], code: int, server: ApiServer, said: Said
+) -> None:
+    """The API server sends an empty answer without a type for a pod that no node has."""
+
+    def empty(request: Request) -> None:
+        request.send_response(code)
+        if code == 200:
+            request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    server.answer = lambda request: (empty if "/log" in request.path else Request.serve)(request)
+    assert main(words) == ExitCode.DONE
+    out, err = said()
+    status = played_api.FLEET["status"]
+    [ready] = [one for one in status["conditions"] if one["type"] == "Ready"]
+    assert out == ""
+    assert err == (
+        f"note: driver pod {status['driver']['pod']} of fleet {NAME} has printed nothing: "
+        f"Ready is {ready['status']}, {ready['reason']}: {ready['message']}\n"
+    )
+
+
+def test_a_quiet_time_of_a_driver_is_no_note(server: ApiServer, said: Said) -> None:
+    quiet = played_api.send(200, b"", "text/plain")
+    server.answer = lambda request: (quiet if "/log" in request.path else Request.serve)(request)
+    assert main(["logs", NAME, "--since", "60"]) == ExitCode.DONE
+    assert said() == ("", "")
+
+
+def test_the_log_is_that_of_the_container_with_the_driver(server: ApiServer, said: Said) -> None:
+    assert main(["logs", NAME]) == ExitCode.DONE
+    assert "container=driver" in server.requests[-1]
+    assert said()[1] == ""
+
+
 def test_a_driver_whose_pod_is_gone_is_not_taken_for_a_fleet(server: ApiServer, said: Said) -> None:
     gone = played_api.refuse(404, "NotFound", 'pods "driver-1" not found', name="driver-1", kind="pods")
     server.answer = lambda request: (gone if "/log" in request.path else Request.serve)(request)
