@@ -12,6 +12,7 @@ from tests.integration import played
 from tests.integration.played import Pods, manifest, message, told
 from tests.wait import eventually
 
+from collectorfleet.cli.main import main
 from collectorfleet_api import names
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
@@ -50,6 +51,28 @@ def test_a_suspended_fleet_has_no_pods_and_a_resumed_one_has_them_again(
     assert told(fleet, "Ready") == ("", "")
     assert told(fleet, "Reconciling")[0] == "False"
     plane.kubectl("patch", "cfleet/fleet", "-n", namespace, "--type=merge", "-p", '{"spec":{"suspend":false}}')
+    for role in ("head", "worker", "driver"):
+        pods.wait(role, 1)
+
+
+def test_a_fleet_that_was_suspended_for_its_idle_timeout_has_pods_again_after_a_resume(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    plane, pods = control_plane, Pods(control_plane, namespace)
+    plane.apply(manifest(replicas=1, idleTimeoutSeconds=1), namespace)
+    for role in ("head", "worker", "driver"):
+        pods.run(role, 1)
+    (driver,) = pods.of("driver")
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    summary = {"desired": 1, "available": 1, "summary": "1/1"}
+    progress = {"batches": 3, "framesDelivered": 3600, "lastBatchTime": at, "collectors": summary}
+    played.report(plane, namespace, available=1, progress=progress)
+    plane.wait_for("cfleet/fleet", lambda found: asked(found) != "", namespace)
+    pods.end(driver, names.EXIT_STOPPED)
+    fleet = plane.wait_for("cfleet/fleet", "Suspended", namespace)
+    assert told(fleet, "Suspended") == ("True", "IdleTimeout")
+    assert main(["resume", "fleet", "--namespace", namespace, "--kubeconfig", str(plane.kubeconfig)]) == 0
+    assert not plane.get("cfleet/fleet", namespace)["spec"].get("suspend")
     for role in ("head", "worker", "driver"):
         pods.wait(role, 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus, ConditionType
+from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus, ConditionType, Reason
 
 
 def condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:
@@ -29,6 +29,16 @@ def stalled(fleet: CollectorFleet) -> str | None:
         return None
     found = fleet.status and fleet.status.condition(ConditionType.STALLED)
     return f"{found.reason}: {found.message}" if found else None
+
+
+def is_suspended_idle(fleet: CollectorFleet) -> bool:
+    """Return whether the operator suspends the fleet for its idle timeout until the spec changes."""
+    found = fleet.status.condition(ConditionType.SUSPENDED) if fleet.status else None
+    return (
+        found is not None
+        and found.reason == Reason.IDLE_TIMEOUT
+        and found.observed_generation == fleet.metadata.generation
+    )
 
 
 def describe_readiness(fleet: CollectorFleet) -> str:

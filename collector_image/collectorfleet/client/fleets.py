@@ -11,7 +11,7 @@ from kubernetes import client
 
 from collectorfleet import option_types
 from collectorfleet.client.changes import Change, await_change, changes
-from collectorfleet.client.conditions import condition_is_true, describe_readiness, stalled
+from collectorfleet.client.conditions import condition_is_true, describe_readiness, is_suspended_idle, stalled
 from collectorfleet.client.connection import Connection, connect, without_retries
 from collectorfleet.client.errors import ClusterError, ClusterUnavailable, FleetStalled
 from collectorfleet.client.events import time_of
@@ -239,7 +239,12 @@ class Fleets:
         return self._parsed(self._requests.patch(name, {"suspend": True}))
 
     def resume(self, name: str) -> CollectorFleet:
-        """Resume a stopped fleet. Return the stored fleet like :meth:`stop`."""
+        """Resume a stopped or idle fleet. Return the stored fleet like :meth:`stop`."""
+        resumed = self._parsed(self._requests.patch(name, {"suspend": False}))
+        if not is_suspended_idle(resumed):
+            return resumed
+        # The request changed nothing, and the operator waits for a change of the spec.
+        self._requests.patch(name, {"suspend": True})
         return self._parsed(self._requests.patch(name, {"suspend": False}))
 
     def delete(self, name: str) -> None:

@@ -36,7 +36,7 @@ class Request(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_PATCH(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.bodies.append(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         self.do_GET()
 
     def do_DELETE(self) -> None:
@@ -104,6 +104,7 @@ class ApiServer(ThreadingHTTPServer):
         self.watched_in_vain = threading.Event()
         self.answer: Answer = Request.serve
         self.requests: list[str] = []
+        self.bodies: list[bytes] = []  # of the changes
         self.released = threading.Event()
 
     @property

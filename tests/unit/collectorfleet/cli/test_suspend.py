@@ -50,6 +50,28 @@ def test_a_fleet_that_is_over_does_not_go_on(state: str, retry: bool, lab: ApiSe
     assert (f"`collectorfleet stop {NAME}`, then `collectorfleet resume {NAME}`" in err) is retry
 
 
+@pytest.mark.parametrize(
+    ("reason", "later", "suspend"),
+    [
+        pytest.param("IdleTimeout", 0, [False, True, False], id="idle"),
+        pytest.param("IdleTimeout", 1, [False], id="idle before a change of the spec"),
+        pytest.param("Suspended", 0, [False], id="by its user"),
+    ],
+)
+def test_a_resumed_fleet_that_was_idle_gets_a_changed_spec(
+    reason: str, later: int, suspend: list[bool], lab: ApiServer, capsys: Said
+) -> None:
+    """The operator keeps an idle fleet suspended until its spec changes."""
+    found = fleet("suspended")
+    for condition in found["status"]["conditions"]:
+        if condition["type"] == "Suspended":
+            condition |= {"reason": reason, "observedGeneration": found["metadata"]["generation"] - later}
+    lab.fleet = found
+    assert main(["resume", NAME]) == ExitCode.DONE
+    assert [json.loads(body) for body in lab.bodies] == [{"spec": {"suspend": one}} for one in suspend]
+    assert capsys.readouterr().out.startswith(f"fleet {NAME} resumes; ")
+
+
 def test_a_change_after_the_end_may_start_it_again(lab: ApiServer, capsys: Said) -> None:
     lab.fleet = fleet("failed", generation=99)
     assert main(["stop", NAME]) == ExitCode.DONE
