@@ -81,15 +81,15 @@ def cut(text: str, levels: int = MAX_LEVELS) -> str:
     return "".join([*kept, text[at:]])
 
 
-def decode(text: str | bytes, within: str = "") -> tuple[Any, str | None]:
+def decode(text: str | bytes, within: str = "", *, levels: int | None = None) -> tuple[Any, str | None]:
     """Return the value of a complete JSON text, and the path of the first value that was too deep.
 
     Values that are too deep become null. If there are none, the path is None. ``within`` is the key of the manifest in
-    the text. By default, the text itself is the manifest. The path begins at the manifest. Paths in
-    ``metadata.managedFields`` are ignored, because they repeat the structure of other fields. Raises
-    json.JSONDecodeError.
+    the text. By default, the text itself is the manifest. ``levels`` replaces the limit, for a text with several
+    manifests. The path begins at the manifest. Paths in ``metadata.managedFields`` are ignored, because they repeat the
+    structure of other fields. Raises json.JSONDecodeError.
     """
-    levels = MAX_LEVELS + bool(within)
+    levels = levels or MAX_LEVELS + bool(within)
     if not exceeds_depth(text if isinstance(text, bytes) else text.encode(), levels):
         return json.loads(text), None
     value = json.loads(cut(text if isinstance(text, str) else text.decode(), levels))

@@ -62,14 +62,17 @@ def print_none_found(fleets: Fleets, options: argparse.Namespace) -> None:
 def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> int:
     """Connect to the cluster that the options name, and call ``work`` with its fleets.
 
-    Return the exit code of ``work``.
+    Return the exit code of ``work``. Print each UserWarning once, as a note on stderr.
 
     Raises ClusterError. Also raises NotInstalled if a package is missing.
     """
     require(CLUSTER, options.prog)
     from collectorfleet.client import Fleets
 
-    return work(Fleets(connection(options)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("default", category=UserWarning)
+        warnings.showwarning = lambda message, *_, **__: print_problem(f"note: {message}")
+        return work(Fleets(connection(options)))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import shlex
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -68,10 +69,12 @@ def _complete(argument: argparse.Action, found: Callable[[argparse.Namespace], I
             return []
         from collectorfleet.client import ClusterError
 
+        # A shell cannot show a message while the user types.
         try:
-            return [one for one in found(parsed_args) if one.startswith(prefix)]
+            with warnings.catch_warnings(action="ignore"):
+                return [one for one in found(parsed_args) if one.startswith(prefix)]
         except ClusterError:
-            return []  # a shell cannot show a message while the user types
+            return []
 
     argument.completer = completer  # type: ignore[attr-defined]  # argcomplete reads this attribute
 

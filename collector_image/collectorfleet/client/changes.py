@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,8 @@ from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
 from collectorfleet.client.connection import without_retries
-from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
+from collectorfleet.client.fleet_requests import FleetRequests, Selection
+from collectorfleet.client.stored_fleets import parsed_if_readable
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 # The longest duration of a watch. If a watch hangs unnoticed, changes are delayed by at most this time.
@@ -35,9 +36,13 @@ class Known:
     def __init__(self) -> None:
         self._by_uid: dict[str | None, CollectorFleet] = {}
 
-    def update(self, fleets: Sequence[CollectorFleet]) -> list[Change]:
-        """Replace the known fleets. Return the changed and new fleets, then the deleted fleets."""
-        now = {fleet.metadata.uid: fleet for fleet in fleets}
+    def update(self, fleets: Sequence[CollectorFleet], unreadable: Collection[str | None] = ()) -> list[Change]:
+        """Replace the known fleets. Return the changed and new fleets, then the deleted fleets.
+
+        ``unreadable`` has the uids of fleets that cannot be read. If such a fleet is known, its known state stays.
+        """
+        kept = {uid: fleet for uid, fleet in self._by_uid.items() if uid in unreadable}
+        now = kept | {fleet.metadata.uid: fleet for fleet in fleets}
         gone = [Change(fleet, is_deleted=True) for uid, fleet in self._by_uid.items() if uid not in now]
         changed = [Change(fleet) for uid, fleet in now.items() if not self._has(uid, fleet)]
         self._by_uid = now
@@ -56,24 +61,34 @@ class Known:
         return before is not None and before.metadata.resource_version == fleet.metadata.resource_version
 
 
-def changes(
-    requests: FleetRequests, selection: Selection, parsed: Callable[[Object], CollectorFleet]
-) -> Iterator[list[Change]]:
+def changes(requests: FleetRequests, selection: Selection) -> Iterator[list[Change]]:
     """Yield all fleets of the selection, then each change.
 
-    After each watch, the client lists the fleets again. The list contains the changes that the watch missed.
+    After each watch, the client lists the fleets again. The list contains the changes that the watch missed. A
+    UserWarning names each fleet that cannot be read.
     """
     known, is_first = Known(), True
     while True:
         stored, version = requests.list(selection)
-        if (found := known.update([parsed(one) for one in stored])) or is_first:
+        read = [(one, parsed_if_readable(one)) for one in stored]
+        unreadable = [_uid(one) for one, fleet in read if fleet is None]
+        if (found := known.update([fleet for _, fleet in read if fleet is not None], unreadable)) or is_first:
             yield found
         is_first, began = False, time.monotonic()
         for event in _events(requests, selection, version):
-            change = Change(parsed(event["object"]), is_deleted=event["type"] == "DELETED")
+            fleet = parsed_if_readable(event["object"])
+            if fleet is None:
+                continue
+            change = Change(fleet, is_deleted=event["type"] == "DELETED")
             known.apply(change)
             yield [change]
         time.sleep(max(0.0, began + _LEAST_SECONDS - time.monotonic()))
+
+
+def _uid(stored: object) -> str | None:
+    metadata = stored.get("metadata") if isinstance(stored, dict) else None
+    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    return uid if isinstance(uid, str) else None
 
 
 def _events(requests: FleetRequests, selection: Selection, version: str) -> Iterator[dict[str, Any]]:

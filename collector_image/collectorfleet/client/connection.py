@@ -19,11 +19,14 @@ from urllib3 import Retry
 
 from collectorfleet.client.object_names import checked_namespace
 from collectorfleet.errors import ClusterUnavailable, InvalidKubeconfig, InvalidOption, one_sentence
+from collectorfleet_api.nesting import MAX_LEVELS, decode
 
 _NAMESPACE_OF_A_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _DEFAULT: Final = "default"
 _DEFAULT_FILE: Final = "~/.kube/config"
 _LOGS: Final = "/log"
+# In an answer with a list, each fleet lies two levels deep.
+_MAX_LEVELS: Final = MAX_LEVELS + 2
 _HAS_DEADLINE: Final = ContextVar("has_deadline", default=False)
 
 
@@ -92,6 +95,12 @@ class CheckedClient(client.ApiClient):
                 "page, log in there, or choose another context"
             )
         return answer
+
+    def deserialize(self, response_text: str, response_type: str, content_type: str | None) -> Any:
+        """Parse an answer. In answers with fleets, values that are nested too deeply become null."""
+        if response_type == "object":
+            return decode(response_text, levels=_MAX_LEVELS)[0]
+        return super().deserialize(response_text, response_type, content_type)
 
 
 def connect(namespace: str | None = None, *, context: str | None = None, kubeconfig: str | None = None) -> Connection:

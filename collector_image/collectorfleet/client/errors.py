@@ -52,7 +52,7 @@ def as_cluster_errors(connection: Connection, namespace: str) -> Iterator[None]:
         raise _of_status(error, connection, namespace) from error
     except HTTPError as error:
         raise ClusterUnavailable(f"no answer from the cluster of {connection.place}: {_cause(error)}") from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         # The parser of the answer raises these errors. Leave out their text, because it may repeat a header with the
         # token.
         raise ClusterUnavailable(
@@ -106,7 +106,7 @@ def _status_object(error: ApiException) -> dict[str, Any]:
     body = error.body.decode(errors="replace") if isinstance(error.body, bytes) else error.body
     try:
         found = json.loads(body or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

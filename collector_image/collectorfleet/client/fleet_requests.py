@@ -13,6 +13,7 @@ from collectorfleet.client.connection import Connection
 from collectorfleet.client.errors import ClusterUnavailable, as_cluster_errors
 from collectorfleet.client.object_names import checked_fleet
 from collectorfleet_api import names
+from collectorfleet_api.nesting import decode
 
 Object = dict[str, Any]
 
@@ -76,7 +77,8 @@ class FleetRequests:
         410.
         """
         request, where = self._request(selection)
-        watched = watch.Watch()
+        watched: Any = watch.Watch()
+        watched.unmarshal_event = _event  # the client's own parser recurses once for each level of a value
         limits = {"timeout_seconds": max(1, int(seconds)), "_request_timeout": seconds + _WATCH_GRACE_SECONDS}
         try:
             yield from watched.stream(request, **where, **selection.query, resource_version=version, **limits)
@@ -118,3 +120,9 @@ class FleetRequests:
         raise ClusterUnavailable(
             f"the cluster of {self._connection.place} answered with an object that is not a {kind}"
         )
+
+
+def _event(line: str, _return_type: object) -> dict[str, Any]:
+    """Return the event in a line of a watch. Values that are nested too deeply become null."""
+    event, _ = decode(line, within="object")
+    return {**event, "raw_object": event["object"]}

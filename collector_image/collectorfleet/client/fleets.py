@@ -17,11 +17,11 @@ from collectorfleet.client.errors import ClusterError, ClusterUnavailable, Fleet
 from collectorfleet.client.events import time_of
 from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet.client.logs import LogLine, read_lines
-from collectorfleet.client.object_names import checked_namespace, checked_object
+from collectorfleet.client.object_names import checked_depth, checked_namespace, checked_object
 from collectorfleet.client.release import Releases, cluster_releases
+from collectorfleet.client.stored_fleets import parsed, parsed_if_readable
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
-from collectorfleet.errors import one_sentence
 from collectorfleet.option_ranges import Collectors, FiniteOrInfinite, Positive, Seconds
 from collectorfleet.timeline.packed import unpack
 from collectorfleet.timeline.timeline import Timeline
@@ -116,7 +116,7 @@ class Fleets:
 
     def get(self, name: str) -> CollectorFleet:
         """Return the fleet with its status."""
-        return self._parsed(self.stored(name))
+        return parsed(self.stored(name))
 
     def stored(self, name: str) -> Object:
         """Return the fleet's manifest as the API server stores it."""
@@ -129,10 +129,12 @@ class Fleets:
     def list(self, *, selector: str | None = None, all_namespaces: bool = False) -> Sequence[CollectorFleet]:
         """Return all fleets of the namespace, or of all namespaces, sorted by namespace and name.
 
-        ``selector`` is a label selector in kubectl's syntax: ``team=a,stage!=test``.
+        ``selector`` is a label selector in kubectl's syntax: ``team=a,stage!=test``. The result lacks
+        fleets that cannot be read. A UserWarning names each of them.
         """
         stored, _ = self._requests.list(Selection(labels=selector, all_namespaces=all_namespaces))
-        return sorted(map(self._parsed, stored), key=lambda fleet: (fleet.metadata.namespace, fleet.metadata.name))
+        found = filter(None, map(parsed_if_readable, stored))
+        return sorted(found, key=lambda fleet: (fleet.metadata.namespace, fleet.metadata.name))
 
     def watch(
         self, name: str | None = None, *, selector: str | None = None, all_namespaces: bool = False
@@ -147,8 +149,8 @@ class Fleets:
             ClusterUnavailable: the API server does not answer, at the start or later.
         """
         if name is not None:
-            self.stored(name)
-        yield from changes(self._requests, Selection(name, selector, all_namespaces), self._parsed)
+            self.get(name)
+        yield from changes(self._requests, Selection(name, selector, all_namespaces))
 
     @option_types.checked("Fleets.events.")
     def events(self, name: str, last: Positive = 5) -> Sequence[client.CoreV1Event]:
@@ -221,7 +223,7 @@ class Fleets:
         within = min(max(deadline - time.monotonic(), _RETRY_SECONDS), self._seconds)
         try:
             with without_retries():
-                return self._parsed(self._requests.get(name, within=within))
+                return parsed(self._requests.get(name, within=within))
         except ClusterUnavailable as error:
             return error
 
@@ -236,16 +238,16 @@ class Fleets:
         The driver writes a checkpoint if ``spec.driver.checkpoint`` is set. Then the pods are deleted. :meth:`resume`
         continues from the checkpoint. Returns the stored fleet, which the operator has not processed yet.
         """
-        return self._parsed(self._requests.patch(name, {"suspend": True}))
+        return parsed(self._requests.patch(name, {"suspend": True}))
 
     def resume(self, name: str) -> CollectorFleet:
         """Resume a stopped or idle fleet. Return the stored fleet like :meth:`stop`."""
-        resumed = self._parsed(self._requests.patch(name, {"suspend": False}))
+        resumed = parsed(self._requests.patch(name, {"suspend": False}))
         if not is_suspended_idle(resumed):
             return resumed
         # The request changed nothing, and the operator waits for a change of the spec.
         self._requests.patch(name, {"suspend": True})
-        return self._parsed(self._requests.patch(name, {"suspend": False}))
+        return parsed(self._requests.patch(name, {"suspend": False}))
 
     def delete(self, name: str) -> None:
         """Delete the fleet with all its pods. Returns without waiting for the end of the pods."""
@@ -279,15 +281,6 @@ class Fleets:
             )
             yield from read_lines(answer.stream(decode_content=True))
 
-    def _parsed(self, stored: Object) -> CollectorFleet:
-        try:
-            return CollectorFleet.parse_stored(stored)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise ClusterError(
-                f"a fleet of namespace {self.namespace} cannot be read: {one_sentence(str(error))}; use a client "
-                "whose version matches the CRD of the cluster"
-            ) from error
-
 
 def _late(what: str, seen: CollectorFleet | ClusterUnavailable) -> TimeoutError:
     made = TimeoutError(f"{what}; {describe_readiness(seen) if isinstance(seen, CollectorFleet) else seen}")
@@ -298,6 +291,7 @@ def _late(what: str, seen: CollectorFleet | ClusterUnavailable) -> TimeoutError:
 def _body(fleet: CollectorFleet | Mapping[str, Any]) -> Object:
     """Return the manifest to apply, with only the fields that the fleet sets."""
     if not isinstance(fleet, CollectorFleet):
+        checked_depth(fleet)
         return dict(fleet)
     # Applied defaults would overwrite what other clients changed, such as a scaled number of collectors.
     return fleet.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)

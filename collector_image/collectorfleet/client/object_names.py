@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from collectorfleet.errors import FleetNotFound, FleetRejected, InvalidOption
+from collectorfleet_api import names
+from collectorfleet_api.nesting import TooDeepError, check_depth
 from collectorfleet_api.object_names import MAX_OBJECT_NAME_LENGTH, NAMESPACE_NAME, OBJECT_NAME
 
 _SHOWN: Final = 60  # characters in a message
@@ -38,6 +40,14 @@ def checked_object(kind: str, manifest: Mapping[str, Any]) -> str:
     if not _is_name(name):
         raise FleetRejected(f"{kind} {_shown(name)}: use lower-case letters, digits, '-' and '.' in metadata.name")
     return name
+
+
+def checked_depth(manifest: Mapping[str, Any]) -> None:
+    """Raise FleetRejected if a part of a fleet's manifest is nested too deeply."""
+    try:
+        check_depth(manifest)
+    except TooDeepError as error:
+        raise FleetRejected(f"{names.KIND}: {error.path}: {error}") from error
 
 
 def _is_name(name: str) -> bool:

@@ -62,7 +62,7 @@ def _metadata(send: Callable[..., Any], kind: str, **words: str) -> dict[str, An
             _request_timeout=_REQUEST_SECONDS,
         )
         found = json.loads(answer.data)
-    except (ApiException, HTTPError, ClusterError, ValueError, TypeError):
+    except (ApiException, HTTPError, ClusterError, ValueError, TypeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -70,6 +70,12 @@ def test_the_deepest_allowed_value_stays_as_it_is() -> None:
         check_depth(json.loads(nested(MAX_LEVELS + 1)))
 
 
+def test_an_answer_may_have_levels_around_its_manifests() -> None:
+    text = f'{{"items":[{nested(MAX_LEVELS)}]}}'
+    assert decode(text, levels=MAX_LEVELS + 2) == (json.loads(text), None)
+    assert decode(text)[1] is not None
+
+
 def test_the_record_of_who_wrote_which_field_may_be_deeper_than_the_fields() -> None:
     text = f'{{"metadata":{{"managedFields":[{{"fieldsV1":{nested(MAX_LEVELS)}}}]}},"spec":{{"a":1}}}}'
     value, path = decode(text)

@@ -19,6 +19,7 @@ NAME: Final = FLEET["metadata"]["name"]
 NAMESPACE: Final = FLEET["metadata"]["namespace"]
 CONTEXT: Final = "played"
 NAMESPACES: Final = ("default", "default-2", NAMESPACE)
+DEEP: Final = "a value that is nested 3,000 levels deep"  # in what the server sends
 LOG: Final = b"(c0 pid=7) hello\nstarted\n"
 
 
@@ -69,14 +70,14 @@ class Request(BaseHTTPRequestHandler):
     def stream(self) -> None:
         """Send the events of a watch that are there, and end it."""
         events, self.server.events = self.server.events, []
-        body = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+        body = b"".join(encoded(event) + b"\n" for event in events)
         self.send(200, body, "application/json")
         if not events:
             self.server.watched_in_vain.set()
             self.server.released.wait(60)
 
     def send_json(self, content: object, status: int = 200) -> None:
-        self.send(status, json.dumps(content).encode(), "application/json")
+        self.send(status, encoded(content), "application/json")
 
     def send(self, status: int, body: bytes, kind: str, **headers: str) -> None:
         self.send_response(status)
@@ -87,6 +88,11 @@ class Request(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+def encoded(content: object) -> bytes:
+    """Return JSON text. In place of ``DEEP``, it has a value that Python's encoder does not write."""
+    return json.dumps(content).replace(json.dumps(DEEP), '{"a":' * 3000 + "1" + "}" * 3000).encode()
 
 
 Answer = Callable[[Request], None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -176,6 +177,58 @@ def test_a_watch_prints_a_line_for_each_change(name: list[str], lab: ApiServer, 
     # The fleet is still in later lists, as an old cache of an API server may have it.
     assert [line[place:].split()[0] for line in lines] == ["Collecting", "Degraded", "Deleted", "Collecting"]
     assert err.startswith("error: no answer from the cluster of context played")
+
+
+def unreadable(**metadata: str) -> dict[str, Any]:
+    return {**played_api.FLEET, "metadata": {**metadata, "name": "odd", "namespace": "other"}, "spec": ["odd"]}
+
+
+def deep() -> dict[str, Any]:
+    spec = {**played_api.FLEET["spec"], "environment": {"factory": "a:b", "kwargs": {"a": played_api.DEEP}}}
+    return {**played_api.FLEET, "metadata": {"name": "deep", "namespace": "other", "uid": "deep"}, "spec": spec}
+
+
+def serve_all(*items: dict[str, Any]) -> Callable[[Request], None]:
+    def serve(request: Request) -> None:
+        if request.path.split("?")[0].endswith("/collectorfleets") and "watch=true" not in request.path:
+            request.send_json({"kind": "CollectorFleetList", "metadata": {"resourceVersion": "1"}, "items": items})
+        else:
+            request.serve()
+
+    return serve
+
+
+@pytest.mark.parametrize(
+    "words", [["status", "-A"], ["status", "-A", "-o", "wide"], ["top", "-A", "--once"]], ids=" ".join
+)
+def test_a_fleet_that_is_nested_deeply_or_cannot_be_read_does_not_hide_the_others(
+    words: list[str], lab: ApiServer, capsys: Said
+) -> None:
+    lab.answer = serve_all(unreadable(), deep(), played_api.FLEET)
+    assert main(words) == ExitCode.DONE
+    out, err = capsys.readouterr()
+    assert [line.split()[:2] for line in out.splitlines()[1:]] == [[NAMESPACE, NAME], ["other", "deep"]]
+    [note] = err.splitlines()
+    assert note.startswith("note: fleet other/odd cannot be read: ")
+
+
+@pytest.mark.parametrize("words", [["status"], ["stop"], ["resume"], ["logs"]], ids=" ".join)
+def test_a_fleet_that_is_nested_deeply_is_shown_and_changed(words: list[str], lab: ApiServer, capsys: Said) -> None:
+    lab.fleet = deep()
+    assert main([*words, "deep"]) == ExitCode.DONE
+    assert capsys.readouterr().err == ""
+
+
+def test_a_watch_goes_on_after_a_fleet_that_is_nested_deeply_or_cannot_be_read(lab: ApiServer, capsys: Said) -> None:
+    lab.answer = serve_all(unreadable(), played_api.FLEET)
+    odd = [unreadable(), deep(), changed("Degraded", "574")]
+    lab.events = [{"type": "MODIFIED", "object": one} for one in odd]
+    assert watched(lab, "-A", "-w") == ExitCode.UNAVAILABLE
+    out, err = capsys.readouterr()
+    header, *lines = out.splitlines()
+    place = header.index("phase")
+    assert [line[place:].split()[0] for line in lines][:3] == ["Collecting", "Collecting", "Degraded"]
+    assert [line for line in err.splitlines() if "cannot be read" in line][1:] == []
 
 
 def test_a_watch_that_is_too_old_goes_on_with_what_it_missed(lab: ApiServer, capsys: Said) -> None:

@@ -23,6 +23,13 @@ def test_a_list_tells_what_changed_is_new_or_is_gone() -> None:
     assert known.update([same, later, new]) == []
 
 
+def test_a_known_fleet_that_cannot_be_read_later_is_not_gone() -> None:
+    known = Known()
+    known.update([fleet("a", "1"), fleet("b", "2")])
+    assert known.update([fleet("a", "1")], unreadable={"b"}) == []
+    assert known.update([fleet("a", "1")]) == [Change(fleet("b", "2"), is_deleted=True)]
+
+
 def test_what_an_event_told_is_not_told_again() -> None:
     known = Known()
     known.update([fleet("a", "1"), fleet("b", "2")])

@@ -168,6 +168,15 @@ def test_what_is_no_manifest_is_refused_before_a_request_changes_anything(
     assert played.objects == {}
 
 
+def test_a_manifest_that_is_nested_deeply_is_refused(played: PlayedServer, fleets: Fleets) -> None:
+    value: Any = 1
+    for _ in range(3000):
+        value = [value]
+    with pytest.raises(FleetRejected, match=r"spec\.environment\.kwargs\.a.*: nested more than 64 levels deep"):
+        fleets.submit(manifest() | {"spec": {"environment": {"kwargs": {"a": value}}}})
+    assert played.requests == []
+
+
 def test_a_manifest_without_a_spec_is_refused_where_code_is_put_into_it(fleets: Fleets, tree: Tree) -> None:
     with pytest.raises(InvalidOption, match="spec: the manifest has no spec"):
         fleets.submit_tree(tree, {"metadata": {"name": "cheetah"}})
