@@ -39,6 +39,9 @@ _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
 _INVALID: Final = 422
+_INTERNAL: Final = 500
+# A server-side apply with an unknown field or a wrong type gets status 500 and a message that begins with these words.
+_NOT_OF_SCHEMA: Final = "failed to create typed patch object"
 _TOO_MANY_REQUESTS: Final = 429
 _SERVER_ERRORS: Final = range(500, 600)
 
@@ -74,7 +77,7 @@ def _of_status(error: ApiException, connection: Connection, namespace: str) -> C
             return AccessDenied(f"you lack a right on the cluster of {connection.place} (HTTP {status}): {message}")
         case status if status == _NOT_FOUND:
             return _of_not_found(said, message, connection, namespace)
-        case status if status == _INVALID:
+        case status if status == _INVALID or (status == _INTERNAL and message.startswith(_NOT_OF_SCHEMA)):
             return FleetRejected(f"the API server refused (HTTP {status}): {message}")
         case status if status == _NO_RESPONSE:
             return ClusterUnavailable(f"no usable answer from the cluster of {connection.place}: {message}")

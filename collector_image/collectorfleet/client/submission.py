@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kubernetes import client
 
-from collectorfleet.client.errors import ClusterError
+from collectorfleet.client.errors import ClusterError, FleetRejected
 from collectorfleet.client.object_names import checked_object
 from collectorfleet_api import names
 
@@ -59,7 +59,9 @@ class Submission:
             self._apply_fleet(fleet)
         except ClusterError as error:
             # If no answer arrived, the API server may have stored the fleet. The fleet's pods then need the ConfigMaps.
-            if isinstance(error.__cause__, client.ApiException) and error.__cause__.status in _REFUSALS:
+            cause = error.__cause__
+            is_refusal = isinstance(cause, client.ApiException) and cause.status in _REFUSALS
+            if is_refusal or isinstance(error, FleetRejected):
                 self._delete([name for name, is_new in created.items() if is_new], error)
             raise
 

@@ -53,6 +53,11 @@ FAULTS = {
     "server error": Fault(
         played_api.refuse(500, "InternalError", "etcd is full"), ExitCode.UNAVAILABLE, "etcd is full"
     ),
+    "unknown field": Fault(
+        played_api.refuse(500, "", "failed to create typed patch object (a/b): .spec.x: field not declared"),
+        ExitCode.USER,
+        ".spec.x: field not declared",
+    ),
     "gateway without server": Fault(played_api.send(502, LOGIN, "text/html"), ExitCode.UNAVAILABLE, "Bad Gateway"),
     "redirect to a login page": Fault(
         played_api.send(302, b"", "text/html", Location="/login"), ExitCode.UNAVAILABLE, "HTTP 302"

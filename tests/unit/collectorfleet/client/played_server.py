@@ -26,6 +26,7 @@ class PlayedServer:
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
         self.refusals: dict[str, int] = {}
+        self.message = "{name} is refused"
         self.requests: list[str] = []
 
     def answer(self, method: str, address: str, body: bytes) -> tuple[int, dict[str, Any]]:
@@ -36,7 +37,7 @@ class PlayedServer:
         self.requests.append(request)
         status = self.refusals.get(request, 200)
         if status >= 400:
-            return status, {"kind": "Status", "message": f"{name} is refused"}
+            return status, {"kind": "Status", "message": self.message.format(name=name)}
         known = name in self.objects
         if method == "PATCH" and not dry_run:
             self.objects[name] = self.objects.get(name, {}) | json.loads(body)

@@ -122,6 +122,15 @@ def test_a_fleet_that_may_have_been_made_keeps_its_code(
     assert code in played.objects
 
 
+def test_a_fleet_with_an_unknown_field_leaves_no_code(played: PlayedServer, fleets: Fleets, tree: Tree) -> None:
+    """The API server answers a server-side apply with an unknown field or a wrong type with status 500."""
+    played.refusals[f"PATCH {FLEET}"] = 500
+    played.message = "failed to create typed patch object ({name}): .spec.collection.x: field not declared in schema"
+    with pytest.raises(FleetRejected, match="x: field not declared in schema"):
+        fleets.submit_tree(tree, manifest())
+    assert played.objects == {}
+
+
 def test_a_config_map_that_cannot_be_taken_away_again_is_named(
     played: PlayedServer, fleets: Fleets, tree: Tree, code: str
 ) -> None:
