@@ -42,8 +42,8 @@ REMEDIES: Final[Mapping[str, str]] = {
     ),
     "Failed": (
         "the user's code raised or cannot be fetched, or the driver was lost more often than `backoffLimit`. "
-        "Correct code or spec and apply, or (without `ttlSecondsAfterFinished`) delete the Job. If the code is in the "
-        "image, push a new tag and set `spec.image`"
+        "Correct code or spec and apply. Without `ttlSecondsAfterFinished`, you can delete the Job instead. If the "
+        "code is in the image, push a new tag and set `spec.image`"
     ),
     "FirstBatchPending": "wait: the training function has not requested a batch, or a rollout takes long",
     "HeadPending": (
