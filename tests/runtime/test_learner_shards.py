@@ -157,9 +157,9 @@ def test_a_policy_whose_configuration_cannot_be_pickled_leaves_its_place(make_sh
     class Unpicklable(Mean):
         given_lock = lock
 
-    with pytest.raises(TypeError, match="[Cc]ould not serialize"):
+    with pytest.raises(TypeError, match=r"[Cc]ould not serialize"):
         shards.add_policies({"first": {}, "odd": {"net": {"width": lock}}})
-    with pytest.raises(TypeError, match="[Cc]ould not serialize"):
+    with pytest.raises(TypeError, match=r"[Cc]ould not serialize"):
         shards.add_policy("odd", policy_class=Unpicklable)
     assert len(shards) == 0
     with pytest.raises(InvalidOption, match=r"^policy 'odd': it does not exist, because there are no policies"):
