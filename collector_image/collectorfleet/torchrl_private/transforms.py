@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from functools import cache
+from typing import Any
 
 import torch
 from tensordict import TensorDictBase
@@ -12,8 +13,6 @@ from torchrl.envs import CatFrames, Transform, VecNorm, VecNormV2
 from torchrl.envs.transforms import VecGymEnvTransform
 
 from collectorfleet.torchrl_private.environments import RESET_KEY
-
-_RESET_OF_TORCHRL: Final = VecGymEnvTransform._reset
 
 
 def transformed(transform: Transform, tensor: Tensor) -> Tensor:
@@ -41,24 +40,26 @@ def leave_reset(transform: VecGymEnvTransform, done: Tensor, begun: TensorDictBa
     transform._memo.update(done=done, saved_next=begun)
 
 
+@cache
 def forget_steps_at_full_resets() -> None:
     """Make each ``VecGymEnvTransform`` of this process forget the last step when all environments are reset.
 
     TorchRL replaces the new observations with observations of the last step, if an episode ended in that step.
     """
+    of_torchrl = VecGymEnvTransform._reset
+
+    def reset(
+        transform: VecGymEnvTransform, tensordict: TensorDictBase, tensordict_reset: TensorDictBase
+    ) -> TensorDictBase:
+        done = transform._memo.get("done")
+        # Without this entry, TorchRL's wrapper has reset all environments.
+        if done is not None and tensordict.get(RESET_KEY, None) is None:
+            leave_reset(transform, torch.zeros_like(done), None)
+        begun: TensorDictBase = of_torchrl(transform, tensordict, tensordict_reset)
+        return begun
+
     # The class changes and not its objects, because the fast loop rejects environments with replaced methods.
-    VecGymEnvTransform._reset = _reset_without_old_steps
-
-
-def _reset_without_old_steps(
-    transform: VecGymEnvTransform, tensordict: TensorDictBase, tensordict_reset: TensorDictBase
-) -> TensorDictBase:
-    done = transform._memo.get("done")
-    # Without this entry, TorchRL's wrapper has reset all environments.
-    if done is not None and tensordict.get(RESET_KEY, None) is None:
-        leave_reset(transform, torch.zeros_like(done), None)
-    begun: TensorDictBase = _RESET_OF_TORCHRL(transform, tensordict, tensordict_reset)
-    return begun
+    VecGymEnvTransform._reset = reset
 
 
 class VecNormV2State:

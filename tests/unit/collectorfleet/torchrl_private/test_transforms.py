@@ -68,6 +68,17 @@ def test_a_vector_environment_that_reset_itself_goes_on_from_what_it_was_left_wi
     assert reset["observation"][0].tolist() == [7, 7, 7]
 
 
+def test_a_vector_environment_forgets_its_last_step_at_a_reset_of_all_rows() -> None:
+    private.forget_steps_at_full_resets()
+    private.forget_steps_at_full_resets()  # each collector of a process calls it
+    env = GymWrapper(SyncVectorEnv([Chance, Chance], autoreset_mode=AutoresetMode.SAME_STEP))
+    env.reset()
+    begun = TensorDict({"observation": torch.full((2, 3), 7.0)}, [2])
+    private.leave_reset(env.transform, torch.tensor([[True], [False]]), begun)
+    reset = env.transform._reset(TensorDict({}, [2]), TensorDict({"observation": torch.zeros(2, 3)}, [2]))
+    assert reset["observation"].tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
 def test_statistics_of_vec_norm_v2_are_kept_by_key(with_v2: EnvBase) -> None:
     v2 = with_v2.transform
     private.start_vec_norm_v2(v2, example(with_v2))
