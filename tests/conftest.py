@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import multiprocessing
 import os
@@ -10,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import pytest
@@ -78,8 +78,14 @@ def _use_temporary_folder(config: pytest.Config) -> str:
         if not config.stash.get(FAILED, False):
             shutil.rmtree(folder, ignore_errors=True)
 
-    atexit.register(remove)  # called after the functions that are registered later and use the folder
+    # multiprocessing removes its own folder, which is inside, with priority -100.
+    Finalize(None, remove, exitpriority=-200)
     return folder
+
+
+def pytest_unconfigure() -> None:
+    # Otherwise, extension modules report their frozen objects as leaks at the end of the process.
+    gc.unfreeze()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
