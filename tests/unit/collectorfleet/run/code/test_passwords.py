@@ -55,7 +55,7 @@ def asking_for_a_login() -> Iterator[tuple[str, list[str | None]]]:
             self.wfile.write(b"{}")
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
-            """The test looks at what was asked."""
+            """Print no request. The test reads the recorded requests."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))

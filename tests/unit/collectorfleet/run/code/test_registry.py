@@ -1,4 +1,4 @@
-"""What a registry sends, and what is read from it."""
+"""Odd answers of a registry, and how the client reads them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Door(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
-        """The test looks at what is read."""
+        """Print no request."""
 
 
 def test_an_odd_challenge_of_a_registry_is_refused_at_once(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Batches of environments that differ: each is on disk as it was collected, in a shard of its own entries."""
+"""Batches with different entries: the output stores each batch unchanged, in a shard with equal entries."""
 
 from __future__ import annotations
 
